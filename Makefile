@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 UV      = 0.13.8
 PORT   ?= 8080
 IN_VENV = PATH="$(CURDIR)/$(BIN):$$PATH"
-CODE    = pipeline annotation simulation studies sample_world
+CODE    = pipeline annotation research
 
 .PHONY: setup repro leaderboard test check endurance mutants annotate lock
 setup: $(VENV)/.ready
@@ -33,7 +33,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
-	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/studio
+	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/label_studio_app
 	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
 
 # 20,000 spoilt inputs through the readers (minutes), dvc repro killed at 60 moments over all stages (an hour or two), in build/kills,

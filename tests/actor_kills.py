@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 import typer
 
+from pipeline.core.stage_graph import stage_module
 from tests.kills import AT_ONCE, Done, Stages, Times, Tree, clone, endure, fail, only, repro
 
 STAGES = ["vocabulary", "embed", "rank", "tag", "perturb", "screen", "similarity", "answer", "paper", "audit"]
@@ -29,14 +30,14 @@ FIRST, ACTOR = "first", "actor"  # who is killed: the stage's own process, or on
 GONE = 600  # seconds until nothing of Ray may be left
 FEW = """import sys
 
-if any(word.startswith("pipeline.stages.") for word in sys.orig_argv):
+if any(word.startswith(("pipeline.stages.", "research.stages.")) for word in sys.orig_argv):
     from pipeline.core import engine
 
     processes = engine.processes
     engine.processes = lambda items, each=1: processes(items, 1)
     engine.ordered_map.__defaults__ = (8,)
 
-    from pipeline.encoders import embedding
+    from pipeline.candidates.encoders import embedding
 
     embedding.SEED = "none"
 """
@@ -54,7 +55,7 @@ def processes(running: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def of(stage: str, who: str, every: list[psutil.Process]) -> list[psutil.Process]:
     """The first process of a stage, or its actors, in the order of their ids, by what their command lines say."""
-    word, found = {FIRST: f"pipeline.stages.{stage}", ACTOR: "ray::_Actor"}[who], []
+    word, found = {FIRST: stage_module(stage), ACTOR: "ray::_Actor"}[who], []
     for process in every:
         try:
             if any(part.startswith(word) for part in process.cmdline()):

@@ -14,13 +14,14 @@ from pathlib import Path
 from pipeline.core.stage_graph import BUILD, RESEARCH, read_stages
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("pipeline", "annotation", "simulation", "sample_world", "studies")
+PACKAGES = ("pipeline", "annotation", "research")
+REGISTRY = Path("pipeline/research_registry.py")
 # Packages whose modules are listed in `deps` one by one, because they are edited often and most stages need few of them. All
 # other packages are listed as a whole: DVC reads and writes all `deps` of all stages twice for each stage that it runs, so
 # listing every module would cost seconds.
-BY_MODULE = (Path("pipeline/words"),)
+BY_MODULE = (Path("pipeline/language"),)
 # Data files that modules of these packages read.
-TABLES_OF = {Path("pipeline/words/lexicon.py"): Path("pipeline/words/kinds.tsv")}
+TABLES_OF = {Path("pipeline/language/lexicon.py"): Path("pipeline/language/kinds.tsv")}
 
 
 def dvc_targets(root: Path = ROOT) -> dict[str, str]:
@@ -54,7 +55,24 @@ def imports(path: Path) -> frozenset[Path]:
             module = ".".join(part for part in (base, node.module) if part)
             names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
     own = {name for name in names if name.split(".")[0] in PACKAGES}
-    return frozenset(file for name in own if (file := file_of(name)))
+    found = {file for name in own if (file := file_of(name))}
+    if REGISTRY in found and path.name != "main.py":
+        found |= loaded_by_registry(frozenset(names), (ROOT / path).read_text(encoding="utf-8"))
+    return frozenset(found)
+
+
+def loaded_by_registry(names: frozenset[str], text: str) -> set[Path]:
+    """Modules of `research` that the functions of the registry load which a module imports or calls."""
+    found: set[Path] = set()
+    for node in ast.parse((ROOT / REGISTRY).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and (
+            f"pipeline.research_registry.{node.name}" in names or f"research_registry.{node.name}(" in text
+        ):
+            for line in ast.walk(node):
+                if isinstance(line, ast.ImportFrom):
+                    own = {str(line.module), *(f"{line.module}.{alias.name}" for alias in line.names)}
+                    found |= {file for name in own if (file := file_of(name))}
+    return found
 
 
 def closure(path: Path) -> set[Path]:
@@ -64,21 +82,28 @@ def closure(path: Path) -> set[Path]:
         current = todo.pop()
         if current not in seen:
             seen.add(current)
-            todo += imports(current)
+            todo += imports(current) if current != REGISTRY else ()
     return seen
+
+
+def module_of(stage: str) -> Path:
+    """The module that DVC runs for a stage, as its command says."""
+    return Path(*read_stages(root=ROOT)[stage]["cmd"].split()[-1].split(".")).with_suffix(".py")
 
 
 def code_deps(stage: str) -> list[str]:
     """The code in a stage's `deps`: its module, the modules that it needs of the packages in `BY_MODULE`, with their tables, and
     each other package that it needs any module of."""
-    own = Path(f"pipeline/stages/{stage}.py")
+    own = module_of(stage)
     deps = {own}
     for file in closure(own) - {own}:
-        package = Path(*file.parent.parts[:2])
-        deps.add(file if package in BY_MODULE else package)
+        package = file.parent
+        deps.add(
+            file if package in BY_MODULE or file.name == "__init__.py" or len(package.parts) == 1 else package
+        )
         if file in TABLES_OF:
             deps.add(TABLES_OF[file])
-    return sorted(dep.as_posix() for dep in deps)
+    return sorted(dep.as_posix() for dep in deps if dep.parent not in deps)
 
 
 def modules(room: Path) -> list[Path]:

@@ -3,7 +3,7 @@ stands in tests/survivors.tsv with the reason why no test can see it, or need to
 
     python -m tests.mutants                       500 of all mutants, drawn by a stated seed (make mutants)
     python -m tests.mutants --take 20             the first 20 of the same draw
-    python -m tests.mutants --only pipeline/perturbing/raking.py --take 50
+    python -m tests.mutants --only pipeline/candidates/perturbing/raking.py --take 50
 
 A mutant's place in the draw is the hash of the seed, its file and its change: code that stays keeps its mutants. The operators
 are mutmut's and two of ours, without what raises almost always (None for a value or an argument) and would be half of all.

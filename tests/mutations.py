@@ -31,18 +31,18 @@ from hypothesis import strategies as st
 from PIL import Image
 from ruamel.yaml import YAML
 
+from pipeline.candidates.encoders.embedding import read_seed, write_seed
+from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json, read_jsonl, write_json
+from pipeline.core.jsonl_index import Groups
 from pipeline.core.records import Question, Scene, Vocabulary
-from pipeline.core.rows import Groups
-from pipeline.encoders.embedding import read_seed, write_seed
-from pipeline.ranking.rank_inputs import read_vectors
-from pipeline.scorers.benchmark import read_benchmark
-from pipeline.scorers.predictions import read_predictions
+from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.predictions import read_predictions
 from pipeline.sources import gqa_files, own_table, visual_genome, vqa_files
-from pipeline.sources.ingesting import IngestParams, faults
-from pipeline.sources.picture_files import inspect
+from pipeline.sources.image_files import inspect
+from pipeline.sources.read_source import IngestParams, faults
 from tests.closure import ROOT
 
 TRIES, AT_ONCE = 20_000, 500

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
-from pipeline.judge.facts import Facts, facts_of
-from pipeline.judge.reconstruct import Reconstructed, reconstruct
-from pipeline.words.lexicon import Lexicon
+from pipeline.language.lexicon import Lexicon
+from pipeline.verifier.facts import Facts, facts_of
+from pipeline.verifier.reconstruct_graph import Reconstructed, reconstruct
 
 LEXICON = Lexicon(
     {

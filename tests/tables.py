@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.core.stage_graph import read_stages
-from tests.closure import ROOT
-from tests.test_rooms import ROOMS, allowed
+from tests.closure import ROOT, module_of
 
 STAGES = read_stages(root=ROOT)
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -44,7 +43,7 @@ def run_after(stage: str) -> list[str]:
 
 def stages(above: str) -> str:
     rows = [
-        f"| [`{name}`]({above}pipeline/stages/{name}.py) | {stage['desc']} | {', '.join(reads(name) + folders_read(name))} "
+        f"| [`{name}`]({above}{module_of(name).as_posix()}) | {stage['desc']} | {', '.join(reads(name) + folders_read(name))} "
         f"| {', '.join(run_after(name)) or '-'} |"
         for name, stage in STAGES.items()
     ]
@@ -54,7 +53,7 @@ def stages(above: str) -> str:
 def interim(above: str) -> str:
     """What each stage writes, from the part of its docstring that begins with "Writes"."""
     rows = [
-        f"| [`{stage}`]({above}pipeline/stages/{stage}.py) | {', '.join(f'`{name}`' for name in names)} | {what} |"
+        f"| [`{stage}`]({above}{module_of(stage).as_posix()}) | {', '.join(f'`{name}`' for name in names)} | {what} |"
         for stage in STAGES
         for names, what in written_by(stage)
         if stage != "release"
@@ -64,7 +63,7 @@ def interim(above: str) -> str:
 
 def written_by(stage: str) -> list[tuple[list[str], str]]:
     """Files and what they are: `Writes  items.jsonl   the UQs` and the lines below it, further lines indented deeper."""
-    docstring = ast.get_docstring(ast.parse((ROOT / f"pipeline/stages/{stage}.py").read_text())) or ""
+    docstring = ast.get_docstring(ast.parse((ROOT / module_of(stage)).read_text())) or ""
     lines = docstring.partition("\nWrites")[2].split("\n\n")[0].splitlines()
     files: list[tuple[list[str], str]] = []
     for line in lines:
@@ -76,25 +75,28 @@ def written_by(stage: str) -> list[tuple[list[str], str]]:
     return files
 
 
-def rooms(above: str) -> str:
-    rows = [
-        f"| [`{room}`]({above}{room}) | {purpose(room)} | {', '.join(sorted(imported(room))) or '-'} |"
-        for room in ROOMS
+def packages(above: str) -> str:
+    """The packages of the project, with the first sentence of their docstrings."""
+    rows = [f"| [`{name}`]({above}{name}) | {purpose(name)} |" for name in package_names()]
+    return "\n".join(["| package | what it is for |", "|---|---|", *rows])
+
+
+def package_names() -> list[str]:
+    """The packages of `pipeline`, `annotation` and `research`, without those inside of them."""
+    return [
+        path.parent.relative_to(ROOT).as_posix()
+        for top in ("pipeline", "annotation", "research")
+        for path in sorted((ROOT / top).glob("*/__init__.py"))
     ]
-    return "\n".join(["| package | what it is for | may import, beside `core` |", "|---|---|---|", *rows])
 
 
-def purpose(room: str) -> str:
+def purpose(package: str) -> str:
     """The first sentence of the package's docstring."""
-    docstring = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
+    docstring = ast.get_docstring(ast.parse((ROOT / package / "__init__.py").read_text())) or ""
     return re.split(r"(?<=\.)\s|\n\n", docstring)[0].replace("\n", " ")
 
 
-def imported(room: str) -> set[str]:
-    return {name.removeprefix("pipeline/") for name in allowed(room) - {room, "pipeline/core"}}
-
-
-TABLES: dict[str, Callable[[str], str]] = {"stages": stages, "interim": interim, "rooms": rooms}
+TABLES: dict[str, Callable[[str], str]] = {"stages": stages, "interim": interim, "packages": packages}
 
 
 def with_tables(text: str, path: Path) -> str:

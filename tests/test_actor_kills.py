@@ -4,8 +4,10 @@ import sys
 import psutil
 import pytest
 
+from pipeline.core.stage_graph import stage_module
 from tests import actor_kills
 from tests.actor_kills import ACTOR, FIRST, killed
+from tests.closure import ROOT
 from tests.kills import Done
 
 pytestmark = pytest.mark.endurance
@@ -22,7 +24,7 @@ def begun(code, monkeypatch):
     runs = []
 
     def forced(tree, stage):
-        words = [sys.executable, "-c", STAGE, f"pipeline.stages.{stage}", str(code)]
+        words = [sys.executable, "-c", STAGE, stage_module(stage, ROOT), str(code)]
         starting = f"import subprocess; raise SystemExit(abs(subprocess.run({words!r}).returncode))"
         runs.append(subprocess.Popen([sys.executable, "-c", starting]))
         assert actor_kills.comes(stage, ACTOR, runs[-1])

@@ -5,26 +5,26 @@ from functools import cache, partial
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.batching.companions import Offered
-from pipeline.batching.filter_questions import Naming, foreign, in_style_of, of_the_picture, templates
-from pipeline.batching.tasks import make_tasks
+from pipeline.candidates.estimating.answerability import claims_of, features, probable
+from pipeline.candidates.estimating.claims import Beliefs
+from pipeline.candidates.estimating.difficulty import Difficulties
+from pipeline.candidates.perturbing.replacements import PerturbParams
+from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
 from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate
-from pipeline.counting.presence import names_known
-from pipeline.estimating.answerable import claims_of, features, probable
-from pipeline.estimating.claims import Beliefs
-from pipeline.estimating.difficulty import Difficulties
-from pipeline.judge.judgement import evidence_for
-from pipeline.paraphrasing.paraphrase import paraphrase
-from pipeline.perturbing.replacements import PerturbParams
-from pipeline.screening.screen_rules import ScreenInputs, screen_picture
-from pipeline.sources.ingesting import faults
-from pipeline.words.lexicon import Lexicon
-from pipeline.words.tagger import Tagger
-from pipeline.words.word_classes import WordClasses, tagged
+from pipeline.language.lexicon import Lexicon
+from pipeline.language.paraphrase import paraphrase
+from pipeline.language.tagger import Tagger
+from pipeline.language.word_classes import WordClasses, tagged
+from pipeline.sources.read_source import faults
+from pipeline.tasks.annotation_tasks import make_tasks
+from pipeline.tasks.gold_questions import Naming, foreign, in_style_of, of_the_picture, templates
+from pipeline.tasks.second_questions import Offered
+from pipeline.verifier.presence import names_known
+from pipeline.verifier.verify import evidence_for
+from tests.candidates.perturbing.in_memory import perturb
+from tests.candidates.perturbing.small_vocabulary import KINDS, vocabulary
 from tests.notation import graphs, question, scene
-from tests.pipeline.perturbing.in_memory import perturb
-from tests.pipeline.perturbing.small_vocabulary import KINDS, vocabulary
 
 WORDS = vocabulary("cup", "table", "man", "woman", "hat", "dog", "bus stop", "orange", "glasses", kinds=KINDS)
 SCENES = {"p": scene("table 1: red, wood", "cup 2: blue; on 1", "man 3: young", complete=False)}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import app
+from pipeline.cli.main import app
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError, run
 from pipeline.core.files import read_json
@@ -144,7 +144,7 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
     text = GQA + "".join(f"    # {number}\n" for number in range(100))
     Path("params.yaml").write_text(text)
     done = limited(
-        "import sys; sys.argv = ['rgqa', 'init', 'birds']; from pipeline.cli import app; app()", 1000
+        "import sys; sys.argv = ['rgqa', 'init', 'birds']; from pipeline.cli.main import app; app()", 1000
     )
     assert done.returncode == 1
     assert (

@@ -9,10 +9,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from annotation.study.asking_params import AnnotateParams
+from annotation.study.assignment_params import AnnotateParams
 from pipeline.core.params import SECTIONS, Params, convert
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages
-from tests.closure import BY_MODULE, PACKAGES, ROOT, TABLES_OF, closure, code_deps, dvc_targets, modules
+from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages, stage_module
+from tests.closure import (
+    BY_MODULE,
+    PACKAGES,
+    ROOT,
+    TABLES_OF,
+    closure,
+    code_deps,
+    dvc_targets,
+    module_of,
+    modules,
+)
 
 DVC = read_stages(root=ROOT)
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
@@ -21,13 +31,16 @@ CODE = [path for package in PACKAGES for path in modules(Path(package))]
 
 
 def params_type(stage: str) -> type[Params] | None:
-    module = importlib.import_module(f"pipeline.stages.{stage}")
+    module = importlib.import_module(stage_module(stage, ROOT))
     return getattr(module, f"{stage.capitalize()}Params", None)
 
 
 def test_there_is_one_module_and_one_test_for_each_stage():
-    modules = {path.stem for path in (ROOT / "pipeline/stages").glob("*.py")} - {"__init__"}
-    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests/pipeline/stages").glob("test_*.py")}
+    modules = {path.stem for path in ROOT.glob("*/stages/*.py")} - {"__init__"}
+    tests = {
+        path.stem.removeprefix("test_")
+        for path in [*ROOT.glob("tests/stages/*.py"), *ROOT.glob("tests/research/stages/*.py")]
+    }
     assert modules == set(DVC)
     assert set(DVC) <= tests
 
@@ -54,9 +67,9 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
 @pytest.mark.parametrize(
     "file, readers",
     [
-        ("pipeline/words/things.py", {"perturb", "paper"}),
+        ("pipeline/language/everyday_objects.py", {"perturb", "paper"}),
         (
-            "pipeline/words/kinds.tsv",
+            "pipeline/language/kinds.tsv",
             {
                 *("vocabulary", "tag", "perturb", "screen", "estimate", "batch", "collect", "audit"),
                 *("paper", "comparison"),
@@ -66,7 +79,7 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
 )
 def test_after_an_edit_of_a_word_list_only_the_stages_that_use_it_run(file, readers):
     assert {stage for stage in DVC if file in DVC[stage]["deps"]} == readers
-    assert not [stage for stage in DVC if "pipeline/words" in DVC[stage]["deps"]]
+    assert not [stage for stage in DVC if "pipeline/language" in DVC[stage]["deps"]]
 
 
 def test_data_files_of_packages_that_are_watched_by_module_are_watched():
@@ -81,7 +94,7 @@ def test_data_files_of_packages_that_are_watched_by_module_are_watched():
 
 @pytest.mark.parametrize("stage", DVC)
 def test_a_stage_is_run_by_its_name_and_says_in_one_line_what_it_does(stage):
-    assert DVC[stage]["cmd"] == f"python -m pipeline.stages.{stage}"
+    assert DVC[stage]["cmd"] == f"python -m {module_of(stage).with_suffix('').as_posix().replace('/', '.')}"
     assert re.fullmatch(r"[A-Z][^\n]{10,110}", DVC[stage]["desc"])
 
 
@@ -129,59 +142,58 @@ def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth(
         "answer",
     }
     opening = {
-        p for p in CODE if re.search(r"\.truth\b", (ROOT / p).read_text()) and "sample_world" not in p.parts
+        p
+        for p in CODE
+        if re.search(r"\.truth\b", (ROOT / p).read_text()) and "synthetic_world" not in p.parts
     }
     assert opening <= {
         Path(p)
         for p in (
             "pipeline/core/paths.py",
-            "pipeline/collecting/simulated_verdicts.py",
-            "pipeline/stages/paper.py",
+            "research/simulated_annotators/simulated_verdicts.py",
+            "research/stages/paper.py",
             "pipeline/stages/audit.py",
-            "pipeline/stages/answer.py",
-            "pipeline/auditing/judge_agreement.py",
-            "pipeline/auditing/screen_check.py",
-            "studies/where_nets_look.py",
+            "research/stages/answer.py",
+            "pipeline/benchmark/auditing/verifier_agreement.py",
+            "pipeline/benchmark/auditing/screen_accuracy.py",
+            "research/studies/attention_study.py",
         )
     }
 
 
 def test_the_sample_world_is_not_used_by_any_stage():
     for stage in DVC:
-        assert not [p for p in closure(Path(f"pipeline/stages/{stage}.py")) if "sample_world" in p.parts]
+        assert not [p for p in closure(module_of(stage)) if "synthetic_world" in p.parts]
 
 
 def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
-    generator = closure(Path("sample_world/questions.py"))
-    executor = closure(Path("pipeline/judge/judgement.py"))
+    generator = closure(Path("research/synthetic_world/questions.py"))
+    executor = closure(Path("pipeline/verifier/verify.py"))
     assert {p for p in generator & executor if "core" not in p.parts} == set()
 
 
 @pytest.mark.parametrize("library", ["spacy", "torch", "open_clip"])
 def test_heavy_libraries_are_imported_in_few_packages(library):
     allowed = {
-        # pipeline/scorers: spaCy's word vectors, an extra.
-        "spacy": {"pipeline/words", "pipeline/scorers"},
-        # pipeline/scorers/running: models of transformers on this machine, an extra. pipeline/ranking: a product in bfloat16.
-        # studies: training of the abstention classifier.
+        # pipeline/scoring: word vectors, an optional extra.
+        "spacy": {"pipeline/language", "pipeline/scoring"},
+        # pipeline/inference: models of transformers on this machine. pipeline/candidates/ranking: a product in bfloat16.
         "torch": {
-            "pipeline/encoders",
-            "pipeline/models",
-            "pipeline/ranking",
-            "pipeline/seeing",
-            "pipeline/scorers/running",
-            "studies",
+            "pipeline/candidates/encoders",
+            "pipeline/candidates/ranking",
+            "pipeline/inference",
+            "pipeline/inference/attribution",
         },
-        "open_clip": {"pipeline/encoders"},
+        "open_clip": {"pipeline/candidates/encoders"},
     }
     users = [
         p for p in CODE if re.search(rf"^\s*(import|from) {library}\b", (ROOT / p).read_text(), re.MULTILINE)
     ]
-    assert {p.parent.as_posix() for p in users} - {"sample_world"} <= allowed[library]
+    assert {p.parent.as_posix() for p in users if p.parts[0] != "research"} <= allowed[library]
 
 
 def test_importing_the_scorers_loads_numpy_alone():
-    script = "import sys, pipeline.scorers; print(sorted({'torch', 'pandas', 'scipy', 'sklearn', 'spacy', 'msgspec', 'yaml'} & set(sys.modules)))"
+    script = "import sys, pipeline.scoring; print(sorted({'torch', 'pandas', 'scipy', 'sklearn', 'spacy', 'msgspec', 'yaml'} & set(sys.modules)))"
     assert (
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
@@ -191,9 +203,9 @@ def test_importing_the_scorers_loads_numpy_alone():
 
 
 def test_nothing_reads_the_clock_in_a_stage():
-    packed = Path("pipeline/scorers/running")  # stage release packs it into the wheel; no stage runs it
+    packed = Path("pipeline/inference")  # stage release packs it into the wheel; no stage runs it
     for stage in DVC:
-        for path in closure(Path(f"pipeline/stages/{stage}.py")):
+        for path in closure(module_of(stage)):
             assert packed in path.parents or not re.search(
                 r"datetime\.(now|today|utcnow)|time\.time\(|date\.today", (ROOT / path).read_text()
             ), path

@@ -7,9 +7,9 @@ import shlex
 import pytest
 import typer
 
-from pipeline.cli import app
-from pipeline.scorers.options import parser as score_parser
-from pipeline.scorers.running.run_parser import parser as run_parser
+from pipeline.cli.main import app
+from pipeline.inference.run_parser import parser as run_parser
+from pipeline.scoring.options import parser as score_parser
 from tests.closure import ROOT
 from tests.tables import DOCUMENTS as WITH_TABLES
 from tests.tables import with_tables

@@ -38,7 +38,7 @@ def test_a_line_is_changed_in_each_way_that_is_a_fault(line, faults):
 
 
 def test_a_draw_is_the_same_each_time_and_begins_with_any_shorter_one():
-    module = Path("pipeline/perturbing/raking.py")
+    module = Path("pipeline/candidates/perturbing/raking.py")
     ten = drawn([module], 10)
     assert [mutant.place for mutant in drawn([module], 4)] == [mutant.place for mutant in ten[:4]]
     assert len({mutant.place for mutant in ten}) == 10
@@ -51,7 +51,7 @@ def test_a_draw_is_the_same_each_time_and_begins_with_any_shorter_one():
 @pytest.fixture
 def one(tmp_path, monkeypatch):
     """A project of one module, f(x) = x + 0, whose test asks for f(1) == 1."""
-    module, test = tmp_path / "pipeline/core/one.py", tmp_path / "tests/pipeline/core/test_one.py"
+    module, test = tmp_path / "pipeline/core/one.py", tmp_path / "tests/core/test_one.py"
     for path, text in {
         module: "def f(x):\n    return x + 0\n",
         test: "from pipeline.core.one import f\n\n\ndef test_one():\n    assert f(1) == 1\n",
@@ -75,7 +75,7 @@ def test_a_fault_that_a_test_sees_is_killed_and_one_that_none_can_see_survives(o
     said = {mutant.became: (said, by) for mutant, said, by in outcomes(list(found), 1)}
     assert said == {
         "return x - 0": ("survived", ""),
-        "return x + 1": ("killed", "tests/pipeline/core/test_one.py::test_one"),
+        "return x + 1": ("killed", "tests/core/test_one.py::test_one"),
     }
     assert one.read_text() == "def f(x):\n    return x + 0\n"  # spoilt is a copy
 
@@ -84,4 +84,4 @@ def test_a_module_whose_tests_fail_as_it_is_tells_nothing(one):
     one.write_text("def f(x):\n    return x + 5\n")
     mutant = next(mutants.mutants(Path("pipeline/core/one.py")))
     ((_, said, why),) = outcomes([mutant], 1)
-    assert said == "untested" and why.startswith("tests/pipeline/core/test_one.py failed unspoilt")
+    assert said == "untested" and why.startswith("tests/core/test_one.py failed unspoilt")

@@ -10,11 +10,11 @@ import pytest
 from msgspec.inspect import FloatType, IntType, Type, type_info
 from typer.main import get_command
 
-from pipeline.cli import app
+from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from pipeline.core.params import Params
-from pipeline.scorers import options
-from pipeline.scorers.running import run_parser
+from pipeline.inference import run_parser
+from pipeline.scoring import options
 from tests.closure import PACKAGES, ROOT, modules
 
 

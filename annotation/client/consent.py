@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from annotation.client.texts import page, text_of
+from annotation.client.instructions import page, text_of
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json
 from pipeline.core.paths import Folders

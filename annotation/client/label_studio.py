@@ -174,7 +174,7 @@ class LabelStudio:
             last = tasks[-1].id if 0 < len(tasks) < total else None
 
     def report(self) -> dict[str, Any]:
-        """What our own server tells of every data set: tasks, votes, people (annotation/server/studio/leader.py)."""
+        """What our own server tells of every data set: tasks, votes, people (annotation/server/label_studio_app/admin_api.py)."""
         return self._desk("GET", "report")
 
     def forget(self, email: str) -> dict[str, int]:

@@ -24,10 +24,10 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
-from annotation.study.importing import remembered, told
-from annotation.study.private import salt
+from annotation.study.import_answers import remembered, told
+from annotation.study.private_files import salt
 from annotation.study.roster import read_roster
-from pipeline.core.alone import alone
+from pipeline.core.folder_lock import alone
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Task

@@ -15,19 +15,19 @@ import msgspec
 
 from annotation.client.consent import consent_of
 from annotation.client.credentials import connection
+from annotation.client.instructions import guide
 from annotation.client.label_studio import BATCH, LabelStudio
-from annotation.client.task_screen import instructions, interface
-from annotation.client.texts import guide
+from annotation.client.task_interface import instructions, interface
 from annotation.client.volunteers import door, welcome
-from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
+from annotation.study.assignment_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import LOCAL
-from annotation.study.private import write_private
+from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import waiting_verdicts
 from annotation.study.training import known_tasks
-from pipeline.core.alone import alone
 from pipeline.core.errors import UserError, counted
 from pipeline.core.files import read_json
+from pipeline.core.folder_lock import alone
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
+from annotation.client.collected_answers import given_so_far
 from annotation.client.credentials import connection
-from annotation.client.so_far import given_so_far
 from annotation.client.volunteers import welcome
+from annotation.study.answers_table import judged_questions
 from annotation.study.exports import person_of, verdicts_of
 from annotation.study.forecast import IDLE
-from annotation.study.judged import judged_questions
+from annotation.study.quality_control import skills
 from annotation.study.roster import Annotator, read_roster
-from annotation.study.weighing import skills
-from pipeline.core.alone import alone
 from pipeline.core.errors import counted
+from pipeline.core.folder_lock import alone
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task
 

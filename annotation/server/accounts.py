@@ -17,11 +17,11 @@ from annotation.client.credentials import HOME, SECRETS, Secrets, read_secrets
 from annotation.client.push import push
 from annotation.client.volunteers import door
 from annotation.server import environment, process
-from annotation.server.studio.links import VOLUNTEERS, link_of, secret_of
-from annotation.study.private import write_private
+from annotation.server.label_studio_app.links import VOLUNTEERS, link_of, secret_of
+from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, enrol, read_roster, write_roster
-from pipeline.core.alone import alone
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.folder_lock import alone
 from pipeline.core.paths import Folders
 
 ADMIN = "admin@rgqa.local"

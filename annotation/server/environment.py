@@ -22,7 +22,7 @@ from pipeline.core.paths import DATA
 ENVIRONMENT = Path(".venv-label-studio")
 LOCK = Path(__file__).with_name("requirements.lock")
 NEEDED = 2_500_000_000  # bytes: the packages take 0.9 GB here, and as much again in uv's cache
-INSIDE = "annotation.server.studio.inside"
+INSIDE = "annotation.server.label_studio_app.label_studio_main"
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
 
 
@@ -77,7 +77,7 @@ def variables() -> dict[str, str]:
     ours = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "PYTHONUNBUFFERED": "1",
-        "DJANGO_SETTINGS_MODULE": "annotation.server.studio.settings",
+        "DJANGO_SETTINGS_MODULE": "annotation.server.label_studio_app.settings",
         "LABEL_STUDIO_BASE_DATA_DIR": home,
         "XDG_CONFIG_HOME": home,
         "XDG_DATA_HOME": home,

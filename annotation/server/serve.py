@@ -8,8 +8,8 @@ from annotation.client.credentials import HOME, SECRETS, read_secrets
 from annotation.client.push import people_of, push
 from annotation.server import accounts, environment, process
 from annotation.study.roster import read_roster
-from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
+from pipeline.core.folder_lock import alone
 from pipeline.core.paths import Folders
 
 

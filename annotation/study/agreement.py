@@ -2,7 +2,7 @@
 
 Undefined is None: nothing was judged twice, or everybody said the same throughout, so that there is nothing to agree about.
 Where votes are asked one after the other until a candidate is sure, those with several are the doubtful ones: agreement is to
-be told of candidates drawn by lot (`annotation.study.asking.drawn`).
+be told of candidates drawn by lot (`annotation.study.assignment.drawn`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.core.records import SUBSETS, Record, Subset
-from pipeline.scorers.bootstrap import bootstrap, percentile_interval
+from pipeline.scoring.bootstrap import bootstrap, percentile_interval
 
 RESAMPLES, SEED = 1000, 0
 

@@ -24,11 +24,11 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
+from annotation.study.answers_table import filters, votes, words
 from annotation.study.exports import CHOICES
-from annotation.study.judged import filters, votes, words
 from pipeline.core.errors import counted
 from pipeline.core.records import SUBSETS, Record, Subset
-from pipeline.scorers.bootstrap import cluster_counts, percentile_intervals
+from pipeline.scoring.bootstrap import cluster_counts, percentile_intervals
 
 CLASSES = 2  # valid and invalid
 SHRINK, MOST_SURE = 10.0, 0.98

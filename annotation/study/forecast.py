@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
 
-from annotation.study.asking import SENSITIVITY, SPECIFICITY, Asking
-from annotation.study.asking_params import AnnotateParams, as_asked, estimates, from_collect
+from annotation.study.assignment import SENSITIVITY, SPECIFICITY, Asking
+from annotation.study.assignment_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import EXPERT, Kept, verdicts_of
 from pipeline.core.errors import UserError, counted
 from pipeline.core.paths import Folders

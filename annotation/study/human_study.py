@@ -18,9 +18,9 @@ from pathlib import Path
 import msgspec
 import pandas as pd
 
-from annotation.study.asking import wilson
+from annotation.study.answers_table import judged_questions
+from annotation.study.assignment import wilson
 from annotation.study.exports import LOCAL, PULLED, verdicts_in
-from annotation.study.judged import judged_questions
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, UserError, counted

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from annotation.study.agreement import Figure, Retest, SubsetAgreement, agreement, retest
-from annotation.study.betrayal import Betrayal, betrayals, worst
+from annotation.study.answers_table import filters, records, votes
 from annotation.study.dawid_skene import ConfusionTable
 from annotation.study.exports import CHOICES, EXPERT
-from annotation.study.habits import Pace
-from annotation.study.judged import filters, records, votes
+from annotation.study.filter_leakage import Betrayal, betrayals, worst
+from annotation.study.quality_control import Flag, Skill, Weighed, rate
+from annotation.study.response_times import Pace
 from annotation.study.votes import Status, votes_on
-from annotation.study.weighing import Flag, Skill, Weighed, rate
 from pipeline.core.errors import counted
 from pipeline.core.records import Choice, Record, Subset, Verified
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from annotation.study.exports import EXPERT, PULLED, read_pulled
-from annotation.study.private import write_private
+from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json
 from pipeline.core.paths import Folders

@@ -2,7 +2,7 @@
 
 The questions are filter questions of the tasks that go out last, which few people ever get. Both may be valid, both invalid, or
 one of each: one of them tells nothing of the other. What is shown in the browser looks like any task; its answers are no verdicts.
-Pure: tasks come in, plain mappings for `study/queue.json` go out. How answers are marked: `annotation.study.passing`.
+Pure: tasks come in, plain mappings for `study/queue.json` go out. How answers are marked: `annotation.study.qualification`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from annotation.study.passing import TRIES
+from annotation.study.qualification import TRIES
 from pipeline.core.errors import UserError, counted
 from pipeline.core.files import content_key
 from pipeline.core.randomness import lot

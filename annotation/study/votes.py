@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from annotation.study import judged as table
+from annotation.study import answers_table as table
+from annotation.study.answers_table import BLOCK, CollectRules, records
 from annotation.study.exports import CHOICES
-from annotation.study.judged import BLOCK, CollectRules, records
 from pipeline.core.records import AqCheck, Category, Screened, Verified
 
 Status = Literal["unanswerable", "answerable", "doubtful", "unjudged"]

@@ -15,6 +15,15 @@ RESEARCH = Path("research/dvc.yaml")
 LOCKS = tuple(path.with_suffix(".lock") for path in (BUILD, RESEARCH))
 
 
+def stage_module(stage: str, root: Path = Path()) -> str:
+    """Return the dotted module that a stage runs, as its command in dvc.yaml or research/dvc.yaml says.
+
+    >>> stage_module("rank"), stage_module("answer")
+    ('pipeline.stages.rank', 'research.stages.answer')
+    """
+    return read_stages(root=root)[stage]["cmd"].split()[-1]
+
+
 def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
     """Name the stages whose files are not those that DVC recorded when they ran, by their number and size alone.
 

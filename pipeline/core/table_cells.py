@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from .column_names import ALIASES, known_name
+from .duplicate_keys import more_than_once
 from .errors import UserError, counted, some_of
-from .repeated_keys import more_than_once
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = ",;\t|"

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
+from pipeline.core.duplicate_keys import more_than_once, repeated_keys
 from pipeline.core.errors import Problems
-from pipeline.core.repeated_keys import more_than_once, repeated_keys
 
 T = TypeVar("T")
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise

@@ -31,10 +31,10 @@ from typing import Any
 import msgspec
 
 from pipeline.core.column_names import ALIASES, known_name
+from pipeline.core.duplicate_keys import more_than_once, repeated_keys
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import without_suffix
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.core.repeated_keys import more_than_once, repeated_keys
 from pipeline.core.table_cells import delimited_cells, parquet_cells, sheet_cells, unfit
 from pipeline.sources.json_members import UNREADABLE, fault
 

@@ -19,14 +19,14 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from pipeline.core.atomic_files import replacing
+from pipeline.core.duplicate_keys import repeated_keys
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Split
-from pipeline.core.repeated_keys import repeated_keys
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow, clipped, size_faults
-from pipeline.sources.ingesting import target
 from pipeline.sources.json_members import UNREADABLE, mapped, write_members
+from pipeline.sources.read_source import target
 
 T = TypeVar("T")
 R = TypeVar("R", "_Picture", "_Attributes")

@@ -16,9 +16,9 @@ import msgspec
 from pipeline.core.errors import Problems, UserError, counted
 from pipeline.core.files import read_json, write_jsonl
 from pipeline.core.records import Split
-from pipeline.sources.ingesting import target
+from pipeline.sources.image_files import is_id
 from pipeline.sources.own_table import TableRow
-from pipeline.sources.picture_files import is_id
+from pipeline.sources.read_source import target
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 

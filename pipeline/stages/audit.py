@@ -8,12 +8,18 @@ Writes  audit.json  every figure; `warnings` lists the limits that the release i
 
 from __future__ import annotations
 
-from pipeline.auditing.audit_page import attack_table, audit_markdown
-from pipeline.auditing.judge_agreement import agreement, read_source, trials
-from pipeline.auditing.known_questions import known_questions
-from pipeline.auditing.reliability import estimates_against_truth
-from pipeline.auditing.screen_check import known_truth, screen_against_truth
-from pipeline.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors, warnings
+from pipeline.benchmark.auditing.audit_page import attack_table, audit_markdown
+from pipeline.benchmark.auditing.known_questions import known_questions
+from pipeline.benchmark.auditing.reliability import estimates_against_truth
+from pipeline.benchmark.auditing.screen_accuracy import known_truth, screen_against_truth
+from pipeline.benchmark.auditing.subset_audit import (
+    AuditParams,
+    AuditReport,
+    audit_items,
+    image_vectors,
+    warnings,
+)
+from pipeline.benchmark.auditing.verifier_agreement import agreement, read_source, trials
 from pipeline.core import params
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import counted, run

@@ -20,12 +20,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from pipeline.auditing.margins import margin
-from pipeline.balancing.balance_subset import BalanceParams, balance
-from pipeline.balancing.item_rows import items
+from pipeline.benchmark.auditing.margins import margin
+from pipeline.benchmark.balancing.balance_subset import BalanceParams, balance
+from pipeline.benchmark.balancing.item_rows import items
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, run
 from pipeline.core.files import lines, read_json
+from pipeline.core.jsonl_index import Joined, MissingRecord
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import (
@@ -40,7 +41,6 @@ from pipeline.core.records import (
     Subset,
     Verified,
 )
-from pipeline.core.rows import Joined, MissingRecord
 
 
 def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, Any]:

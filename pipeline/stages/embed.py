@@ -14,13 +14,13 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 
+from pipeline.candidates.encoders import clip
+from pipeline.candidates.encoders.embedding import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
+from pipeline.candidates.encoders.weights import local_files, own_weights_fault
 from pipeline.core.errors import Problems, UserError, counted, run
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture
-from pipeline.encoders import clip
-from pipeline.encoders.embedding import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
-from pipeline.encoders.weights import local_files, own_weights_fault
 
 
 def main() -> None:

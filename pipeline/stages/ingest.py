@@ -26,8 +26,8 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Question
 from pipeline.core.release_params import check_fields
-from pipeline.paraphrasing.paraphrase import paraphrase
-from pipeline.sources.ingesting import IngestParams, SourceFolder
+from pipeline.language.paraphrase import paraphrase
+from pipeline.sources.read_source import IngestParams, SourceFolder
 
 
 def main() -> None:

@@ -15,17 +15,17 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, write_by_picture
+from pipeline.candidates.perturbing.perturb_image import SUBSETS, PerturbInputs, perturb_picture, surveyed
+from pipeline.candidates.perturbing.raking import Kind
+from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
 from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
+from pipeline.core.jsonl_index import Groups, Singles
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
+from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.records import Candidate, Dropped, Question, Subset, Tagged
-from pipeline.core.rows import Groups, Singles
-from pipeline.counting.evidence import evidence_files
-from pipeline.perturbing.perturb_picture import SUBSETS, PerturbInputs, perturb_picture, surveyed
-from pipeline.perturbing.raking import Kind
-from pipeline.perturbing.replacements import PerturbParams, Replacements
+from pipeline.verifier.evidence import evidence_files
 
 Told = tuple[Mapping[Kind, np.ndarray], Mapping[Subset, float]]
 

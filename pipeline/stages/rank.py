@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pipeline.candidates.ranking.pair_scores import own_scores, quantiles
+from pipeline.candidates.ranking.propose import RankParams, parts, propose, with_programs
+from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.core.errors import Problems, counted, run
+from pipeline.core.jsonl_index import Singles
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question
-from pipeline.core.rows import Singles
-from pipeline.ranking.pair_scores import own_scores, quantiles
-from pipeline.ranking.propose import RankParams, parts, propose, with_programs
-from pipeline.ranking.rank_inputs import read_vectors
 
 
 def _checked(p: RankParams) -> RankParams:

@@ -15,31 +15,31 @@ import msgspec
 
 from annotation.study.quality_figures import Quality
 from annotation.study.quality_page import bounds, page
+from pipeline.benchmark.release.card import card
+from pipeline.benchmark.release.card_image import card_picture
+from pipeline.benchmark.release.check_release import write_checksums
+from pipeline.benchmark.release.croissant import croissant
+from pipeline.benchmark.release.errata import FILE as ERRATA
+from pipeline.benchmark.release.errata import Erratum, errata_of, errata_text
+from pipeline.benchmark.release.harness_pack import write_pack
+from pipeline.benchmark.release.licences import licence_text
+from pipeline.benchmark.release.provenance import all_dropped, canary, provenance
+from pipeline.benchmark.release.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.benchmark.release.release_images import release_images
+from pipeline.benchmark.release.subset_files import release_order, write_subset
+from pipeline.benchmark.release.wheel import build_wheel
+from pipeline.candidates.encoders.embedding import EmbedReport
 from pipeline.core import params
 from pipeline.core.atomic_files import replacing, write_text
 from pipeline.core.errors import Problems, UserError, counted, run
 from pipeline.core.files import copy_file, read_json, write_json, write_jsonl
 from pipeline.core.item_counts import check_item_counts
+from pipeline.core.jsonl_index import InOrder, Joined, Singles
 from pipeline.core.no_answer import means_no_answer
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
 from pipeline.core.release_params import ReleaseParams, check_fields
-from pipeline.core.rows import InOrder, Joined, Singles
-from pipeline.encoders.embedding import EmbedReport
-from pipeline.releasing.card import card
-from pipeline.releasing.card_picture import card_picture
-from pipeline.releasing.check_release import write_checksums
-from pipeline.releasing.croissant import croissant
-from pipeline.releasing.errata import FILE as ERRATA
-from pipeline.releasing.errata import Erratum, errata_of, errata_text
-from pipeline.releasing.harness_pack import write_pack
-from pipeline.releasing.licences import licence_text
-from pipeline.releasing.provenance import all_dropped, canary, provenance
-from pipeline.releasing.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.releasing.release_images import release_images
-from pipeline.releasing.subset_files import release_order, write_subset
-from pipeline.releasing.wheel import build_wheel
 
 LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
 
@@ -49,7 +49,7 @@ class AuditedSubset(msgspec.Struct):
 
 
 class AuditSummary(msgspec.Struct):
-    """What the release says of audit.json (`pipeline.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
+    """What the release says of audit.json (`pipeline.benchmark.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
 
     warnings: tuple[str, ...]
     table: str

@@ -3,7 +3,7 @@
 Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl
 Writes  screened.jsonl   Screened: candidates that stay, each with what the judge says and from which evidence
-        dropped.jsonl    Dropped: candidates that go, each with one reason (`pipeline/screening/screen_rules.py`)
+        dropped.jsonl    Dropped: candidates that go, each with one reason (`pipeline/candidates/screening/screen_rules.py`)
         screen.json      counts per subset: in == kept + sum(dropped); judgements of what was kept
 
 The evidence about a picture is its scene graph where there is one, else what its own questions say, else
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipeline.core.by_picture import Counts, Key, counted, pictures_in_order, write_by_picture
+from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
 from pipeline.core.errors import run
+from pipeline.core.jsonl_index import Groups
 from pipeline.core.paths import Folders
+from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Screened
-from pipeline.core.rows import Groups
-from pipeline.counting.evidence import evidence_files
-from pipeline.screening.screen_rules import ScreenInputs, screen_picture
+from pipeline.verifier.evidence import evidence_files
 
 
 def read_inputs(folders: Folders) -> ScreenInputs:

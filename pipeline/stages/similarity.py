@@ -17,13 +17,8 @@ from functools import partial
 
 import msgspec
 
-from pipeline.core.errors import UserError, counted, run, warn
-from pipeline.core.files import read_json, write_json
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, Candidate, EditScore, Screened, Subset
-from pipeline.encoders import clip
-from pipeline.encoders.embedding import (
+from pipeline.candidates.encoders import clip
+from pipeline.candidates.encoders.embedding import (
     CACHE,
     SEED,
     Cache,
@@ -32,8 +27,13 @@ from pipeline.encoders.embedding import (
     SimilarityReport,
     keys,
 )
-from pipeline.ranking.pair_scores import edit_scores, quantiles
-from pipeline.ranking.rank_inputs import read_vectors
+from pipeline.candidates.ranking.pair_scores import edit_scores, quantiles
+from pipeline.candidates.ranking.rank_inputs import read_vectors
+from pipeline.core.errors import UserError, counted, run, warn
+from pipeline.core.files import read_json, write_json
+from pipeline.core.params import load
+from pipeline.core.paths import Folders
+from pipeline.core.records import SUBSETS, Candidate, EditScore, Screened, Subset
 
 
 def edited(folders: Folders) -> list[Candidate]:

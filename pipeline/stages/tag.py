@@ -18,8 +18,8 @@ from pipeline.core.files import lines
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Picture
-from pipeline.words.tagger import BATCH, Tagger
-from pipeline.words.word_classes import WordClasses, tagged
+from pipeline.language.tagger import BATCH, Tagger
+from pipeline.language.word_classes import WordClasses, tagged
 
 WORTH = 20_000  # texts for which another process, with a tagger of its own, is worth its start
 

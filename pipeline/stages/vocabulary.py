@@ -18,13 +18,13 @@ from functools import partial
 import msgspec
 
 from pipeline.core.errors import run, warn
+from pipeline.core.jsonl_index import Groups
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question, Scene
-from pipeline.core.rows import Groups
-from pipeline.counting.unlisted import share_listed
-from pipeline.counting.vocabulary_counts import VocabularyParams, count_vocabulary, write_graphs
-from pipeline.words.lexicon import Lexicon
+from pipeline.language.lexicon import Lexicon
+from pipeline.verifier.graph_completeness import share_listed
+from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary, write_graphs
 
 OFTEN = 5  # times that a name must be seen for anything to be known of what goes with it
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import torch
 
-from pipeline.models.fitted import write_fitted
-from pipeline.models.looking import Asked, save_net
-from pipeline.models.match_net import MatchNet, NetShape
-from pipeline.models.question_texts import WordTable
-from pipeline.models.regions import RegionHead, RegionNames, save_head
 from pipeline.sources import gqa_files
+from research.reference_models.fitted_tensors import write_fitted
+from research.reference_models.inference import Asked, save_net
+from research.reference_models.match_net import MatchNet, NetShape
+from research.reference_models.question_texts import WordTable
+from research.reference_models.regions import RegionHead, RegionNames, save_head
 from tests.closure import ROOT
-from tests.pipeline.models.toy_nets import toy_fitted
+from tests.research.reference_models.toy_nets import toy_fitted
 
 VQA = Path("data/tiny/vqa")
 SAMPLE = ROOT / "data/sample"

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from pipeline.candidates.encoders.clip import ModelRecord
+from pipeline.candidates.encoders.embedding import CACHE, Cache, EmbedReport, keys
 from pipeline.core.files import read_jsonl, write_json
 from pipeline.core.records import Picture, Question, Screened
-from pipeline.core.stage_graph import read_stages
-from pipeline.encoders.clip import ModelRecord
-from pipeline.encoders.embedding import CACHE, Cache, EmbedReport, keys
+from pipeline.core.stage_graph import read_stages, stage_module
 from tests.closure import ROOT
 
 TINY = Path(__file__).parent
@@ -84,7 +84,7 @@ def run_stages(home: Path) -> Path:
             else:
                 if stage == "similarity":
                     keep_bags_of_words(home / "data/tiny/interim")
-                importlib.import_module(f"pipeline.stages.{stage}").main()
+                importlib.import_module(stage_module(stage, ROOT)).main()
     return home
 
 

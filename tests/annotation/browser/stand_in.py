@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from annotation.client.texts import guide, page, text_of
+from annotation.client.instructions import guide, page, text_of
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "annotation/server/studio/templates"
+PAGE = ROOT / "annotation/server/label_studio_app/templates"
 PICTURES = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from annotation.client.credentials import connection
-from annotation.client.forget import forget
+from annotation.client.erase import forget
 from annotation.client.pull import pull
 from annotation.client.push import push, title
 from annotation.server.accounts import entries, invite

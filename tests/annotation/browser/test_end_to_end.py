@@ -19,12 +19,12 @@ import pytest
 import yaml
 
 from annotation.study.exports import ExportedTask
-from pipeline.commands import new_data
+from pipeline.cli import init_data_set
 from pipeline.core.files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
-from simulation.annotators import ANSWERED_BY_EVERY_PHOTO, view
-from simulation.word_senses import WordSenses
+from research.simulated_annotators.annotators import ANSWERED_BY_EVERY_PHOTO, view
+from research.simulated_annotators.word_senses import WordSenses
 from tests.annotation.browser.hands import choose, link, shown, submit
 from tests.tiny.project import PARAMS
 
@@ -49,7 +49,7 @@ class Project:
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
         shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
-        for folder in new_data.FOLDERS:
+        for folder in init_data_set.FOLDERS:
             (home / "data/tiny" / folder).mkdir(exist_ok=True)
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.texts import guide
+from annotation.client.instructions import guide
 
 pytestmark = pytest.mark.server  # needs chromium
 
-CSS = Path(__file__).parents[3] / "annotation/server/studio/templates/desk.css"
+CSS = Path(__file__).parents[3] / "annotation/server/label_studio_app/templates/desk.css"
 # Words of table cells that are drawn in more than one piece: the rectangles of a range over one of them lie on several lines.
 BROKEN = """() => {
   const broken = [];

@@ -1,7 +1,7 @@
 import pytest
 
 from annotation.client.credentials import HOME, SECRETS, Secrets, connection, read_secrets
-from annotation.study.private import write_private
+from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
 
 OURS = Secrets(url="http://127.0.0.1:8080", email="admin@rgqa.local", password="a", token="admin's")

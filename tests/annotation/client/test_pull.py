@@ -7,7 +7,7 @@ from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.status import status
 from annotation.study.exports import pseudonym
-from annotation.study.private import salt
+from annotation.study.private_files import salt
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, write_json

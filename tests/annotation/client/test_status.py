@@ -4,16 +4,16 @@ from math import isnan
 
 import pytest
 
+from annotation.client.collected_answers import print_forecast
 from annotation.client.pull import pull
 from annotation.client.push import push
-from annotation.client.so_far import print_forecast
 from annotation.client.status import pace, status
-from annotation.study.asking import wilson
+from annotation.study.assignment import wilson
 from annotation.study.exports import pseudonym
-from annotation.study.private import salt
+from annotation.study.private_files import salt
 from annotation.study.roster import Annotator, read_roster, write_roster
-from pipeline.core.alone import alone
 from pipeline.core.errors import UserError
+from pipeline.core.folder_lock import alone
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE
 from tests.annotation.conftest import people

@@ -106,7 +106,7 @@ def test_a_server_that_is_killed_loses_and_doubles_no_answer(studio: Studio) -> 
         own = Counter(first for _, email, first in found if email == f"{name}@rgqa.local")
         assert own == Counter(page.sent.values()) and len(page.sent) > MOMENTS
         lines = [
-            "from annotation.server.studio.desk_tables import Place",
+            "from annotation.server.label_studio_app.tables import Place",
             "from users.models import User",
             f"user = User.objects.get(email='{name}@rgqa.local').pk",
             "answer = {row.number: row.answer['first'] for row in Place.objects.filter(user=user, state='answered')}",

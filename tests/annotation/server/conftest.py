@@ -230,7 +230,7 @@ def inside(studio: Studio) -> Callable[[str], Any]:
 
 
 def run_inside(studio: Studio, lines: str) -> Any:
-    code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.studio.inside import set_up\nset_up()\n"
+    code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.label_studio_app.label_studio_main import set_up\nset_up()\n"
     done = subprocess.run(
         [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
         env=environment.variables(),

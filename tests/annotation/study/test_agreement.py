@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from annotation.study.agreement import ac1, agreement, alpha, figure, retest, share, terms
-from annotation.study.judged import judged_questions, votes
+from annotation.study.answers_table import judged_questions, votes
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 

@@ -3,8 +3,8 @@ from math import prod
 import numpy as np
 import pytest
 
+from annotation.study.answers_table import judged_questions
 from annotation.study.dawid_skene import MOST_SURE, Votes, dawid_skene, posteriors
-from annotation.study.judged import judged_questions
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 PLAIN = {"shrink": 0.0, "smoothing": 0.0}

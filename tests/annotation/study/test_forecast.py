@@ -4,9 +4,9 @@ from math import isclose, log
 import msgspec
 import pytest
 
-from annotation.client.so_far import print_forecast
-from annotation.study.asking import Asking, AskingRules
-from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.client.collected_answers import print_forecast
+from annotation.study.assignment import Asking, AskingRules
+from annotation.study.assignment_params import AnnotateParams, as_asked
 from annotation.study.exports import read_pulled
 from annotation.study.forecast import (
     SECONDS,

@@ -5,8 +5,8 @@ import pytest
 import yaml
 
 from annotation.study import human_study
-from annotation.study.asking import Asking
-from annotation.study.asking_params import AnnotateParams, as_asked
+from annotation.study.assignment import Asking
+from annotation.study.assignment_params import AnnotateParams, as_asked
 from pipeline.core.errors import UserError
 from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import load

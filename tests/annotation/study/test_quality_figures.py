@@ -1,10 +1,10 @@
 import msgspec
 
 from annotation.study.agreement import Figure
-from annotation.study.judged import CollectRules, judged_questions
+from annotation.study.answers_table import CollectRules, judged_questions
+from annotation.study.quality_control import rate, weigh
 from annotation.study.quality_figures import Quality, summary
 from annotation.study.votes import verify
-from annotation.study.weighing import rate, weigh
 from tests.annotation.study.conftest import (
     RULES,
     U,

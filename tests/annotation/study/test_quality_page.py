@@ -5,9 +5,9 @@ import msgspec
 from PIL import Image
 
 from annotation.study.agreement import Figure
+from annotation.study.quality_control import Rate, rate
 from annotation.study.quality_figures import WorstItem
 from annotation.study.quality_page import bounds, page, percent, places, skill
-from annotation.study.weighing import Rate, rate
 from tests.annotation.study.conftest import quality
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \"{{ 7 * 7 }}\" ${1+1} &amp; \u202eabc \U0001f600"

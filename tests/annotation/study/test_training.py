@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from annotation.study.passing import TRIES
+from annotation.study.qualification import TRIES
 from annotation.study.training import known_tasks, why
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion

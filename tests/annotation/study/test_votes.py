@@ -2,7 +2,7 @@ import msgspec
 import pandas as pd
 import pytest
 
-from annotation.study.judged import CollectRules, judged_questions
+from annotation.study.answers_table import CollectRules, judged_questions
 from annotation.study.votes import check_aqs, commonest, status, verify, votes_on
 from tests.annotation.study.conftest import RULES, U, V, X, candidates, repeating, task, verdict
 

@@ -1,0 +1,164 @@
+"""`rgqa annotate`: thin commands over the people's half of the pipeline; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.core.command_line import new_app, refuse_options
+from pipeline.core.errors import run
+
+app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate serve")
+
+
+@app.command(epilog="Example: `rgqa annotate serve`")
+def serve(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65_535)] = 8080,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
+) -> None:
+    """Start a Label Studio of our own, push the tasks, print everybody's link."""
+    if stop:
+        refuse_options(context, "port", "--stop stops the server, whatever its port")
+    from annotation.server import serve
+
+    run(lambda: serve.stop() if stop else serve.serve(port))
+
+
+@app.command(
+    epilog='Example: `rgqa annotate invite ann ben --contact "Lee, lee@example.org" --pay "12 EUR an hour"`'
+)
+def invite(
+    context: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
+    leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="One address for volunteers.")] = False,
+    expert: Annotated[bool, typer.Option("--expert", help="They decide what stays doubtful.")] = False,
+    contact: Annotated[str, typer.Option(help="Whom they can ask, with an address; needed once.")] = "",
+    pay: Annotated[str, typer.Option(help="What they get, as the consent page says it.")] = "",
+    ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
+) -> None:
+    """Let people join or leave, each with a link of their own."""
+    if leave:
+        refuse_options(context, "link expert contact pay ethics", "--leave only takes people out")
+    from annotation.client.consent import keep_terms
+    from annotation.server.accounts import invite
+    from pipeline.core.paths import Folders
+
+    def joined() -> None:
+        if not leave:
+            keep_terms(Folders(), contact, pay, ethics)
+        invite(names or [], leave, link, expert)
+
+    run(joined)
+
+
+@app.command(epilog="Example: `rgqa annotate push`")
+def push() -> None:
+    """Put missing tasks into the project, and tell the server who is asked what."""
+    from annotation.client.push import push
+
+    run(push)
+
+
+@app.command(epilog="Example: `rgqa annotate status`")
+def status() -> None:
+    """Print what is done and open, the pace, and the filter questions so far."""
+    from annotation.client.status import status
+
+    run(status)
+
+
+@app.command(epilog="Example: `rgqa annotate pull`")
+def pull() -> None:
+    """Fetch the verdicts; earlier ones are never lost. Then: dvc repro."""
+    from annotation.client.pull import pull
+
+    run(pull)
+
+
+@app.command("round", epilog="Example: `rgqa annotate round`")
+def round_() -> None:
+    """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
+    from annotation.study.rounds import report_round
+
+    run(report_round)
+
+
+@app.command(epilog="Example: `rgqa annotate forget ann`")
+def forget(
+    name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
+) -> None:
+    """Delete all that there is of somebody, here and on the server, and prove it."""
+    from annotation.client.erase import forget
+
+    run(lambda: forget(name))
+
+
+@app.command(epilog="Example: `rgqa annotate demo`")
+def demo() -> None:
+    """Try it: 20 tasks with feedback in the browser, in a folder that is deleted at the end."""
+    from annotation.server.demo import demo
+
+    run(demo)
+
+
+@app.command("import", epilog="Example: `rgqa annotate import export.json`")
+def import_(
+    exports: Annotated[list[Path], typer.Argument(help="Exports of any Label Studio, format JSON.")],
+) -> None:
+    """Take verdicts from exports in, checked and under pseudonyms. Then: dvc repro."""
+    from annotation.study.import_answers import import_exports
+
+    run(lambda: import_exports(exports))
+
+
+@app.command(epilog="Example: `rgqa annotate forecast --rate 15`")
+def forecast(
+    rate: Annotated[float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")] = None,
+    people: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="How many (default: who is on the roster).")
+    ] = None,
+) -> None:
+    """Print how many judgements, hours and how much pay the study still takes."""
+    from annotation.client.collected_answers import print_forecast
+
+    run(lambda: print_forecast(rate, people))
+
+
+@app.command(epilog="Example: `rgqa annotate report`")
+def report() -> None:
+    """Print how far the verdicts can be relied on, and where the quality report is."""
+    from annotation.client.print_quality import report
+
+    run(report)
+
+
+study = new_app(
+    "Measure how well people themselves reject unanswerable questions.", "rgqa annotate study draw --each 50"
+)
+app.add_typer(study, name="study")
+
+
+@study.command(epilog="Example: `rgqa annotate study draw --each 50 --seed 1`")
+def draw(
+    release: Annotated[
+        Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
+    ] = None,
+    each: Annotated[int, typer.Option(min=1, max=1_000_000, help="AQs, and UQs, of each subset.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the draw.", min=0, max=2**32 - 1)] = 0,
+) -> None:
+    """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
+    from annotation.study.human_study import draw
+
+    run(lambda: draw(release, each, seed))
+
+
+@study.command(epilog="Example: `rgqa annotate study score`")
+def score() -> None:
+    """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
+    from annotation.study.human_study import score
+
+    run(score)

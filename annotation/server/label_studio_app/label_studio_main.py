@@ -1,0 +1,63 @@
+"""The door into Label Studio's own Python: `python -m annotation.server.label_studio_app.label_studio_main database|serve`.
+
+database   reads {"email", "password", "token"} of the administrator from standard input, brings the database up to date, and
+           writes a token that is good to standard output
+serve N    waits for a line of standard input, then serves on port N of 127.0.0.1 until it is told to end; without one, as who
+           started it was killed before anybody could know of it, it ends
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+THREADS = 8
+
+
+def set_up() -> None:
+    """Set Django up with our settings. Label Studio's modules import each other as if its folder were on the path."""
+    import label_studio
+
+    sys.path.insert(0, str(Path(label_studio.__file__).parent))
+    import django
+
+    django.setup()
+
+
+def serve(port: int) -> None:
+    import waitress
+    from django.core.wsgi import get_wsgi_application
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # waitress ends what it has begun to answer
+    waitress.serve(
+        get_wsgi_application(),
+        host="127.0.0.1",
+        port=port,
+        threads=THREADS,
+        ident=None,
+        max_request_body_size=1 << 28,
+        clear_untrusted_proxy_headers=True,
+    )
+
+
+def main(command: str, port: str = "") -> None:
+    if command == "serve" and not sys.stdin.readline():
+        return
+    # Label Studio prints to standard output while it starts: that goes to the log, the answer alone goes out.
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    set_up()
+    if command == "serve":
+        serve(int(port))
+        return
+    from annotation.server.label_studio_app.members import administrator
+
+    with os.fdopen(answer, "w") as file:
+        file.write(administrator(json.load(sys.stdin)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

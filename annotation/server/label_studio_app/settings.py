@@ -1,0 +1,50 @@
+"""Label Studio's settings with ours after them. Environment: RGQA_DATA, the folder of the data sets, and what `process` sets."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+# Read by Label Studio while its settings are made: no telemetry, no error reports, no version checks, nothing for strangers.
+os.environ.update(
+    {
+        "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
+        "LABEL_STUDIO_SENTRY_DSN": "",
+        "LABEL_STUDIO_FRONTEND_SENTRY_DSN": "",
+        "LABEL_STUDIO_LATEST_VERSION_CHECK": "false",
+        "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "LABEL_STUDIO_CORS_ALLOW_ALL_ORIGINS": "false",
+        "LABEL_STUDIO_DEBUG": "false",
+        "LABEL_STUDIO_ENABLE_LOCAL_FILES_STORAGE": "false",
+        "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED": "false",
+        "LABEL_STUDIO_LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "false",
+    }
+)
+
+# The second reads settings of the first through Django while it is loaded, so they must be here by then.
+from core.settings.base import *  # isort: skip
+from core.settings import label_studio as theirs  # isort: skip
+from core.settings.label_studio import *
+
+RGQA_DATA = Path(os.environ["RGQA_DATA"])
+ROOT_URLCONF = "annotation.server.label_studio_app.annotator_page"
+MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.Gate"]
+theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
+ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+# Label Studio keeps sessions in signed cookies: an answer still under way would log in again who has just logged out.
+SESSION_ENGINE = "django.contrib.sessions.backends.file"
+SESSION_FILE_PATH = str(Path(theirs.BASE_DATA_DIR) / "sessions")
+Path(SESSION_FILE_PATH).mkdir(mode=0o700, exist_ok=True)
+# A browser sends a cookie to every port of a machine: the demo, or another study, must not log people out of this one.
+SESSION_COOKIE_NAME = f"rgqa-{sha256(SESSION_FILE_PATH.encode()).hexdigest()[:12]}"
+
+database = theirs.DATABASES["default"]
+if theirs.DJANGO_DB == theirs.DJANGO_DB_SQLITE:
+    # Readers do not wait for the writer; a writer waits for another instead of failing; an answer that was
+    # acknowledged survives a power cut (FULL).
+    database["OPTIONS"] = {
+        "timeout": 30,  # seconds
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+else:
+    database["CONN_MAX_AGE"] = 600  # seconds

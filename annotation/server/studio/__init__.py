@@ -1,1 +1,0 @@
-"""What runs inside Label Studio's own Python, where nothing of the pipeline is installed."""

@@ -1,0 +1,1 @@
+"""Turn verified candidates into a benchmark: balance, audit, release, report."""

@@ -1,0 +1,59 @@
+"""What attackers reach on our items and on those that the paper's rules would have made of the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipeline.benchmark.auditing.audit_page import attack_table
+from pipeline.benchmark.auditing.subset_audit import SubsetAudit
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.files import read_json
+from pipeline.core.pages import render
+from pipeline.core.paths import Folders
+from pipeline.core.records import Record, Subset
+
+HERE = Path(__file__).parent
+
+
+class ComparisonReport(Record):
+    """comparison.json.
+
+    Attributes:
+        audit_sha256: SHA-256 of the audit.json that stands beside it; of another audit, the comparison is out of date.
+        paper_rules: the audit of the items under the paper's rules, by subset; {} without a complete truth.
+        table: attackers on these items, in Markdown.
+    """
+
+    audit_sha256: str
+    paper_rules: dict[Subset, SubsetAudit]
+    table: str
+
+
+def comparison_report(audit_file: Path, paper_rules: Mapping[Subset, SubsetAudit]) -> ComparisonReport:
+    """The report on items under the paper's rules, beside the audit in `audit_file`."""
+    return ComparisonReport(
+        audit_sha256=sha256_file(audit_file), paper_rules=dict(paper_rules), table=attack_table(paper_rules)
+    )
+
+
+def comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: ComparisonReport) -> str:
+    """comparison.md: both tables of attackers, and both tables of margins."""
+    return render(
+        HERE / "comparison.md.jinja",
+        {},
+        ours=ours,
+        ours_table=attack_table(ours),
+        paper_rules=comparison.paper_rules,
+        paper_table=comparison.table,
+    )
+
+
+def read_comparison(folders: Folders) -> dict[Subset, SubsetAudit]:
+    """The audit of the items under the paper's rules, by subset; {} if none was made for the present audit."""
+    path = folders.stage("comparison") / "comparison.json"
+    if not path.is_file():
+        return {}
+    report = read_json(path, ComparisonReport)
+    current = report.audit_sha256 == sha256_file(folders.stage("audit") / "audit.json")
+    return report.paper_rules if current else {}

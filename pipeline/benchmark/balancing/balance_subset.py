@@ -1,0 +1,226 @@
+"""Balance one subset: pair its unanswerable questions with answerable ones by the rule that applies, and make the items
+of the release.
+
+Each rule takes the verified UQs of one subset and returns the pairs made and, for every UQ left out, why. Inputs are
+sorted by id, outputs too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+
+from pipeline.benchmark.balancing.telltale_pairs import even
+from pipeline.core.jsonl_index import grouped
+from pipeline.core.min_cost_circulation import cheapest_circulation
+from pipeline.core.params import Params, Seed
+from pipeline.core.randomness import generator
+from pipeline.core.records import (
+    Candidate,
+    Estimate,
+    Question,
+    Record,
+    Subset,
+    Verified,
+)
+
+REPEATED = "the same text was verified for this picture already"
+NO_TWIN = "no picture of its part is asked this text answerably"
+REFUTED = "annotators refuted the answerable question"
+UNBALANCED = "outside the largest balanced set"
+TAKEN = "its original is paired already"
+UNEVEN = "its words would tell that it was edited"
+NO_AQ = "the picture has no answerable question"
+MARGINS = "each image and each text has equally many of both labels"
+
+
+NONE: Mapping[str, Estimate] = MappingProxyType({})
+
+
+class BalanceParams(Params):
+    """Parameters of balance.
+
+    Attributes:
+        rule: "image_and_text" makes both margins equal, "image" is the paper's.
+        word_slack: how unevenly, in PT subsets, wordings may be put in and taken out, as a multiple of what chance leaves
+            (`pipeline/benchmark/balancing/telltale_pairs.py`). Not under "image".
+        most_uneven: the share of a PT subset's pairs that may be left out for that, at most; 0 leaves out none.
+        seed: of the AQs that `image` draws, and of what is left out for its words.
+    """
+
+    rule: Literal["image_and_text", "image"] = "image_and_text"
+    word_slack: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1.0
+    most_uneven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
+    seed: Seed = 0
+
+
+class UqAqPair(Record):
+    """A UQ and the AQ that stands beside it; `because` says how they came together."""
+
+    uq: Verified
+    aq: Question
+    because: str
+
+
+TextOfPart = tuple[str, str]  # a part and a text
+Place = tuple[str, TextOfPart]  # of a picture
+Paired = tuple[list[UqAqPair], list[tuple[Verified, str]]]
+
+
+def balance(
+    subset: Subset,
+    uqs: Sequence[Verified],
+    questions: Mapping[str, Question],
+    refuted: Collection[str],
+    part: Mapping[str, str],
+    p: BalanceParams,
+    estimates: Mapping[str, Estimate] = NONE,
+) -> Paired:
+    """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
+
+    Args:
+        questions: all questions of the pictures, by id. refuted: ids of those that must not be used.
+        part: dev or test, for every picture. estimates: by candidate id; {} where there are none.
+    """
+    if subset.startswith("pt"):
+        return by_original(subset, uqs, questions, refuted, p)
+    if p.rule == "image":
+        return by_image(uqs, questions.values(), refuted, p.seed)
+    return by_image_and_text(uqs, questions.values(), refuted, part, estimates)
+
+
+def by_image_and_text(
+    uqs: Sequence[Verified],
+    questions: Iterable[Question],
+    refuted: Collection[str],
+    part: Mapping[str, str],
+    estimates: Mapping[str, Estimate] = NONE,
+) -> Paired:
+    """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
+    as many UQs as AQs; among those of that size the one with the most distinct texts less the UQs that are expected to have
+    an answer after all."""
+    texts = sorted({_text(uq.candidate, part) for uq in uqs})
+    answerable: dict[Place, Question] = {}  # the first question if it is asked twice
+    lost = set()  # texts that have lost an answerable question to `refuted`
+    for question in questions:
+        text = _text(question, part)
+        if question.question_id in refuted:
+            lost.add(text)
+        else:
+            answerable.setdefault((question.picture_id, text), question)
+    given = {text for _, text in answerable}
+
+    unanswerable: dict[Place, Verified] = {}
+    left: list[tuple[Verified, str]] = []
+    for uq in uqs:
+        text = _text(uq.candidate, part)
+        if text not in given:
+            left.append((uq, REFUTED if text in lost else NO_TWIN))
+        elif (uq.candidate.picture_id, text) in unanswerable:
+            left.append((uq, REPEATED))
+        else:
+            unanswerable[uq.candidate.picture_id, text] = uq
+    wanted = {text for _, text in unanswerable}
+    asked = sorted(place for place in answerable if place[1] in wanted)
+    doubts = [
+        estimates[uq.candidate.candidate_id].answerable if estimates else 0.0 for uq in unanswerable.values()
+    ]
+    chosen_uqs, chosen_aqs = largest_balanced(list(unanswerable), doubts, asked, sorted(part), texts)
+
+    aqs = (answerable[place] for place in compress(asked, chosen_aqs))
+    beside = grouped(aqs, lambda question: _text(question, part))
+    kept = []
+    for (place, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
+        if chosen:
+            aq = beside[place[1]].pop(0)
+            because = f"the same text, answerable for {aq.picture_id}; {MARGINS}"
+            kept.append(UqAqPair(uq=uq, aq=aq, because=because))
+        else:
+            left.append((uq, UNBALANCED))
+    return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
+
+
+def _text(row: Candidate | Question, part: Mapping[str, str]) -> TextOfPart:
+    return part[row.picture_id], row.text
+
+
+def largest_balanced(
+    uqs: Sequence[Place],
+    doubts: Sequence[float],
+    aqs: Sequence[Place],
+    pictures: Sequence[str],
+    texts: Sequence[TextOfPart],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
+
+    A UQ is an arc from its text to its picture, an AQ one from its picture to its text: what is wanted is the
+    largest circulation with every arc used once at most.
+    """
+    picture_row = {picture: number for number, picture in enumerate(pictures)}
+    # A text as the AQs give it, and as the UQs use it.
+    given, used = np.arange(2 * len(texts)).reshape(2, -1) + len(pictures)
+    text_row = {text: number for number, text in enumerate(texts)}
+    (uq_picture, uq_text), (aq_picture, aq_text) = (
+        np.array([(picture_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
+        for places in (uqs, aqs)
+    )
+    # One more is worth more than all distinct texts and all doubts.
+    worth = len(texts) + len(uqs) + 1.0 - np.array(doubts)
+    of_uqs, of_aqs, *_ = cheapest_circulation(
+        (used[uq_text], uq_picture, 1, -worth),
+        (aq_picture, given[aq_text], 1, 0.0),
+        (given, used, 1, -1.0),
+        (given, used, len(uqs), 0.0),
+    )
+    return of_uqs > 0, of_aqs > 0
+
+
+def by_image(
+    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], seed: int
+) -> Paired:
+    """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same picture, drawn at random. One AQ may be drawn
+    more than once; it is released once."""
+    own = grouped((q for q in questions if q.question_id not in refuted), lambda q: q.picture_id)
+    kept, left = [], []
+    for uq in uqs:
+        c = uq.candidate
+        if beside := own.get(c.picture_id):
+            aq = beside[int(generator(seed, "balance", c.candidate_id).integers(len(beside)))]
+            kept.append(UqAqPair(uq=uq, aq=aq, because="drawn from the questions of the same picture"))
+        else:
+            left.append((uq, NO_AQ))
+    return kept, left
+
+
+def by_original(
+    subset: Subset,
+    uqs: Sequence[Verified],
+    questions: Mapping[str, Question],
+    refuted: Collection[str],
+    p: BalanceParams,
+) -> Paired:
+    """Beside each edited question the one it was made from. By the paper's rule a second UQ of the same original shares
+    the AQ. By ours it is left out, so that UQs and AQs are as many; so are those that keep wordings from being put in about
+    as often as they are taken out (`even_words.even`)."""
+    kept, left, taken = [], [], set()
+    for uq in uqs:
+        original = questions[uq.candidate.question_id]
+        if original.question_id in refuted:
+            left.append((uq, REFUTED))
+        elif p.rule != "image" and original.question_id in taken:
+            left.append((uq, TAKEN))
+        else:
+            taken.add(original.question_id)
+            kept.append(UqAqPair(uq=uq, aq=original, because="the question it was made from"))
+    if p.rule == "image":
+        return kept, left
+    texts = [(pair.aq.text, pair.uq.candidate.text) for pair in kept]
+    gone = set(even(texts, p.word_slack, p.most_uneven, generator(p.seed, "balance words", subset)))
+    left += [(kept[row].uq, UNEVEN) for row in gone]
+    stay = [pair for row, pair in enumerate(kept) if row not in gone]
+    return stay, sorted(left, key=lambda row: row[0].candidate.candidate_id)

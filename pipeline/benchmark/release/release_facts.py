@@ -1,0 +1,203 @@
+"""What card, licences, croissant.json and report tell of a release: counts and the facts that they rest on."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from pipeline.benchmark.release.errata import Erratum
+from pipeline.core.jsonl_index import Kept
+from pipeline.core.records import SUBSETS, Item, Record, Subset
+from pipeline.core.release_params import ReleaseParams
+
+HOW: dict[Subset, str] = {
+    "clip-easy": "questions of other images, among the least similar to the image by CLIP",
+    "clip-hard": "questions of other images, among the most similar to the image by CLIP",
+    "pt-easy": "questions of the image with objects replaced",
+    "pt-hard": "questions of the image with attributes or spatial relations replaced",
+    "twins": "own questions, at a picture drawn again with one thing altered",
+}
+PAIRING = {
+    "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
+    "image has equally many of both, so that neither alone reveals the label. Judging items against each other "
+    '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
+    "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
+}
+
+
+class SubsetCounts(Record):
+    """What a subset holds: `texts` are the distinct texts of its UQs, `words` their mean number of words, `how` is how
+    they came about, `difficulties` how many UQs are of each."""
+
+    name: Subset
+    how: str
+    uqs: int
+    aqs: int
+    texts: int
+    words: float
+    pictures: int
+    difficulties: dict[str, int]
+
+
+class VoteCounts(Record):
+    """What the UQs rest on.
+
+    Attributes:
+        annotators, excluded: how many judged, and how many of them count for nothing or not to the end.
+        votes: votes that count -> UQs that they decided, with so many. by_expert: UQs that an expert decided.
+        agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
+        wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
+        invalid_filters: answers that count to filter questions known to be unanswerable.
+        rule: how votes are turned into labels, `collect: rule` of params.yaml; "" where it is not known.
+    """
+
+    annotators: int
+    excluded: int
+    votes: dict[int, int]
+    agreement: str
+    wrong: str = ""
+    by_expert: int = 0
+    invalid_filters: int = 0
+    rule: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Votes per UQ that they decided."""
+        return sum(votes * count for votes, count in self.votes.items()) / max(1, sum(self.votes.values()))
+
+    @property
+    def single(self) -> int:
+        """UQs that rest on a single vote."""
+        return self.votes.get(1, 0)
+
+    @property
+    def few(self) -> bool:
+        """Whether this is a trial: fewer than two votes each on average, or fewer than three people."""
+        return self.mean < 2 or self.annotators - self.excluded < 3
+
+
+class ReleaseFacts(Record):
+    """A release as it is told.
+
+    Attributes:
+        canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
+        tables: (subset, part) of each table. items, pictures: how many different ones there are.
+        pairing: the rule by which UQs of CLIP subsets are paired with AQs, "" without such subsets. model, weights: the CLIP that chose, and its weights' sha256.
+        warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
+        errata: the data set's, of which `faulty` are of items that it has.
+    """
+
+    dataset: str
+    version: str
+    canary: str
+    simulated: bool
+    rehearsal: bool
+    tables: tuple[tuple[Subset, str], ...]
+    subsets: tuple[SubsetCounts, ...]
+    items: int
+    pictures: int
+    pairing: str
+    judged: VoteCounts
+    model: str
+    weights: str
+    warnings: tuple[str, ...]
+    audit_table: str
+    resolved: dict[Subset, float]
+    errata: tuple[Erratum, ...]
+    faulty: int
+    p: ReleaseParams
+
+    @property
+    def title(self) -> str:
+        """The name on the card."""
+        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.p.title} {self.version}"
+
+    def named(self, prefix: str) -> list[str]:
+        """The subsets that were made in one way: "clip" or "pt"."""
+        return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]
+
+    @property
+    def parts(self) -> str:
+        """Which parts the subsets have, and what they are for."""
+        by_parts: dict[tuple[str, ...], list[str]] = {}
+        for subset in dict.fromkeys(subset for subset, _ in self.tables):
+            parts = tuple(part for name, part in self.tables if name == subset)
+            by_parts.setdefault(parts, []).append(f"`{subset}`")
+        both = "divided by image: choose thresholds on `dev`, report on `test`"
+        if list(by_parts) == [("dev", "test")]:
+            return f"Each subset has a part `dev` and a part `test`, {both}."
+        sentences = []
+        for parts, names in by_parts.items():
+            which = (
+                f"the parts `dev` and `test`, {both}"
+                if len(parts) > 1
+                else f"only the part `{''.join(parts)}`"
+            )
+            sentences.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
+        return " ".join(sentences)
+
+    @property
+    def names(self) -> str:
+        """The subsets, as a list in Python's and JSON's notation."""
+        return json.dumps([subset.name for subset in self.subsets])
+
+    @property
+    def last_parts(self) -> str:
+        """The parts of the last subset."""
+        return ", ".join(part for name, part in self.tables if name == self.subsets[-1].name)
+
+    @property
+    def rows(self) -> int:
+        """Of all tables: an AQ that several subsets have is counted in each."""
+        return sum(subset.uqs + subset.aqs for subset in self.subsets)
+
+
+def counts_of(items: Collection[Item]) -> dict[str, Any]:
+    """The fields of `ReleaseFacts` that are told from the items alone, by name."""
+    simulated = rehearsal = False
+    tables, ids, pictures = set[tuple[Subset, str]](), set[str](), set[str]()
+    for item in items:
+        simulated, rehearsal = simulated or item.simulated, rehearsal or item.rehearsal
+        tables.add((item.subset, item.part))
+        ids.add(item.item_id)
+        pictures.add(item.picture_id)
+    there = {subset for subset, _ in tables}
+    return {
+        "simulated": simulated,
+        "rehearsal": rehearsal,
+        "tables": tuple(sorted(tables)),
+        "subsets": tuple(counted(name, items) for name in SUBSETS if name in there),
+        "items": len(ids),
+        "pictures": len(pictures),
+    }
+
+
+def counted(subset: Subset, items: Collection[Item]) -> SubsetCounts:
+    """Counts of those items that are of the subset."""
+    labels, difficulties = Counter[bool](), Counter[str]()
+    texts, pictures = set[str](), set[str]()
+    for item in Kept(items, lambda item: item.subset == subset):
+        labels[item.unanswerable] += 1
+        pictures.add(item.picture_id)
+        if item.unanswerable:
+            texts.add(item.text)
+            difficulties.update([item.difficulty] if item.difficulty else ())
+    return SubsetCounts(
+        name=subset,
+        how=HOW[subset],
+        uqs=labels[True],
+        aqs=labels[False],
+        texts=len(texts),
+        words=mean_words(Kept(items, lambda item: item.unanswerable and item.subset == subset)),
+        pictures=len(pictures),
+        difficulties=difficulties,
+    )
+
+
+def mean_words(items: Iterable[Item]) -> float:
+    """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
+    lengths = array("I", (len(item.text.split()) for item in items))
+    return sum(lengths) / len(lengths) if lengths else 0.0

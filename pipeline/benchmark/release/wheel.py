@@ -1,0 +1,117 @@
+"""Build the wheel `rgqa_scorers`: the scorers alone, for people who have nothing else of this project.
+
+A wheel is a zip with a list of its files; writing it by hand needs no build tool and no network, and gives the same
+bytes for the same sources: fixed times, files sorted, nothing compressed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from pathlib import Path
+
+from pipeline.core.atomic_files import replacing
+
+PIPELINE = Path(__file__).resolve().parents[2]
+# Modules of core that the wheel needs; they import the standard library and NumPy (images load Pillow late).
+CORE_MODULES = (
+    "__init__",
+    "folder_lock",
+    "atomic_files",
+    "column_names",
+    "errors",
+    "images",
+    "no_answer",
+    "output_paths",
+    "duplicate_keys",
+    "server_errors",
+    "table_cells",
+)
+NAME = "rgqa_scorers"
+WHEN = (1980, 1, 1, 0, 0, 0)  # the first day a zip knows
+
+METADATA = """Metadata-Version: 2.1
+Name: rgqa-scorers
+Version: {version}
+Summary: Scores of models on benchmarks with unanswerable questions about images
+Requires-Python: >=3.11
+License: MIT
+Requires-Dist: numpy>=2
+Provides-Extra: parquet
+Requires-Dist: pyarrow>=15; extra == "parquet"
+Provides-Extra: logs
+Requires-Dist: openpyxl>=3.1; extra == "logs"
+Requires-Dist: zstandard>=0.23; extra == "logs"
+Provides-Extra: vectors
+Requires-Dist: spacy>=3.7; extra == "vectors"
+Provides-Extra: inspect
+Requires-Dist: inspect_ai>=0.3.285; extra == "inspect"
+Requires-Dist: openai>=3; extra == "inspect"
+Requires-Dist: pillow>=11; extra == "inspect"
+Requires-Dist: pyarrow>=15; extra == "inspect"
+Provides-Extra: hf
+Requires-Dist: rgqa-scorers[inspect]; extra == "hf"
+Requires-Dist: accelerate>=1; extra == "hf"
+Requires-Dist: torch>=2.6; extra == "hf"
+Requires-Dist: torchvision>=0.21; extra == "hf"
+Requires-Dist: transformers>=5; extra == "hf"
+Description-Content-Type: text/markdown
+
+# rgqa_scorers {version}
+
+    rgqa-score RELEASE PREDICTIONS --json scores.json
+
+RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is a list of
+`{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV, TSV or
+(extra `parquet`) Parquet; or a log of lmms-eval, OpenAI's batches or (extra `logs`) inspect_ai or VLMEvalKit.
+In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
+
+    rgqa-run RELEASE --model MODEL
+    inspect eval rgqa/clip_hard -T release=RELEASE --model MODEL
+
+run a model on the release (extra `inspect`; models of transformers on this machine: extra `hf`).
+"""
+WHEEL = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+ENTRY_POINTS = f"""[console_scripts]
+rgqa-score = {NAME}.scoring.command:main
+rgqa-run = {NAME}.inference.run_command:main
+
+[inspect_ai]
+rgqa = {NAME}.inference.registry
+"""
+
+
+def build_wheel(folder: Path, version: str) -> Path:
+    """Write `rgqa_scorers-<version>-py3-none-any.whl` into `folder` and return its path. The modules in it state
+    `version` in their reports."""
+    normal = version.replace("-", "+", 1)  # as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"
+    info = f"{NAME}-{normal}.dist-info"
+    texts = {
+        f"{NAME}/__init__.py": '"""Scores of models on benchmarks with unanswerable questions."""\n\nfrom .scoring import *\n',
+        f"{NAME}/scoring/version.py": f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n',
+        f"{info}/METADATA": METADATA.format(version=normal),
+        f"{info}/WHEEL": WHEEL,
+        f"{info}/entry_points.txt": ENTRY_POINTS,
+    }
+    sources = [path for package in ("scoring", "inference") for path in (PIPELINE / package).glob("*.*")]
+    sources += [PIPELINE / "core" / f"{name}.py" for name in CORE_MODULES]
+    files = {
+        f"{NAME}/{path.relative_to(PIPELINE).as_posix()}": path.read_bytes()
+        for path in sorted(sources)
+        if path.suffix in (".py", ".npz")
+    }
+    files |= {name: text.encode() for name, text in texts.items()}
+    record = ""
+    for name, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{name},sha256={digest},{len(data)}\n"
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    path = folder / f"{NAME}-{normal}-py3-none-any.whl"
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name, WHEN)
+            entry.external_attr = 0o100644 << 16
+            entry.create_system = 3
+            archive.writestr(entry, data)
+    return path

@@ -1,0 +1,1 @@
+"""Write `rgqa report`, one HTML page about a run."""

@@ -1,0 +1,1 @@
+"""Propose candidate unanswerable questions: embed, rank, perturb, screen, estimate."""

@@ -1,0 +1,1 @@
+"""Encode images and texts as CLIP vectors. Only `clip` and `weights` import open_clip; `embedding` caches the vectors."""

@@ -1,0 +1,281 @@
+"""Pictures and texts to unit vectors with any open_clip model. The one door to open_clip (loaded late, and torch with it).
+
+No text is cut silently, as open_clip does; which weights are refused, `weights` says.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from pipeline.candidates.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.engine import networks, ordered_map
+from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.files import content_key, read_json
+from pipeline.core.images import load_rgb
+from pipeline.core.records import Record
+
+if TYPE_CHECKING:
+    import torch
+    from PIL import Image
+
+CUT_TOLERANCE = 1e-5  # largest difference of any component of a vector between a cut text and full context
+PREPROCESSING = {
+    "size",
+    "mode",
+    "mean",
+    "std",
+    "interpolation",
+    "resize_mode",
+    "fill_color",
+}  # open_clip's, all of it
+TOKENIZED = 4096  # texts turned into tokens at a time
+Device = Literal["auto", "cpu", "cuda"]
+Batch = TypeVar("Batch")
+Encoded = TypeVar("Encoded")
+Batches = Iterator[tuple[np.ndarray, np.ndarray]]  # indices of the input, vectors [len(indices), dimension]
+
+
+class ModelRecord(Record):
+    """What made the vectors. `fingerprint` depends on the weights and the configuration, on nothing else;
+    `preprocessing` is open_clip's, as JSON; `weights_sha256` is of the checkpoint file."""
+
+    model: str
+    pretrained: str
+    weights_sha256: str
+    fingerprint: str
+    preprocessing: str
+    quick_gelu: bool
+    dimension: int
+    context_length: int
+    open_clip: str
+    torch: str
+
+
+def _record(
+    model: str,
+    pretrained: str,
+    config: dict[str, Any],
+    checkpoint: Path,
+    preprocessing: dict[str, Any],
+    context: int,
+) -> ModelRecord:
+    sha256 = sha256_file(checkpoint)
+    return ModelRecord(
+        model=model,
+        pretrained=pretrained,
+        weights_sha256=sha256,
+        fingerprint=content_key(sha256, json.dumps(config, sort_keys=True), str(context)),
+        preprocessing=json.dumps(preprocessing, sort_keys=True),
+        quick_gelu=bool(config.get("quick_gelu", False)),
+        dimension=int(config["embed_dim"]),
+        context_length=context,
+        open_clip=version("open_clip_torch"),
+        torch=version("torch"),
+    )
+
+
+def written_record(model: str, pretrained: str = "") -> ModelRecord | None:
+    """The `record` of an `Encoder` by the model's folder alone, with nothing loaded; None unless the folder says all that
+    open_clip would otherwise fill in by itself: a model by name, a folder with something missing or wrong."""
+    folder = Path(model.removeprefix(LOCAL))
+    if not model.startswith(LOCAL) or pretrained or not (folder / CONFIG).is_file():
+        return None
+    try:
+        checkpoint, written = local_weights(folder), read_json(folder / CONFIG, dict[str, Any])
+        config, preprocessing = written["model_cfg"], written["preprocess_cfg"]
+        size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
+        said = set(preprocessing) == PREPROCESSING and preprocessing["size"] == size and len(size) == 2
+        if not said or any(key.startswith(("hf_", "tokenizer")) for key in text):
+            return None
+        return _record(model, pretrained, config, checkpoint, preprocessing, int(text["context_length"]))
+    except (KeyError, TypeError, ValueError, UserError):  # whatever is wrong, `Encoder` says it
+        return None
+
+
+class Encoder:
+    """An open_clip model with its weights, ready to encode. All vectors have length 1 and are float32; on a CPU they
+    are computed in double precision, at up to half the speed, so that batch, threads and processor do not change their bytes.
+
+    Args:
+        model: a name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER" where FOLDER
+            holds open_clip_config.json (as open_clip writes it) and one weights file.
+        pretrained: a tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or TAG=FILE for a file with
+            the weights of a tag; empty for the two prefixes, which bring their own. Images are prepared as the tag says; for a
+            file without one, as all tags of the model say.
+        device: "auto" takes the GPU when there is one.
+
+    Raises:
+        UserError: an unknown name, tag or file, a hub out of reach, weights that do not fit, no such device.
+    """
+
+    def __init__(self, model: str, pretrained: str = "", *, device: Device = "auto") -> None:
+        import open_clip
+        import torch
+        from open_clip.transform import PreprocessCfg, image_transform_v2
+
+        gpu = torch.cuda.is_available()
+        if device == "cuda" and not gpu:
+            raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
+        self._device_asked: Device = device
+        self._device = "cuda" if gpu and device != "cpu" else "cpu"
+        network, config, checkpoint = weighted(model, pretrained)
+        torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
+        # Twice the digits that are kept: sums in another order, by another processor's instructions, end in the same ones.
+        self._kind = torch.float32 if self._device == "cuda" else torch.float64
+        self._network = network.eval().requires_grad_(False).to(self._device, self._kind)
+        preprocessing = open_clip.get_model_preprocess_cfg(network)
+        transform = image_transform_v2(PreprocessCfg(**preprocessing), is_train=False)
+        self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)  # a tuple only in training
+        self._tokenizer = tokenizer_of(model)
+        context = int(self._tokenizer([""]).shape[1])
+        self._tower: Any = getattr(self._network, "text", self._network)
+        positions = getattr(self._tower, "positional_embedding", None)
+        self._positions = None if positions is None else positions.data
+        # CoCa's tower has a place of its own after the text's.
+        self._more = 0 if positions is None else len(positions) - context
+        self._mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
+        self._cut: bool | None = None  # whether cut texts give the same vectors; None until checked
+        self.record = _record(model, pretrained, config, checkpoint, preprocessing, context)
+
+    def pictures(self, paths: Sequence[Path | str], batch: int) -> Batches:
+        """Yield (indices into `paths`, vectors [len(indices), dimension]) batch by batch.
+
+        Raises:
+            UserError: at the end, naming every picture that cannot be read; all others were yielded by then.
+        """
+        problems, starts = Problems("pictures that cannot be read"), range(0, len(paths), batch)
+        batches = (list(map(str, paths[start : start + batch])) for start in starts)
+        results = self._side_by_side(Encoder._encode_pictures, batches, len(starts))
+        for start, (vectors, faults) in zip(starts, results, strict=True):
+            for place, error in faults.items():
+                what = f"{error}; fetch it again or take it out of the source"
+                problems.add(str(paths[start + place]), what)
+            if len(vectors):
+                read = [place for place in range(len(vectors) + len(faults)) if place not in faults]
+                yield start + np.array(read), vectors
+        problems.raise_if_any()
+
+    def texts(self, texts: Sequence[str], batch: int, *, skip_long: bool = False) -> Batches:
+        """Yield (indices into `texts`, vectors [len(indices), dimension]) batch by batch, short texts first.
+
+        Each batch is cut to its longest text. Whether that changes the vectors is checked on the first batch;
+        if it does (some architectures look at the padding), a warning says so and the full context is used.
+
+        Args:
+            skip_long: leave out the texts that are longer than the model's context.
+
+        Raises:
+            UserError: naming every text that is longer than the model's context, before anything is encoded.
+        """
+        tokens, lengths, too_long = self._tokens(texts)
+        if not skip_long:
+            problems = Problems(f"texts longer than the model's context of {tokens.shape[1]} tokens")
+            for index, needed in too_long.items():
+                what = f"{counted(needed, 'token')}; shorten it or take a model with a longer context"
+                problems.add(repr(texts[index]), what)
+            problems.raise_if_any()
+        order = np.argsort(lengths, kind="stable")
+        order = order[~np.isin(order, list(too_long))]
+        batches = [order[start : start + batch] for start in range(0, len(order), batch)]
+        if batches and self._cut is None:
+            first = batches[0][:4]
+            self._cut = self._cut_changes_nothing(tokens[first], int(lengths[first].max()))
+        rows = (tokens[indices][:, : int(lengths[indices[-1]]) if self._cut else None] for indices in batches)
+        yield from zip(batches, self._side_by_side(Encoder._encode_tokens, rows, len(batches)), strict=True)
+
+    def table(self, batches: Batches, count: int) -> np.ndarray:
+        """All vectors of `pictures` or `texts`, float32 [count, dimension] in the order of the input."""
+        rows = np.empty((count, self.record.dimension), np.float32)
+        for indices, vectors in batches:
+            rows[indices] = vectors
+        return rows
+
+    def _side_by_side(
+        self, work: Callable[[Encoder, Batch], Encoded], batches: Iterable[Batch], count: int
+    ) -> Iterator[Encoded]:
+        """What comes of each of so many batches, by this network, or by copies of it on a cluster."""
+        copies, share = networks(count, gpu=self._device_asked != "cpu")
+        here = copies == 1 and not share
+        set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._device_asked)
+        return ordered_map(work, batches, (lambda: self) if here else set_up, copies, 1, gpus=share)
+
+    def _encode_pictures(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
+        """Vectors of the pictures of a batch that can be read, and what is wrong with the others, by their places."""
+        import torch
+
+        images, faults = [], {}
+        for place, path in enumerate(paths):
+            try:
+                images.append(self._transform(load_rgb(path)))
+            except (OSError, ValueError) as error:
+                faults[place] = str(error)
+        if not images:
+            return np.empty((0, self.record.dimension), np.float32), faults
+        pixels = torch.stack(images).to(self._device, self._kind)
+        with torch.inference_mode():
+            return self._checked(self._network.encode_image(pixels, normalize=True)), faults
+
+    def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
+        """Token ids int32 [n, context]; how many of them, from the left, are not padding [n]; and for each text that is
+        longer than the context, how many it needs."""
+        context = self.record.context_length
+        tokens = np.empty((len(texts), context), np.int32)
+        for start in range(0, len(texts), TOKENIZED):
+            tokens[start : start + TOKENIZED] = self._tokenizer(
+                list(texts[start : start + TOKENIZED])
+            ).numpy()
+        # An empty text is padding nearly all over.
+        padding = np.bincount(self._tokenizer([""])[0].numpy()).argmax()
+        used = tokens != padding
+        lengths = context - used[:, ::-1].argmax(axis=1)
+        too_long = {}
+        for index in map(int, np.flatnonzero(used[:, -1])):
+            roomy = self._tokenizer([texts[index]], context_length=4 * context)[0].numpy()
+            needed = int((roomy != padding).sum())
+            if needed > used[index].sum():
+                too_long[index] = needed
+        return tokens, lengths, too_long
+
+    def _cut_changes_nothing(self, tokens: np.ndarray, length: int) -> bool:
+        try:
+            difference = np.abs(self._encode_tokens(tokens[:, :length]) - self._encode_tokens(tokens)).max()
+            reason = f"vectors change by up to {difference:.1g}"
+        except RuntimeError as error:
+            difference, reason = np.inf, str(error).splitlines()[0]
+        if difference > CUT_TOLERANCE:
+            warnings.warn(
+                f"{self.record.model}: texts cannot be cut to the longest of the batch ({reason}); "
+                "encoding at full context, which is slower",
+                stacklevel=4,
+            )
+        return bool(difference <= CUT_TOLERANCE)
+
+    def _encode_tokens(self, tokens: np.ndarray) -> np.ndarray:
+        import torch
+
+        ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
+        length = ids.shape[1] + self._more
+        # open_clip's towers add their whole positional table and mask, so both are cut to as many rows.
+        if self._positions is not None:
+            self._tower.positional_embedding.data = self._positions[:length]
+        if self._mask is not None:
+            self._tower.attn_mask = self._mask[:length, :length]
+        with torch.inference_mode():
+            return self._checked(self._network.encode_text(ids, normalize=True))
+
+    def _checked(self, rows: torch.Tensor) -> np.ndarray:
+        vectors = rows.float().cpu().numpy()
+        if not np.isfinite(vectors).all():
+            raise UserError(
+                f"{self.record.model}: the model gives vectors that are not finite; its weights are damaged or do not fit"
+            )
+        return vectors

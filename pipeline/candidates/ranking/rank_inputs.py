@@ -1,0 +1,165 @@
+"""What is ranked: the vectors that embed wrote, checked, and the questions that may be proposed, as arrays.
+
+Two kinds of questions are left out, as in RGQA 3.1: existence questions ("Is there a dog?" is always answerable, with no)
+and the picture's own questions; the text of an own question under another id counts as its own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from pipeline.core.errors import Problems, counted
+from pipeline.core.files import read_json
+from pipeline.core.records import Question
+from pipeline.language.programs import is_existence
+
+AT_ONCE = 8192  # rows looked at together
+
+
+class Vectors(NamedTuple):
+    """float32 unit vectors [n, d] and [m, d], and what their rows stand for. `texts` is a memory map. `files` are those of
+    both tables."""
+
+    pictures: np.ndarray
+    picture_ids: list[str]
+    texts: np.ndarray
+    text_list: list[str]
+    files: tuple[Path, Path] | None = None
+
+
+def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
+    """Read the tables of pictures and texts and check that they fit each other.
+
+    Args:
+        embed: the stage's folder. texts: the folder whose texts are read; None: those of embed, too.
+
+    Raises:
+        UserError: lists everything that does not fit.
+    """
+    problems = Problems("vectors that cannot be used (run embed again)")
+    table, where = embed / "pictures.npy", (texts or embed) / "texts.npy"
+    pictures, picture_ids = _read(table, embed / "picture_ids.json", problems)
+    of_texts, text_list = _read(where, where.with_suffix(".json"), problems)
+    if pictures.ndim == of_texts.ndim == 2 and pictures.shape[1] != of_texts.shape[1]:
+        what = f"of {pictures.shape[1]} and {of_texts.shape[1]} dimensions"
+        problems.add(f"{table}, {where}", what)
+    problems.raise_if_any()
+    return Vectors(np.array(pictures), picture_ids, of_texts, text_list, (table.absolute(), where.absolute()))
+
+
+def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
+    ids = read_json(names, list[str])
+    try:
+        array = np.asarray(np.load(table, mmap_mode="r"))
+    except Exception as error:  # of a damaged header numpy raises whatever its parser raises
+        problems.add(str(table), f"{type(error).__name__}: {error}")
+        return np.zeros(0), ids
+    if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
+        what = f"{array.dtype} {array.shape}, expected float32 with {counted(len(ids), 'row')}, one for each of {names.name}"
+        problems.add(str(table), what)
+        return np.zeros(0), ids
+    for start in range(0, len(array), AT_ONCE):
+        lengths = np.linalg.norm(array[start : start + AT_ONCE], axis=1)
+        for row in np.flatnonzero(~(np.abs(lengths - 1) < 0.01)):
+            what = f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1"
+            problems.add(f"{table}, row {start + row}", what)
+    return array, ids
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTable:
+    """The questions that may be proposed, in the order of their ids; positions in it name them everywhere else.
+
+    Attributes:
+        picture_ids: of all pictures, in the order of their rows.
+        questions: their ids.
+        text_rows, picture_rows: int32, row of the text's vector and of the question's own picture.
+        of_text: bool [texts, questions], the questions of each text. asked: bool [pictures, texts], the texts asked of
+            each picture (existence questions included): none of them may be proposed for it. Indices ascend.
+        existence: how many questions were left out because they ask for existence.
+    """
+
+    questions: Sequence[str]
+    picture_ids: Sequence[str]
+    text_rows: np.ndarray
+    picture_rows: np.ndarray
+    of_text: csr_array
+    asked: csr_array
+    existence: int
+
+    def repeats(self) -> np.ndarray:
+        """How many questions have each text: int [texts]."""
+        return np.diff(self.of_text.indptr)
+
+    def admissible(self) -> np.ndarray:
+        """How many questions may be proposed for each picture: int [pictures]."""
+        return np.asarray(len(self.questions) - self.asked @ self.repeats())
+
+    def bare(self) -> QuestionTable:
+        """The same without what only names questions and pictures: all that ranking needs, arrays that are sent fast."""
+        none = self.text_rows[:0]
+        return replace(self, questions=(), picture_ids=(), text_rows=none, picture_rows=none)
+
+
+class Numbers(NamedTuple):
+    """Questions in the order of their ids, as `ids`.
+
+    Attributes:
+        pictures, texts: int32 [questions], rows of the embedded pictures and texts. existence: bool [questions].
+    """
+
+    ids: list[str]
+    pictures: np.ndarray
+    texts: np.ndarray
+    existence: np.ndarray
+
+
+def numbered(questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]) -> Numbers:
+    """The questions asked of `picture_ids`. Those of other pictures (other splits) are passed over; of none more is held than
+    its numbers.
+
+    Raises:
+        UserError: questions whose text was not embedded.
+    """
+    picture_row = {picture: row for row, picture in enumerate(picture_ids)}
+    text_row = {text: row for row, text in enumerate(texts)}
+    problems = Problems("questions without a vector (run embed again)")
+    ids, pictures, rows, existence = list[str](), array("i"), array("i"), bytearray()
+    for question in questions:
+        if question.picture_id in picture_row:
+            ids.append(question.question_id)
+            pictures.append(picture_row[question.picture_id])
+            rows.append(text_row.get(question.text, -1))
+            existence.append(is_existence(question))
+            if rows[-1] < 0:
+                problems.add(question.question_id, f"its text {question.text!r} was not embedded")
+    problems.raise_if_any()
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    columns = np.array(pictures), np.array(rows), np.frombuffer(existence, bool)
+    return Numbers([ids[i] for i in order], *(column[order] for column in columns))
+
+
+def question_table(
+    questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
+) -> QuestionTable:
+    """Number the questions asked of `picture_ids` by the rows of the embedded pictures and texts (see `numbered`)."""
+    asked = numbered(questions, picture_ids, texts)
+    proposed = np.flatnonzero(~asked.existence)
+    text_rows, places = asked.texts[proposed], np.arange(len(proposed))
+    shape = len(picture_ids), len(texts)
+    return QuestionTable(
+        questions=[asked.ids[number] for number in proposed],
+        picture_ids=picture_ids,
+        text_rows=text_rows,
+        picture_rows=asked.pictures[proposed],
+        of_text=csr_array((np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))),
+        asked=csr_array((np.ones(len(asked.ids), bool), (asked.pictures, asked.texts)), shape),
+        existence=len(asked.ids) - len(proposed),
+    )

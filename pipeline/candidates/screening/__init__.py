@@ -1,0 +1,1 @@
+"""Drop candidates by rules: `screen_rules` lists all rules in their order, `screen_faults` implements them."""

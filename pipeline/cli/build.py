@@ -1,0 +1,176 @@
+"""Commands of `rgqa` that make a benchmark and look at it; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from pipeline.core.command_line import new_app, refuse_options
+from pipeline.core.errors import run
+from pipeline.core.records import Split
+
+app = new_app()
+Into = Annotated[str, Option(help="Name of the data set.")]
+OfSplit = Annotated[Split, Option(help="testdev, train, val or test.")]
+
+
+@app.command(epilog="Example: `rgqa init birds`")
+def init(
+    name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
+) -> None:
+    """Make room for a data set of your own."""
+    from pipeline.cli.init_data_set import init
+
+    run(lambda: print(f"init: {init(name)}"))
+
+
+@app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
+def fetch(
+    context: typer.Context,
+    what: Annotated[str, Argument(help="What to fetch: gqa.")],
+    split: Annotated[
+        Split | None,
+        Option(help="Whose pictures: testdev, val or train; as params.yaml says if not given."),
+    ] = None,
+    origin: Annotated[
+        str, Option("--from", help="official, hub, or a copy of the archives: web address or folder.")
+    ] = "official",
+    archives: Annotated[str | None, Option(help="Address of the archives, if not the authors'.")] = None,
+    into: Annotated[str, Option(help="Name of the data set that is fetched for.")] = "gqa",
+    jobs: Annotated[int, Option(min=1, max=32, help="Requests at the same time.")] = 8,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only say what would be fetched, and how much.")
+    ] = False,
+    whole: Annotated[
+        bool, Option("--whole", help="Fetch archives whole, from servers that ignore byte ranges.")
+    ] = False,
+    cache: Annotated[Path | None, Option(help="Folder that keeps all that is received.")] = None,
+    offline: Annotated[bool, Option("--offline", help="Take all from the cache, ask no server.")] = False,
+    choices: Annotated[bool, Option("--choices", help="The choices of GQA's evaluation, too.")] = False,
+    accept_changed: Annotated[
+        bool, Option("--accept-changed", help="Take what changed since it was first seen.")
+    ] = False,
+) -> None:
+    """Fetch GQA, of it only what a data set needs. docs/gqa.md."""
+    if dry_run:
+        refuse_options(context, "accept_changed", "--dry-run changes nothing")
+    if offline:
+        refuse_options(context, "jobs whole", "--offline asks no server")
+    from pipeline.sources.download.fetch import FetchOptions, fetch
+
+    options = FetchOptions(
+        data_set=into,
+        split=split,
+        origin=origin,
+        archives=archives,
+        jobs=jobs,
+        dry_run=dry_run,
+        all_of_it=whole,
+        cache=cache,
+        offline=offline,
+        choices=choices,
+        accept_changed=accept_changed,
+    )
+    run(lambda: fetch(what, options))
+
+
+convert = new_app(
+    "Write other sources in the form that the pipeline reads.",
+    "rgqa convert vqa questions.json annotations.json --into vqa",
+)
+app.add_typer(convert, name="convert")
+
+
+@convert.command(
+    epilog="Example: `rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --into vqa`"
+)
+def vqa(
+    questions: Annotated[Path, Argument(help="File of questions, in the form of VQA v2.")],
+    annotations: Annotated[Path, Argument(help="File of annotations, in the form of VQA v2.")],
+    into: Into,
+    split: OfSplit = "val",
+    prefix: Annotated[
+        str | None, Option(help="Prefix of the images' names; `COCO_SUBTYPE_` if not given.")
+    ] = None,
+    digits: Annotated[int, Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
+) -> None:
+    """Questions with ten answers each, in the form of VQA v2."""
+    from pipeline.sources.vqa_files import convert
+
+    run(lambda: print(f"convert: {convert(questions, annotations, into, split, prefix, digits)}"))
+
+
+@convert.command(
+    epilog="Example: `rgqa convert visual-genome scene_graphs.json image_data.json --into vqa --split train`"
+)
+def visual_genome(
+    graphs: Annotated[Path, Argument(help="Visual Genome's scene_graphs.json.")],
+    pictures: Annotated[Path, Argument(help="Visual Genome's image_data.json.")],
+    into: Into,
+    split: OfSplit = "train",
+    attributes: Annotated[Path | None, Option(help="Visual Genome's attributes.json.")] = None,
+) -> None:
+    """Visual Genome's own scene graphs."""
+    from pipeline.sources.visual_genome import convert
+
+    run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
+
+
+@app.command(epilog="Example: `rgqa vectors`")
+def vectors() -> None:
+    """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/vectors/clip.safetensors`."""
+    from pipeline.candidates.encoders.embedding import export_vectors
+
+    run(lambda: print(f"vectors: -> {export_vectors()}"))
+
+
+@app.command(epilog="Example: `rgqa explain 00095300` (an item of the sample)")
+def explain(
+    question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
+) -> None:
+    """Print the whole story of an item."""
+    from pipeline.cli.explain import explain
+    from pipeline.core.paths import Folders
+
+    run(lambda: print("\n".join(explain(question_id, Folders()))))
+
+
+@app.command(epilog="Example: `rgqa report --gallery 6`")
+def report(
+    context: typer.Context,
+    out: Annotated[
+        Path | None,
+        Option(help="The page; `data/NAME/report.html` if not given."),
+    ] = None,
+    gallery: Annotated[
+        int, Option(help="Items of each subset shown with their images, 0 to 25.", min=0, max=25)
+    ] = 12,
+    look: Annotated[
+        str | None,
+        Option(metavar="ROW", help="24 items drawn by lot: what a row of the leaderboard looked at."),
+    ] = None,
+) -> None:
+    """Write one HTML page on a run, or on what a row of the leaderboard looked at."""
+    if look:
+        refuse_options(context, "gallery", "--look shows 24 items")
+        from pipeline.benchmark.report.attribution_page import look_report
+
+        run(lambda: look_report(look, out=out))
+        return
+    from pipeline.benchmark.report.report_page import report
+
+    run(lambda: report(out, gallery))
+
+
+@app.command(epilog="Example: `rgqa table items --out items.xlsx`")
+def table(
+    source: Annotated[str, Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")],
+    out: Annotated[Path, Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
+) -> None:
+    """Write what a run made as a table for a notebook. Ids are text, so read CSV with dtype=str."""
+    from pipeline.cli.export import write_table
+
+    run(lambda: write_table(source, out))

@@ -1,0 +1,96 @@
+"""Commands of `rgqa` around a release: whole, published, compared, corrected; heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from pipeline.core.command_line import new_app, refuse_options
+from pipeline.core.errors import run
+
+app = new_app()
+Release = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
+ItemId = Annotated[
+    str,
+    Argument(help="Id of an item: `item_id` in a release's tables, question_id in its `rgqa/SUBSET.json`."),
+]
+
+
+@app.command(epilog="Example: `rgqa check data/release/sample/1.0.0`")
+def check(release: Release) -> None:
+    """Check that a release is whole."""
+    from pipeline.benchmark.release.check_release import check_release
+
+    run(lambda: print(f"check: {check_release(release)}"))
+
+
+@app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --to published`")
+def publish(
+    context: typer.Context,
+    release: Release,
+    to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
+    hub: Annotated[
+        str | None,
+        Option(
+            metavar="OWNER/NAME", help="A data set on the Hugging Face hub instead (HF_ENDPOINT, HF_TOKEN)."
+        ),
+    ] = None,
+    as_demo: Annotated[
+        bool, Option("--as-demo", help="On the hub also what is simulated, or a rehearsal.")
+    ] = False,
+) -> None:
+    """Copy a release to an immutable version, or put it on the hub."""
+    if hub:
+        refuse_options(context, "to", "--hub names the place")
+        from pipeline.benchmark.release.publish_hub import publish_on_hub
+
+        run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
+        return
+    refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
+    from pipeline.benchmark.release.check_release import publish
+
+    run(lambda: print(f"publish: {publish(release, to or Path('published'))}"))
+
+
+@app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full`")
+def diff(
+    old: Release,
+    new: Annotated[Path, Argument(help="Another version's.")],
+    full: Annotated[bool, Option("--full", help="List the items, not only how many.")] = False,
+) -> None:
+    """Tell what changed between two versions of a release."""
+    from pipeline.benchmark.release.release_diff import release_diff
+
+    run(lambda: print("\n".join(release_diff(old, new, full))))
+
+
+errata = new_app(
+    "Note faults of released items. The next release lists them, and `rgqa score --without-errata` leaves them out.",
+    "rgqa errata add 00095300 'two dogs are meant'",
+)
+app.add_typer(errata, name="errata")
+
+
+@errata.command(epilog="Example: `rgqa errata add 00095300 'two dogs are meant'`")
+def add(
+    item: ItemId,
+    reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
+) -> None:
+    """Note that an item is faulty."""
+    from pipeline.benchmark.release.errata import add_erratum
+    from pipeline.core import params
+    from pipeline.core.paths import Folders
+
+    run(lambda: print(f"errata: {item} -> {add_erratum(Folders(), params.version(), item, reason)}"))
+
+
+@errata.command(epilog="Example: `rgqa errata remove 00095300`")
+def remove(item: ItemId) -> None:
+    """Take back what was noted of an item."""
+    from pipeline.benchmark.release.errata import remove_erratum
+    from pipeline.core.paths import Folders
+
+    run(lambda: print(f"errata: {item} is gone from {remove_erratum(Folders(), item)}"))

@@ -1,1 +1,0 @@
-"""Verdicts, people's or simulated, and what they come to for each candidate."""

@@ -1,1 +1,0 @@
-"""Commands of `rgqa` that belong to no other package."""

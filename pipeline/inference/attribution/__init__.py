@@ -1,0 +1,1 @@
+"""Show which parts of an image a model used for its answer (`rgqa attribute`)."""

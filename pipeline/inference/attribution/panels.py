@@ -1,0 +1,52 @@
+"""What there is to be drawn over a picture, and what it is called."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pipeline.inference.attribution.grids import Grid
+
+METHODS = {
+    "attention": "Where it looked: its attention over regions, mean of its glances",
+    "grad-cam": "What speaks for its answer: Grad-CAM on the picture's map",
+    "hires-cam": "The same cell by cell: HiResCAM",
+    "detections": "What it found",
+    "rollout": "Where it looked: attention rollout from the question's first token over patches",
+    "cross-attention": "Where it looked: cross-attention, mean over the question's words",
+}
+
+
+class Marked(NamedTuple):
+    """A thing, region or word in a picture: box (left, top, right, bottom; shares of the picture), and a score or weight."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    score: float
+
+
+class Panel(NamedTuple):
+    """One way of seeing. `heat`: whether the grid is drawn (else the marks alone). `folded`: shown on a click."""
+
+    method: str
+    title: str
+    grid: Grid
+    marks: tuple[Marked, ...] = ()
+    heat: bool = True
+    folded: bool = False
+    note: str = ""
+
+
+class Sighting(NamedTuple):
+    """What a model said to a question of a picture, and how it came by it. `probability`: its own, of the answer."""
+
+    answer: str
+    probability: float
+    panels: tuple[Panel, ...]
+
+    def panel(self, method: str) -> Panel:
+        """That of a method.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {panel.method: panel for panel in self.panels}[method]

@@ -1,0 +1,58 @@
+"""What a row of the leaderboard, or a model of transformers, looked at: which nets it has, and what its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from pipeline import research_registry
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from pipeline.inference.attribution.panels import Sighting
+
+PREFIX = "hf-vqa/"
+
+
+class Sees(Protocol):
+    """A model that shows what it looked at."""
+
+    def look(self, picture: Path, texts: list[str], picture_id: str = "") -> list[Sighting]: ...
+
+
+class RowSight(NamedTuple):
+    """A row's models by name, the first of which answers; what its predictions file says, by item (answer and confidence; empty
+    where there is no file); and what else is to be known."""
+
+    name: str
+    models: Mapping[str, Sees]
+    said: Mapping[str, tuple[str, float]]
+    note: str = ""
+
+
+def row_sight(
+    folders: Folders, name: str, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> RowSight:
+    """Open a row: of the data set's own nets, of one seed, or hf-vqa/NAME_OR_FOLDER.
+
+    Args:
+        settings: of a model of transformers, as `rgqa run --model-arg` takes them.
+
+    Raises:
+        UserError: there is no such row, no net of this seed, or nothing that looks at a place.
+    """
+    if name.startswith(PREFIX):
+        return RowSight(name, {name: _of_transformers(name, settings or {})}, {})
+    if settings:
+        raise UserError(f"--model-arg is for {PREFIX}... alone, and --model is {name!r}")
+    return research_registry.own_row_sight(folders, name, seed)
+
+
+def _of_transformers(name: str, settings: Mapping[str, str]) -> Sees:
+    try:
+        from pipeline.inference.attribution.transformers_attribution import TransformersSight
+    except ImportError as error:
+        raise UserError(
+            f'{name}: {error.name} is not installed; models of transformers need the extra hf: pip install ".[hf]"'
+        ) from error
+    return TransformersSight(name, dict(settings))

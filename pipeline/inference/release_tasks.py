@@ -1,0 +1,224 @@
+"""The items of a release as tasks of inspect_ai: what is asked, and what its log says of each item.
+
+    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=word -T recipe=token-probability --model MODEL
+
+`rgqa-score RELEASE LOG.eval` reads the log as it stands. docs/running.md has the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+from math import nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspect_ai import Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
+
+from ..core.errors import UserError, counted
+from ..scoring.benchmark import read_benchmark
+from ..scoring.items import Benchmark, BenchmarkItem
+from ..scoring.matching import verdicts
+from ..scoring.realistic import realistic_scores
+from .confidence_methods import recipe_named
+from .prompted_run import Interview, ask
+from .prompts import UNANSWERABLE, examples_of, prompt_named
+from .release_images import ReleasePictures
+
+TOKENS = 64  # of a reply, at most
+PARTS = ("test", "dev", "all")
+
+
+def release_task(
+    release: str | Path = ".",
+    subsets: str | Collection[str] = (),
+    part: str = "test",
+    prompt: str = "refuse",
+    recipe: str = "refusal",
+    pixels: int = 1024,
+    pictures: str | Path = "",
+    shots: int = 0,
+    seed: int = 0,
+    samples: int = 10,
+    at_once: bool = True,
+    blind: bool = False,
+    limit: int = 0,
+) -> Task:
+    """The questions of a release, each once, pair by pair (a UQ with its AQ), in an order that does not depend on subset
+    or label: the first hundred are a random sample.
+
+    Args:
+        release: its folder. subsets: their names; none: all. part: "test", "dev" or "all"; a benchmark without parts is asked as a whole.
+        pixels: of a picture's longer side, at most; 0: as it is. pictures: their folder; "": the release's tables.
+        shots: how many examples from part dev stand before each question. seed: of their drawing, and of the model's.
+        samples: how often recipe agreement asks; at_once: by one request, as far as the server can.
+        blind: without the picture. limit: the first pairs, as long as they have no more questions than this; 0: all.
+
+    Raises:
+        UserError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe; a single
+            pair has more questions than `limit`.
+    """
+    release = Path(release).resolve()
+    benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
+    rows = _distinct(benchmark)
+    examples = examples_of([row.item for row in rows], shots, seed)
+    asked, pairs = _pair_by_pair(_of_part(rows, part, {example.id for example in examples}), rows, limit)
+    shown = {item.picture for item in [*(row.item for row in asked), *examples]}
+    folder = Path(pictures).resolve() if pictures else None
+    interview = Interview(
+        prompt_named(prompt),
+        recipe_named(recipe),
+        None if blind else ReleasePictures(release, shown, folder=folder, pixels=pixels),
+        examples,
+        samples,
+        at_once,
+        seed,
+        frozenset().union(*(items.answer_words for items in benchmark.subsets.values())),
+    )
+    return Task(
+        MemoryDataset([row.sample() for row in asked], name=benchmark.name, location=str(release)),
+        solver=ask(interview),
+        scorer=rgqa(),
+        config=GenerateConfig(temperature=0, max_tokens=TOKENS, seed=seed),
+        fail_on_error=False,
+        version=benchmark.version or 0,
+        metadata=interview.settings | {"part": part, "pairs": pairs},
+    )
+
+
+class AskedOnce(NamedTuple):
+    """A question on a picture.
+
+    Attributes:
+        ids: of all items that ask it. subsets: that have it.
+        pairs: of these items, each with its subset.
+    """
+
+    item: BenchmarkItem
+    ids: list[str]
+    subsets: list[str]
+    pairs: list[tuple[str, str]]
+
+    def sample(self) -> Sample:
+        """As inspect_ai takes it; the question is its input."""
+        return Sample(
+            input=self.item.asked,
+            target=[*self.item.answers] or UNANSWERABLE,
+            id=self.item.id,
+            metadata={
+                "picture": self.item.picture,
+                "answers": {**self.item.answers},
+                "items": self.ids,
+                "subsets": self.subsets,
+            },
+        )
+
+
+def _of_part(rows: Sequence[AskedOnce], part: str, examples: Collection[str]) -> list[AskedOnce]:
+    """Those that are asked.
+
+    Raises:
+        UserError: none is, or there is no such part.
+    """
+    if part not in PARTS:
+        raise UserError(f"part is {part!r}, wanted {', '.join(PARTS)}")
+    left = [row for row in rows if row.item.id not in examples]
+    if asked := [row for row in left if part == "all" or row.item.part in (part, "")]:
+        return asked
+    raise UserError(f"no items of part {part}")
+
+
+def _distinct(benchmark: Benchmark) -> list[AskedOnce]:
+    """Each question on a picture once, in the order of the hashes of ids."""
+    rows: dict[tuple[str, str], AskedOnce] = {}
+    for subset, items in benchmark.subsets.items():
+        for item in items:
+            row = rows.setdefault((item.picture, item.asked), AskedOnce(item, [], [], []))
+            if item.pair:
+                row.pairs.append((subset, item.pair))
+            for names, name in ((row.ids, item.id), (row.subsets, subset)):
+                if name not in names:
+                    names.append(name)
+    return sorted(rows.values(), key=lambda row: _random_place(row.item.id))
+
+
+def _random_place(name: str) -> bytes:
+    """A place in an order that looks random and is the same on every machine."""
+    return sha256(name.encode()).digest()
+
+
+def _pair_by_pair(
+    rows: Sequence[AskedOnce], every: Sequence[AskedOnce], limit: int
+) -> tuple[list[AskedOnce], int]:
+    """Order rows so that the questions of a pair follow each other, pairs in random order.
+
+    Args:
+        rows: Those that are asked, in random order. every: those of the whole benchmark.
+        limit: Take pairs as long as they have no more rows than this; 0: all of `rows`.
+
+    Returns:
+        The rows, and the number of pairs of which all questions are among them. A row without a pair is taken as one by
+        itself, but not counted.
+
+    Raises:
+        UserError: A pair has more questions than `limit`.
+    """
+    there = {row.item.id for row in rows}
+    broken = {pair for row in every if row.item.id not in there for pair in row.pairs}
+    groups: dict[tuple[str, str], list[AskedOnce]] = {}
+    for row in rows:
+        for pair in row.pairs or [("", row.item.id)]:
+            if pair not in broken:
+                groups.setdefault(pair, []).append(row)
+    chosen: dict[str, AskedOnce] = {}
+    for pair in sorted(groups, key=lambda pair: _random_place(pair[1])):
+        new = {row.item.id: row for row in groups[pair] if row.item.id not in chosen}
+        if limit and len(chosen) + len(new) > limit:
+            if not chosen:
+                raise UserError(
+                    f"limit is {limit}, but a pair (a UQ with its AQ) has {counted(len(new), 'question')}; take {len(new)} or more"
+                )
+            break
+        chosen |= new
+    if not limit:
+        chosen |= {row.item.id: row for row in rows if row.item.id not in chosen}
+    # Subsets may share pairs, which count once.
+    members = {frozenset(row.item.id for row in group) for pair, group in groups.items() if pair[0]}
+    return [*chosen.values()], sum(chosen.keys() >= ids for ids in members)
+
+
+@metric
+def release_scores() -> Metric:
+    """AUAF, FF95, FACC and AUROC of all samples that have an answer."""
+
+    def scores_of(scores: list[SampleScore]) -> Value:
+        values: list[Any] = [score.score.value for score in scores]
+        columns = ([value[name] for value in values] for name in ("confidence", "correct", "answerable"))
+        found = realistic_scores(*columns) if values else {}
+        return {name: found.get(name, nan) for name in ("auaf", "ff95", "facc", "auroc")}
+
+    return scores_of
+
+
+@scorer(metrics=[release_scores()])
+def rgqa() -> Scorer:
+    """What `ask` found, beside whether the answer is the right one."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        said, found = state.output.completion, state.metadata
+        return Score(
+            value={
+                "confidence": found["confidence"],
+                "refused": int(found["refused"]),
+                "correct": float(verdicts([said], [found["answers"]], "vqa")[0]),
+                "answerable": int(bool(found["answers"])),
+            },
+            answer=said,
+            metadata={"prediction": said, "raw": found["raw"]},
+        )
+
+    return score

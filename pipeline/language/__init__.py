@@ -1,0 +1,1 @@
+"""Words and questions: lexicon, tagging, functional programs, presuppositions, similarity, paraphrases."""

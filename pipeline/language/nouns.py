@@ -1,0 +1,198 @@
+"""Forms of nouns: number, plural, singular, the article before a word, each worked out once; and what has to change around
+a noun when its number does: determiner, verb. Only where that is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.language.word_tables import DETERMINERS, groups, words
+
+if TYPE_CHECKING:
+    import inflect
+
+Number = Literal["singular", "plural", "mass"]
+
+
+# Plural without a singular of the same meaning.
+PLURAL_ONLY = words("""
+glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, pants, trousers, jeans, shorts,
+slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones, earphones, earbuds,
+bleachers, people, cattle, stairs, groceries, ruins
+""")
+# Neither "a grass" nor "two grasses".
+MASS = words("""
+grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, meat, bread, cheese, rice, pasta,
+lettuce, bacon, ham, chicken, beef, pork, broccoli, spinach, butter, cream, frosting, icing, chocolate, sauce,
+ketchup, mustard, mayonnaise, soup, broth, milk, coffee, tea, juice, wine, beer, soda, sugar, salt, pepper, syrup,
+honey, jelly, cereal, oatmeal, popcorn, candy, fruit salad, seafood, produce, corn, cabbage, celery, garlic,
+parsley, basil, cilantro, tableware, silverware, cookware, glassware, dishware, jewelry, luggage, equipment,
+machinery, gear, graffiti, foam, seaweed, moss, ivy, foliage, vegetation, shrubbery, underbrush, hay, straw, gravel,
+concrete, pavement, asphalt, cement, brick, wood, metal, plastic, leather, paper, toilet paper, cardboard, cloth,
+fabric, smoke, steam, fog, dust, sky, trash, garbage, litter, soap, toothpaste, lotion, makeup, money, traffic,
+wildlife, countryside, ground, land, wheat, lace, tape, foil, plastic wrap, signage, lighting, writing, text,
+sunlight, skin, cotton, wool, rubber, snowfall, rain, tennis
+""")
+_INVARIANT = words("bison, elk, shrimp")  # where `inflect` knows a plural
+_NOT_PLURAL = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
+_PLURAL_ENDINGS = ("s", "men", "children", "feet", "teeth", "mice", "geese", "oxen")
+_IRREGULAR = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octopus"}
+
+_AGREEING = """
+is, are; was, were; has, have; does, do; isn, aren; looks, look; appears, appear; seems, seem; wears, wear
+holds, hold; sits, sit; stands, stand
+"""
+_TO_PLURAL = dict(groups(_AGREEING)) | {"'s": " are"}
+_TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
+VERBS = _TO_PLURAL.keys() | _TO_SINGULAR.keys()
+BASE = words("look, appear, seem, wear, hold, sit, stand, have, share")  # "Does it look ...": no agreement
+_INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
+_RELATIVE = words("that, which, who")
+_ASKING = words("what, which, who, where, how")
+_THIS = {"this": "these", "that": "those"}
+_ONE = words("a, an, each, every, another, either, one")
+_SEVERAL = words("all, both, two, three, several, many")
+
+Change = tuple[int, str]  # token, what it becomes ("" for: it goes)
+
+
+@lru_cache(maxsize=1)
+def _inflect() -> inflect.engine:
+    import typeguard  # slow to load, and not needed by every stage that asks for a number
+
+    # Checks of types that inflect would build into itself take three quarters of the time that it takes to load.
+    kept, typeguard.typechecked = typeguard.typechecked, lambda function: function
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = kept
+    return inflect.engine()
+
+
+@lru_cache(maxsize=1 << 16)
+def singular(name: str) -> str:
+    """`traffic lights` -> `traffic light`; a name that has no singular stays.
+
+    >>> singular("shelves"), singular("jeans"), singular("grass")
+    ('shelf', 'jeans', 'grass')
+    """
+    head, space, word = name.rpartition(" ")
+    if word in _IRREGULAR:
+        return head + space + _IRREGULAR[word]
+    plural_like = word.endswith(_PLURAL_ENDINGS) and not word.endswith(_NOT_PLURAL)
+    if not plural_like or _only_plural(name) or word in MASS or word in _INVARIANT:
+        return name
+    return head + space + (_inflect().singular_noun(word) or word)
+
+
+@lru_cache(maxsize=1 << 16)
+def lemma(name: str) -> str:
+    """The form under which a name is looked up: the singular, "person" for "people", which `singular` leaves as it is.
+
+    >>> lemma("teddy bears"), lemma("people"), lemma("jeans")
+    ('teddy bear', 'person', 'jeans')
+    """
+    head, space, word = name.strip().rpartition(" ")
+    return f"{head}{space}person" if word == "people" else singular(name.strip())
+
+
+@lru_cache(maxsize=1 << 16)
+def plural(name: str) -> str:
+    """`teddy bear` -> `teddy bears`; plural and mass names stay."""
+    if number_of(name) != "singular":
+        return name
+    head, space, word = name.rpartition(" ")
+    return head + space + (word if word in _INVARIANT else _inflect().plural_noun(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def number_of(name: str) -> Number:
+    """Whether the name itself is plural ("jeans", "trees"), mass ("grass") or neither.
+
+    >>> number_of("kites"), number_of("sea foam"), number_of("glass")
+    ('plural', 'mass', 'singular')
+    """
+    word = name.rpartition(" ")[2]
+    if name in MASS or (word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper")):
+        return "mass"
+    return "plural" if _only_plural(name) or singular(name) != name else "singular"
+
+
+def _only_plural(name: str) -> bool:
+    """Wine glasses have a singular, which glasses have not."""
+    return name in PLURAL_ONLY or name.rpartition(" ")[2] in PLURAL_ONLY - {"glasses"}
+
+
+@lru_cache(maxsize=1 << 16)
+def article(word: str) -> str:
+    """`a` or `an`, by the sound with which the word begins."""
+    return _inflect().a(word).partition(" ")[0]
+
+
+def agreeing(
+    tokens: Sequence[str], start: int, head: int, old: Number, new: Number, in_phrase: bool
+) -> list[Change] | None:
+    """The changes that a noun's new number asks for, or None where they are not certain.
+
+    Args:
+        tokens: of the question, lower case. start: where its phrase starts. head: the noun's last token.
+        in_phrase: the noun stands after a preposition or verb, so that a verb after it has another subject.
+    """
+    determiner = tokens[start] if tokens[start] in DETERMINERS or tokens[start] == "'s" else ""
+    changes: list[Change] = []
+    if new != "singular" and determiner in _ONE:
+        if determiner not in ("a", "an"):
+            return None
+        changes.append((start, ""))
+    bare = not determiner and old != "singular"
+    if (new != "plural" and determiner in _SEVERAL) or (new == "singular" and bare):
+        return None
+    if "plural" not in (old, new) or old == new:
+        return changes
+    before, after = tokens[start - 1 : start], tokens[head + 1 : head + 2]
+    joined = {"and", "or"} & {*before, *after} or "both" in tokens
+    if joined or determiner == "'s" or "'s" in after:
+        return None
+    this = _THIS if new == "plural" else {several: one for one, several in _THIS.items()}
+    if determiner in this:
+        changes.append((start, this[determiner]))
+    governed = _governed(tokens, start, head, in_phrase)
+    for index in _finite(tokens):
+        if index in governed:
+            forms = _TO_PLURAL if new == "plural" else _TO_SINGULAR
+            if tokens[index] in forms:
+                changes.append((index, forms[tokens[index]]))
+        elif not _accounted(tokens, index):
+            return None
+    return changes
+
+
+def _finite(tokens: Sequence[str]) -> list[int]:
+    """Verbs that agree with a subject."""
+    verbs, helped = [], False
+    for index, token in enumerate(tokens):
+        if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
+            continue
+        if token in VERBS and not (helped and token in BASE):
+            verbs.append(index)
+        helped = helped or token in ("do", "does", "can", "could")
+    return verbs
+
+
+def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
+    """Verbs whose subject the noun is: right before its phrase, right after it, or after "that"."""
+    governed = set() if in_phrase else {head + 1}
+    if start > 0 and tokens[start - 1] in _INVERTED:
+        governed.add(start - 1)
+    if not _RELATIVE.isdisjoint(tokens[head + 1 : head + 2]):
+        governed.add(head + 2)
+    return governed
+
+
+def _accounted(tokens: Sequence[str], index: int) -> bool:
+    """Whether a verb has another subject for certain: one that follows it, or the word that asks."""
+    after = tokens[index + 1 : index + 2]
+    return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or (
+        index > 0 and tokens[index - 1] in _ASKING
+    )

@@ -1,0 +1,138 @@
+"""Names and attributes that may be said of one and the same thing, so that a swap between them need not change
+anything; and answers that say the same.
+
+Groups of words, each group on a line or after `;`: synonyms in the spirit of WordNet, and what people confuse
+in pictures. A name is also like any other with the same last word ("table", "side table").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pipeline.language.lexicon import inverted, standard
+from pipeline.language.nouns import lemma, singular
+from pipeline.language.word_tables import groups, heads, words
+
+_NAMES = """
+couch, sofa, loveseat, armchair, recliner; chair, stool, armchair, seat, folding chair; bench, seat, table
+table, desk, counter, countertop, stand, nightstand, end table, side table, coffee table, tv stand
+cabinet, cupboard, drawer, dresser, closet, wardrobe; shelf, bookshelf, bookcase, rack
+television, tv, screen, monitor, display; computer, laptop, desktop, monitor, notebook
+phone, telephone, cellphone, cell phone, smartphone, remote control; remote control, controller, wii controller, wii
+refrigerator, fridge, freezer; stove, oven, range; cup, mug, glass, tumbler; bottle, jar, canister
+plate, dish, tray, platter, saucer, bowl; vase, pot, jar, bottle; basket, bin, container
+bag, backpack, purse, handbag, suitcase, luggage; box, carton, crate, package, container, case, gift
+trash can, garbage can, trash bin, bin, bucket, container; bicycle, bike, cycle
+motorcycle, motorbike, bike, scooter, moped; car, truck, van, suv, taxi, cab; bus, van, coach
+train, locomotive, train car; airplane, plane, jet, aircraft; boat, ship, canoe, kayak, sailboat
+pants, trousers, jeans, slacks, leggings, shorts, trunks
+shirt, t-shirt, blouse, top, jersey, sweater, sweatshirt, undershirt, uniform
+jacket, coat, blazer, hoodie, sweater, vest, suit, sweatshirt, uniform; hat, cap, helmet, beanie
+shoe, sneaker, boot, sandal, slipper; glasses, sunglasses, goggles, eyeglasses; watch, bracelet, wristband
+glove, mitt, mitten; clothing, clothes, outfit, uniform, costume; road, street, pavement, path, highway, asphalt
+sidewalk, pavement, path, walkway; ground, floor, dirt, grass, field, land, road; grass, lawn, field, plant
+sand, beach, ground; water, ocean, sea, lake, river, pond, pool, wave; hill, mountain; rock, stone, boulder
+tree, bush, plant, palm, pine, forest; leaf, plant; flower, plant, rose, tulip; bush, plant, shrub, hedge
+building, house, tower, skyscraper, store, shop, wall; window, glass, pane, door; curtain, drape, blind
+rug, carpet, mat; blanket, quilt, comforter, sheet, bedspread, towel; pillow, cushion
+painting, picture, poster, photo, frame, artwork, photograph; sign, poster, banner
+lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
+bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
+horse, pony, foal, donkey; dog, puppy; cat, kitten; person, figure; teddy bear, stuffed animal, bear, toy, doll
+ball, baseball, football, soccer ball, tennis ball; bat, stick; racket, paddle; umbrella, parasol
+donut, pastry, doughnut; cake, pie, dessert, pastry, cupcake; sandwich, burger, hamburger; bread, bun, roll
+food, fruit, vegetable, dessert, meat, fast food, baked good, plant; device, appliance, machine, gadget, furniture
+dishes, container, bag, tableware, dishware, utensil, cooking utensil; vehicle, machine; toy, ball, doll, decoration
+plant, flower, tree, bush; decoration, accessory, clothing; accessory, bag; weapon, tool; snow, ice; cloud, sky
+sink, basin; faucet, tap; orange, grapefruit, tangerine, lemon; paper, book, notebook, magazine, napkin
+food, plate, bowl
+"""
+
+_ATTRIBUTES = """
+large, big, huge, giant, enormous, tall, long, wide, thick; small, little, tiny, short, thin, narrow
+gray, silver, white; gray, black, dark, charcoal; black, dark, navy, dark blue
+white, light, cream, beige, ivory, cream colored, off white, blond; brown, tan, beige, khaki
+brown, maroon, dark, dark brown; dark brown, black
+blond, blonde, yellow, golden, gold, tan, light brown, dirty blond; brown, brunette, light brown, dark brown
+red, maroon, burgundy; red, orange; red, pink; red, brown; orange, yellow, gold, peach; orange, brown
+pink, purple, magenta; purple, blue, violet, lavender; blue, teal, turquoise, aqua; green, teal, olive
+gold, yellow, brass, bronze; silver, metallic, gray; wood, wooden, hardwood, bamboo, wicker
+metal, metallic, steel, iron, chrome, aluminum, copper, wire, mesh, stainless steel
+stone, concrete, rock, brick, cement, marble, granite, tile, asphalt, gravel; glass, plastic; plastic, rubber
+porcelain, ceramic, glass; cloth, cotton, fabric, knit, denim, wool, linen; leather, fabric, vinyl; paper, cardboard
+sitting, resting, kneeling, crouching; standing, walking, waiting, posing; walking, running, jumping
+lying, resting, sleeping; happy, smiling, laughing; round, circular, oval, curved; square, rectangular
+clear, sunny, cloudless; cloudy, overcast, partly cloudy; young, little; old, adult, middle aged; dotted, floral
+striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
+"""
+
+# What people say of one and the same sight, as the judge takes it: narrower, as it must not err.
+_ONE_SIGHT = """
+beige, blond, brown, cream, cream colored, gold, khaki, tan, yellow; gray, silver, white; blue, teal, turquoise
+orange, red, maroon, pink; aluminum, brass, chrome, iron, metal, metallic, stainless steel, steel, wrought iron
+brick, cement, cobblestone, concrete, granite, marble, rock, stone; ceramic, porcelain, tile
+cloth, cotton, denim, fabric, wool; hardwood, wood, wooden
+"""
+# These may be said of a thing beside any other word of their type.
+_VAGUE = words("dark, light, bright, colorful, multi colored, multicolored")
+
+_SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
+_MATERIALS = {"wooden": "wood", "metallic": "metal"}
+# Attributes as GQA calls them: as also said.
+SPOKEN_ATTRIBUTES = heads("""
+wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down; color: colour
+caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
+""")
+
+# Word -> the numbers of its groups.
+_NAME_GROUPS, _ATTRIBUTE_GROUPS, _SIGHTS = (
+    inverted(dict(enumerate(groups(table)))) for table in (_NAMES, _ATTRIBUTES, _ONE_SIGHT)
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def likeness(name: str) -> frozenset[str | int]:
+    """What a name has in common with the names that it is like: its last word, its groups' numbers.
+
+    >>> likeness("tables") & likeness("side table") > set(), likeness("dog") & likeness("cat")
+    (True, frozenset())
+    """
+    word = singular(name)
+    return frozenset((word.rpartition(" ")[2], *_NAME_GROUPS.get(word, ())))
+
+
+def _share(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
+    """Whether two attributes have a word in common (`light blue`, `blue`), or a group."""
+    return not {*a.split(), *index.get(a, ())}.isdisjoint({*b.split(), *index.get(b, ())})
+
+
+@lru_cache(maxsize=1 << 16)
+def similar(a: str, b: str) -> bool:
+    """Whether two attributes may be said of the same look: `light blue` and `blue`, `gray` and `silver`."""
+    return _share(a, b, _ATTRIBUTE_GROUPS)
+
+
+def one_sight(a: str, b: str) -> bool:
+    """Whether one attribute does not speak against another of its type.
+
+    >>> one_sight("gold", "tan"), one_sight("dark", "red"), one_sight("blue", "red")
+    (True, True, False)
+    """
+    return a in _VAGUE or b in _VAGUE or _share(a, b, _SIGHTS)
+
+
+def spoken(option: str) -> str:
+    """An option of `choose` as GQA answers it.
+
+    >>> spoken("to the left of"), spoken("red")
+    ('left', 'red')
+    """
+    return _SPOKEN.get(option, option)
+
+
+def same_answer(a: str, b: str) -> bool:
+    """Whether two answers say the same: synonyms (sofa, couch), two numbers of a noun or two forms of an
+    adjective (cows, cow; wooden, wood)."""
+    one, other = (lemma(answer.strip().lower()) for answer in (a, b))
+    return a == b or (_MATERIALS.get(one) or standard(one)) == (_MATERIALS.get(other) or standard(other))

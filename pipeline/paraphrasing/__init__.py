@@ -1,1 +1,0 @@
-"""The same question in other words, so that nobody knows a source's question by its wording."""

@@ -1,1 +1,0 @@
-"""The parts of a release folder, each written by one module."""

@@ -1,0 +1,155 @@
+"""Does a reply answer its question, or does it abstain? A small recurrent network, learned from written examples.
+
+Question and reply are each read by a gated recurrent unit in both directions; every word of the reply looks at the
+words of the question (dot-product attention), and a second unit reads the reply beside what it found there, as in ESIM
+(Chen et al., ACL 2017). Several networks, of the same form, vote with the mean of their log-odds.
+`research/studies/abstention_training.py` trains them; `rgqa study reader` measures them on replies that they have not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .reply_words import FLAGS, flags_of, pair_of
+
+WEIGHTS = Path(__file__).with_name("reply_reader.npz")
+PADDING, UNKNOWN = "<padding>", "<unknown>"  # the first two words of the list
+AT_ONCE = 4096  # words of replies, padding included, that are read together
+Weights = Mapping[str, np.ndarray]
+
+
+class ReplyReader(NamedTuple):
+    """Attributes:
+    places: of each known word its row in `vectors`, [words, size].
+    networks: each one's weights by name.
+    """
+
+    places: Mapping[str, int]
+    vectors: np.ndarray
+    networks: Sequence[Weights]
+
+    def p_abstains(self, questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
+        """The probability, [n], that each reply abstains from answering its question."""
+        pairs = list(dict.fromkeys(zip(questions, replies, strict=True)))
+        found = dict(zip(pairs, self._p_abstains([pair_of(*pair) for pair in pairs]).tolist(), strict=True))
+        return np.array([found[pair] for pair in zip(questions, replies, strict=True)], float)
+
+    def _p_abstains(self, pairs: Sequence[tuple[list[str], list[str]]]) -> np.ndarray:
+        log_odds = np.zeros(len(pairs))
+        for rows in _batches([len(said) for _, said in pairs]):
+            read = self.batch([pairs[row] for row in rows])
+            log_odds[rows] = np.mean([_log_odds(weights, *read) for weights in self.networks], axis=0)
+        return 1 / (1 + np.exp(-log_odds))
+
+    def batch(self, pairs: Sequence[tuple[list[str], list[str]]]) -> tuple[np.ndarray, ...]:
+        """Vectors and flags of the words of questions and of replies, [pairs, longest, size], after them each's mask,
+        [pairs, longest, 1]."""
+        columns = [list(side) for side in zip(*pairs, strict=True)]
+        flags = [list(side) for side in zip(*(flags_of(*pair) for pair in pairs), strict=True)]
+        read: list[np.ndarray] = []
+        for texts, marks in zip(columns, flags, strict=True):
+            longest = max(map(len, texts))
+            places = np.zeros((len(texts), longest), int)
+            marked = np.zeros((len(texts), longest, FLAGS), np.float32)
+            for row, (words, mark) in enumerate(zip(texts, marks, strict=True)):
+                places[row, : len(words)] = [self.places.get(word, 1) for word in words]
+                marked[row, : len(words)] = mark
+            read += [self.vectors[places], marked, marked[..., -1:]]
+        return tuple(read)
+
+
+@lru_cache(maxsize=1)
+def reader() -> ReplyReader:
+    """The reader that comes with the scorers."""
+    with np.load(WEIGHTS, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    words = bytes(arrays.pop("words")).decode().split("\n")
+    vectors = arrays.pop("vectors") * arrays.pop("scales")[:, None].astype(np.float32)
+    count = len({name.split("/")[0] for name in arrays})
+    networks = [
+        {
+            name.partition("/")[2]: values.astype(np.float32)
+            for name, values in arrays.items()
+            if name.startswith(f"{number}/")
+        }
+        for number in range(count)
+    ]
+    return ReplyReader({word: place for place, word in enumerate(words)}, vectors, networks)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Rows of about the same length together."""
+    rows = sorted(range(len(lengths)), key=lengths.__getitem__)
+    while rows:
+        count = max(1, AT_ONCE // lengths[rows[0]])
+        while count > 1 and count * lengths[rows[:count][-1]] > AT_ONCE:
+            count //= 2
+        yield rows[:count]
+        rows = rows[count:]
+
+
+def _log_odds(
+    weights: Weights,
+    question: np.ndarray,
+    question_flags: np.ndarray,
+    in_question: np.ndarray,
+    reply: np.ndarray,
+    reply_flags: np.ndarray,
+    in_reply: np.ndarray,
+) -> np.ndarray:
+    """Of abstaining, [pairs]; see `ReplyReader.batch` for what goes in."""
+    asked = _both_ways(weights, "question", _seen(weights, question, question_flags), in_question)
+    said = _both_ways(weights, "reply", _seen(weights, reply, reply_flags), in_reply)
+    likeness = said @ asked.transpose(0, 2, 1) * (2 / np.sqrt(said.shape[-1]))
+    attention = np.exp(likeness - likeness.max(axis=-1, keepdims=True)) * in_question.transpose(0, 2, 1)
+    found = (attention / attention.sum(axis=-1, keepdims=True)) @ asked
+    compared = np.concatenate([said, found, said * found, np.abs(said - found)], axis=-1)
+    beside = np.maximum(_linear(weights, "compare", compared), 0)
+    read = _both_ways(weights, "verdict", np.concatenate([beside, reply_flags], axis=-1), in_reply)
+    size, last = read.shape[-1] // 2, in_reply.sum(axis=1).astype(int)[:, 0] - 1
+    pooled = [
+        np.where(in_reply > 0, read, -np.inf).max(axis=1),
+        (read * in_reply).sum(axis=1) / in_reply.sum(axis=1),
+        read[np.arange(len(read)), last, :size],
+        read[:, 0, size:],
+    ]
+    hidden = np.maximum(_linear(weights, "hidden", np.concatenate(pooled, axis=-1)), 0)
+    return _linear(weights, "out", hidden)[:, 0]
+
+
+def _seen(weights: Weights, vectors: np.ndarray, flags: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.maximum(_linear(weights, "words", vectors), 0), flags], axis=-1)
+
+
+def _linear(weights: Weights, name: str, values: np.ndarray) -> np.ndarray:
+    return values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+
+def _both_ways(weights: Weights, name: str, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """A gated recurrent unit (Cho et al., EMNLP 2014) over [pairs, words, size] forwards and backwards, its states
+    beside each other; padding leaves the state as it is."""
+    ways = []
+    for way in ("", "_reverse"):
+        of_input, of_state = weights[f"{name}.weight_ih_l0{way}"].T, weights[f"{name}.weight_hh_l0{way}"].T
+        driven = values @ of_input + weights[f"{name}.bias_ih_l0{way}"]
+        bias, size = weights[f"{name}.bias_hh_l0{way}"], len(of_state)
+        state = np.zeros((len(values), size), np.float32)
+        states = np.zeros((*values.shape[:2], size), np.float32)
+        steps = range(values.shape[1])
+        for step in steps if not way else reversed(steps):
+            drive, recurrent = driven[:, step], state @ of_state + bias
+            reset, update = np.split(_sigmoid(drive[:, : 2 * size] + recurrent[:, : 2 * size]), 2, axis=1)
+            candidate = np.tanh(drive[:, 2 * size :] + reset * recurrent[:, 2 * size :])
+            state = state + mask[:, step] * (1 - update) * (candidate - state)
+            states[:, step] = state * mask[:, step]
+        ways.append(states)
+    return np.concatenate(ways, axis=-1)
+
+
+def _sigmoid(values: np.ndarray) -> np.ndarray:
+    return 0.5 * (np.tanh(0.5 * values) + 1)

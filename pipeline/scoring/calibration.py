@@ -1,0 +1,107 @@
+"""Do confidences mean what they say? Expected calibration error and Brier score."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .answer_scores import most_frequent
+from .joined_predictions import Answered, Options, Scores
+from .validation import fractions
+
+Binning = Literal["width", "mass"]
+BINS = 15
+
+
+def expected_calibration_error(
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
+) -> float:
+    """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
+    NaN without items.
+
+    Args:
+        confidence: [n] probabilities. correct: [n] booleans or fractions in [0, 1].
+        bins: how many. binning: "width" cuts [0, 1] into equal intervals (a, b], 0 in the first; "mass" puts
+            equally many items into each, equal confidences into one bin.
+
+    With ten answers of people to a question the paper (appendix G) takes the commonest for the right one:
+    `correct = [p == most_frequent(answers) ...]`.
+
+    >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], bins=10), 3)  # (0.4 + 0.1) / 2
+    0.25
+    """
+    items, said, happened = reliability_table(confidence, correct, bins=bins, binning=binning).T
+    return float((items * np.abs(said - happened)).sum() / items.sum()) if len(items) else float("nan")
+
+
+def reliability_table(
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
+) -> np.ndarray:
+    """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
+    confidence, correct = fractions(confidence=confidence, correct=correct)
+    if bins < 1:
+        raise ValueError(f"bins is {bins}, wanted 1 or more")
+    if binning == "width":
+        place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence)
+    elif binning == "mass":
+        order = np.argsort(confidence)
+        confidence, correct = confidence[order], correct[order]
+        starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))  # of each distinct confidence
+        place = np.repeat(starts * bins // max(len(confidence), 1), np.diff(starts, append=len(confidence)))
+    else:
+        raise ValueError(f"binning is {binning!r}, wanted 'width' or 'mass'")
+    sums = np.array([np.bincount(place, values, bins) for values in (None, confidence, correct)])
+    items, confidences, corrects = sums[:, sums[0] > 0]
+    return np.stack([items, confidences / items, corrects / items], axis=1)
+
+
+def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Mean squared difference of a probability and what happened; in [0, 1], lower is better. NaN without items.
+
+    >>> brier_score([1.0, 0.5], [1, 0])
+    0.125
+    """
+    confidence, correct = fractions(confidence=confidence, correct=correct)
+    return float(((confidence - correct) ** 2).mean()) if len(correct) else float("nan")
+
+
+def unfit(answered: Answered) -> str:
+    """Why these confidences cannot be calibrated; "" if they can."""
+    if not answered.confident:
+        return "the predictions give no confidences"
+    given = answered.confidence[~answered.missing]
+    if (given < 0).any() or (given > 1).any():
+        return "some confidences lie outside [0, 1]: they are no probabilities"
+    return ""
+
+
+def outcomes(answered: Answered) -> tuple[Answered, dict[str, np.ndarray]]:
+    """The items that have a prediction, and what their confidence may be the probability of: that the question is
+    answerable (where some are not), and that the answer is right: with people's answers, that it is the commonest."""
+    at = answered.at(~answered.missing)
+    right = at.correct
+    if answered.people:
+        pairs = zip(at.said, at.items["people"], strict=True)
+        right = np.array([float(said == most_frequent(people)) for said, people in pairs])
+    return at, {"right": right} if answered.answerable.all() else {
+        "answerable": at.answerable,
+        "right": right,
+    }
+
+
+def calibration_group(answered: Answered, options: Options) -> Scores:
+    """ECE and Brier of each of the `outcomes`."""
+    if why := unfit(answered):
+        return {"absent": why}
+    at, happened = outcomes(answered)
+    scores: Scores = {
+        name: {
+            "ece": expected_calibration_error(at.confidence, outcome),
+            "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="mass"),
+            "brier": brier_score(at.confidence, outcome),
+        }
+        for name, outcome in happened.items()
+    }
+    return scores | {"items": len(at.items)}

@@ -1,0 +1,232 @@
+"""GQA's diagnostics beside accuracy (Hudson & Manning, CVPR 2019; the definitions of its evaluation page)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import UserError, counted
+from .joined_predictions import Answered, Options
+
+Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
+Answers = Mapping[str, str]
+Score = dict[str, Any]
+SUM_SLACK = 1e-3  # weights written with four decimals still sum to 1
+COMMON = ("color", "material", "shape")  # what "what do both have in common" may be answered with
+
+
+def gqa_diagnostics(
+    questions: Questions,
+    predictions: Answers,
+    *,
+    all_questions: Questions | None = None,
+    choices: Questions | None = None,
+    scenes: Questions | None = None,
+    attention: Any = None,
+) -> dict[str, Score]:
+    """Each score with how many items it rests on, or {"absent": why} where a file that it needs is not there.
+
+    Args:
+        questions: GQA's questions by id; those marked `isBalanced: false` are not scored, as in GQA's own script.
+        predictions: answer by question id.
+        all_questions: the unbalanced file, where entailed questions stand that `questions` has not; predictions are
+            needed for them too.
+        choices: by question id `valid` and `plausible` answers (GQA's *_choices.json).
+        scenes: scene graphs by picture id.
+        attention: by question id weights that sum to 1, either of the cells of a square grid, [x][y] in GQA's order, or
+            of regions, each [x0, y0, x1, y1, weight] with corners as shares of the picture. Five rows of five are a grid.
+
+    Scores: accuracy, binary and open (is it a `query`?), by structural and semantic type and number of steps;
+    consistency; validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better; the rest
+    are fractions, higher is better). What each is: GQA's eval.py.
+
+    Raises:
+        UserError: a balanced question has no prediction, or attention is not as it should be: all that is wrong.
+    """
+    everything = {**(all_questions or {}), **questions}
+    questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
+    if lost := [name for name in questions if name not in predictions]:
+        raise UserError(f"{counted(len(lost), 'question')} without a prediction: {', '.join(lost[:20])}")
+    right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
+    types = {name: question.get("types") or {} for name, question in questions.items()}
+    structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}
+    semantic = {name: kinds.get("semantic") or "none" for name, kinds in types.items()}
+    return {
+        "accuracy": _mean(list(right.values())),
+        "binary": _mean([right[name] for name in questions if structural[name] != "query"]),
+        "open": _mean([right[name] for name in questions if structural[name] == "query"]),
+        "by_structural": _mean_by(structural, right),
+        "by_semantic": _mean_by(semantic, right),
+        "by_steps": _mean_by({name: str(steps(question)) for name, question in questions.items()}, right),
+        "consistency": _consistency(questions, predictions, right, everything),
+        "validity": _allowed(questions, predictions, choices, "valid"),
+        "plausibility": _allowed(questions, predictions, choices, "plausible"),
+        "grounding": _grounding(questions, scenes, attention),
+        "distribution": _distribution(questions, predictions),
+    }
+
+
+def steps(question: Mapping[str, Any]) -> int:
+    """Steps of reasoning: those of the program but for `exist`, `query: name` and `choose name`, which only ask."""
+    asking = ("exist", "query: name", "choose name")
+    program = [f"{step['operation']}: {step['argument']}" for step in question.get("semantic") or ()]
+    return sum(not any(text in step for text in asking) for step in program)
+
+
+def gqa_group(answered: Answered, options: Options) -> dict[str, Any]:
+    questions = dict(zip(answered.items["id"], answered.items["question"], strict=True))
+    if not all(questions.values()):
+        return {"absent": "needs GQA's questions file as the benchmark"}
+    said = dict(zip(questions, answered.said, strict=True)) | answered.model.answers
+    names = ("all_questions", "choices", "scenes", "attention")
+    return gqa_diagnostics(questions, said, **{name: getattr(options, name) for name in names})
+
+
+def _mean(values: Sequence[float]) -> Score:
+    if not len(values):
+        return {"absent": "no such question"}
+    return {"value": float(np.mean(values)), "items": len(values)}
+
+
+def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, Score]:
+    return {
+        kind: _mean([right[name] for name in kinds if kinds[name] == kind])
+        for kind in sorted(set(kinds.values()))
+    }
+
+
+def _consistency(
+    questions: Questions, said: Answers, right: Mapping[str, bool], everything: Questions
+) -> Score:
+    """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
+    scores, lost, entailing = [], 0, 0
+    for name, question in questions.items():
+        others = [other for other in question.get("entailed") or () if other != name]
+        entailing += bool(others)
+        if others and right[name]:
+            known = [other for other in others if other in said and other in everything]
+            lost += len(others) - len(known)
+            if known:
+                scores.append(np.mean([said[other] == everything[other]["answer"] for other in known]))
+    if not entailing:
+        return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
+    if lost:
+        return {
+            "absent": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"
+        }
+    return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
+
+
+def _allowed(questions: Questions, said: Answers, choices: Questions | None, which: str) -> Score:
+    if choices is None:
+        absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
+        return {"absent": absent}
+    if lost := sum(which not in choices.get(name, {}) for name in questions):
+        return {
+            "absent": f"the file of choices has nothing `{which}` for {lost} of {counted(len(questions), 'question')}"
+        }
+    marks = []
+    for name, question in questions.items():
+        common = "Common" in ((question.get("types") or {}).get("detailed") or "")
+        marks.append(said[name] in (COMMON if common else choices[name][which]))
+    return _mean(marks)
+
+
+def _distribution(questions: Questions, predictions: Answers) -> Score:
+    """Chi-square / 100 of predicted against true answers in each global group, weighted by the group's questions."""
+    truth: dict[str, Counter[str]] = defaultdict(Counter)
+    said: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, question in questions.items():
+        group = (question.get("groups") or {}).get("global")
+        if group is not None:
+            truth[group][question["answer"]] += 1
+            said[group][predictions[name]] += 1
+    if not truth:
+        return {"absent": "no question of this file has a global group"}
+    total = sum(counts.total() for counts in truth.values())
+    chi_squares = (
+        counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
+        for group, counts in truth.items()
+    )
+    return {"value": float(sum(chi_squares) / total / 100), "items": total}
+
+
+def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -> Score:
+    """Attention on the boxes that question and answer point to: for every box and cell, the cell's weight times the
+    share of it that lies in the box, summed. As in GQA's script, what two boxes share counts twice, a question
+    without boxes scores 0, and none points to the whole picture (its test for the scene looks among the *keys* of a
+    step, where it never is)."""
+    if attention is None:
+        return {"absent": "needs the model's attention over the picture (--extra attention=FILE)"}
+    if scenes is None:
+        return {"absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"}
+    lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
+    if lost:
+        return {
+            "absent": f"{lost} of {counted(len(questions), 'question')} have no attention or no scene graph"
+        }
+    scores, faults = [], []
+    for name, question in questions.items():
+        try:
+            cells = _cells(attention[name])
+            scores.append(_on_boxes(cells, _boxes(question, scenes[question["imageId"]])))
+        except ValueError as error:
+            faults.append(f"question {name}: {error}")
+    if faults:
+        raise UserError(
+            [f"attention: {len(faults)} of {counted(len(questions), 'question')} cannot be scored", *faults]
+        )
+    return _mean(scores)
+
+
+def _cells(weights: Any) -> np.ndarray:
+    """[cells, 5]: left, top, right, bottom, weight.
+
+    Raises:
+        ValueError: what is wrong with the weights.
+    """
+    try:
+        table = np.array(weights, float)
+    except (TypeError, ValueError):
+        raise ValueError("attention is ragged or holds something other than numbers") from None
+    if table.ndim != 2 or not len(table) or table.shape[1] not in (len(table), 5):
+        raise ValueError(f"attention has shape {table.shape}, wanted a square grid or rows of 5")
+    if table.shape[0] == table.shape[1]:
+        x, y = np.divmod(np.arange(table.size), len(table))
+        table = np.stack([x, y, x + 1, y + 1, table.ravel() * len(table)], axis=1) / len(table)
+    if not np.isfinite(table).all():
+        raise ValueError("attention has NaN or infinite values")
+    if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_SLACK:
+        raise ValueError(
+            f"weights from {table[:, 4].min():.6g} on, sum {table[:, 4].sum():.6g}; wanted none below 0 and a sum of 1"
+        )
+    if ((table[:, 2] <= table[:, 0]) | (table[:, 3] <= table[:, 1])).any():
+        raise ValueError("a region of the attention is empty or turned round")
+    return table
+
+
+def _boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
+    """[boxes, 4]: left, top, right, bottom as shares of the picture, of every pointer of question and full answer.
+
+    Raises:
+        ValueError: an object is not in the scene graph.
+    """
+    notes = question.get("annotations") or {}
+    names = [pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()]
+    if absent := [name for name in names if name not in scene["objects"]]:
+        raise ValueError(f"its scene graph has no object {', '.join(absent)}")
+    objects = [scene["objects"][name] for name in names]
+    corners = [(o["x"], o["y"], o["x"] + o["w"], o["y"] + o["h"]) for o in objects]
+    width, height = scene["width"], scene["height"]
+    return np.array(corners, float).reshape(-1, 4) / [width, height, width, height]
+
+
+def _on_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
+    """The sum over cells and boxes of weight x share of the cell in the box."""
+    low = np.maximum(cells[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(cells[:, None, 2:4], boxes[None, :, 2:])
+    inside = np.clip(high - low, 0, None).prod(axis=2)
+    return float((cells[:, 4] / (cells[:, 2:4] - cells[:, :2]).prod(axis=1) @ inside).sum())

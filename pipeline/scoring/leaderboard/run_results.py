@@ -1,0 +1,285 @@
+"""Rows from results that somebody names: folders of `rgqa run`, and predictions files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from pipeline.core.errors import UserError, collected_into
+from pipeline.scoring.benchmark import fingerprint
+from pipeline.scoring.items import Benchmark
+from pipeline.scoring.joined_predictions import Predictions
+from pipeline.scoring.leaderboard.board_rows import BoardRow, benchmark_of, row_of_files
+from pipeline.scoring.leaderboard.row_files import (
+    ABOUT,
+    About,
+    FoundRow,
+    in_order,
+    read_about,
+    rows_of,
+    unfit_seeds,
+)
+from pipeline.scoring.predictions import read_predictions
+from pipeline.scoring.validation import parse_json, parse_lines, read_bytes
+
+
+class RunResult(NamedTuple):
+    """A run's predictions.
+
+    Attributes:
+        about: its run.json.
+        asked: of a run that asked not all, an id of each question; other items may ask the same of the same image.
+    """
+
+    path: Path
+    said: Predictions
+    about: dict[str, Any]
+    asked: frozenset[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its model."""
+        blind = ", no picture" if self.about.get("no_picture") else ""
+        return f"{self.about['model']}{blind}"
+
+    @property
+    def prompt(self) -> str:
+        return _name(self.about.get("prompt"))
+
+    @property
+    def recipe(self) -> str:
+        return _name(self.about.get("recipe"))
+
+
+def _name(told: Any) -> str:
+    return str(told.get("name", "")) if isinstance(told, dict) else ""
+
+
+class NamedResults(NamedTuple):
+    """Results to compare.
+
+    Attributes:
+        release: The release that they are of.
+        benchmark: The items that all of them are scored on.
+        rows: A row for each run, and for the files of each name.
+    """
+
+    release: Path
+    benchmark: Benchmark
+    rows: list[BoardRow]
+
+
+def read_results(paths: Sequence[Path], release: Path | None = None) -> NamedResults:
+    """Read the results of several models on one release. Files of one row, and its seeds, are put together as in the folder of
+    predictions of stage `leaderboard`, and `rows.yaml` beside them is read.
+
+    Args:
+        paths: Folders of `rgqa run`, and predictions files.
+        release: The release that predictions files are of; runs name theirs.
+
+    Raises:
+        UserError: everything that is wrong with any of them, or that keeps them from being compared.
+    """
+    problems: list[str] = []
+    if twice := [str(path) for path, times in Counter(path.resolve() for path in paths).items() if times > 1]:
+        problems.append(f"given twice: {', '.join(twice)}")
+    runs: list[RunResult] = []
+    for path in (path for path in paths if path.is_dir()):
+        with collected_into(problems):
+            runs.append(_run(path))
+            problems += runs[-1].said.faults
+    files = [path for path in paths if not path.is_dir()]
+    if problems:
+        problems += _unreadable(files)
+        raise UserError(["results that cannot be compared", *problems])
+    release = release_of(runs, release)
+    whole = benchmark_of(release, part_of(runs))
+    common = asked_by_all(whole, runs)
+    if not common.subsets:
+        raise UserError(
+            "the runs have no question in common; run them with the same --part, --subset and --limit"
+        )
+    return NamedResults(
+        release,
+        common,
+        distinct([*rows_of_runs(runs, whole, common), *rows_of_named_files(files, whole, common)]),
+    )
+
+
+def _unreadable(files: Sequence[Path]) -> list[str]:
+    """List the faults of files that show without a release."""
+    problems: list[str] = []
+    for path in files:
+        with collected_into(problems):
+            problems += read_predictions(path).faults
+    return problems
+
+
+# A row, and where its results lie.
+Placed = tuple[BoardRow, Path]
+
+
+def rows_of_runs(runs: Sequence[RunResult], whole: Benchmark, common: Benchmark) -> list[Placed]:
+    """The row of each run, named by its model, and by prompt and method of confidence where they differ."""
+    prompts, recipes = ({getattr(one, part) for one in runs} for part in ("prompt", "recipe"))
+    rows: list[Placed] = []
+    for run in runs:
+        parts = [run.prompt] * (len(prompts) > 1) + [run.recipe] * (len(recipes) > 1)
+        note = f"prompt {run.prompt}" if run.prompt else ""
+        row = BoardRow(
+            f"{run.name} ({', '.join(parts)})" if parts else run.name,
+            "model",
+            (dict.fromkeys(common.subsets, run.said),),
+            run.recipe,
+            note,
+            available=sum(map(len, asked_by_all(whole, [run]).subsets.values())),
+        )
+        rows.append((row, run.path))
+    return rows
+
+
+def rows_of_named_files(files: Sequence[Path], whole: Benchmark, common: Benchmark) -> list[Placed]:
+    """The rows of predictions files; files of one name in different folders are different rows.
+
+    Args:
+        whole: All items of the part: a file has all of those of each subset that it is for.
+        common: The items that are compared.
+
+    Raises:
+        UserError: everything that is wrong with any of the files.
+    """
+    folders: dict[Path, list[tuple[Path, str]]] = {}
+    for path in files:
+        of_subset = path.parent.name in whole.subsets
+        home = path.parent.parent if of_subset else path.parent
+        folders.setdefault(home, []).append((path, path.parent.name if of_subset else ""))
+    problems: list[str] = []
+    rows: list[Placed] = []
+    for folder, inside in folders.items():
+        about: Mapping[str, About] = read_about(folder / ABOUT, problems)
+        found, first = rows_of(inside, whole, problems)
+        for name, seeds in found.items():
+            problems += unfit_seeds(folder, name, seeds)
+            each = in_order(seeds)
+            available = sum(len(whole.subsets[subset]) for subset in each[0])
+            kept = tuple(
+                {subset: said for subset, said in seed.items() if subset in common.subsets} for seed in each
+            )
+            if not problems and kept[0]:
+                row = row_of_files(name, FoundRow(kept, about.get(name, About())))
+                rows.append((row._replace(available=available), first[name]))
+    if problems:
+        raise UserError(["results that cannot be compared", *problems])
+    return rows
+
+
+def distinct(rows: Sequence[Placed]) -> list[BoardRow]:
+    """Return the rows; those that share a name get their folder or file in brackets."""
+    times = Counter(row.name for row, _ in rows)
+    found = []
+    for row, path in rows:
+        if times[row.name] > 1:
+            alike = [other for one, other in rows if one.name == row.name]
+            row = row._replace(name=f"{row.name} [{_place(path, alike)}]")
+        found.append(row)
+    return found
+
+
+def _place(path: Path, others: Sequence[Path]) -> str:
+    """Where a result lies: as few of the last names of its path as tell it from others; of a file at least two."""
+    path, others = path.resolve(), [other.resolve() for other in others]
+    for count in range(1 if path.is_dir() else 2, len(path.parts)):
+        if sum(other.parts[-count:] == path.parts[-count:] for other in others) == 1:
+            return "/".join(path.parts[-count:])
+    return str(path)
+
+
+def _run(folder: Path) -> RunResult:
+    predictions, about = folder / "predictions.jsonl", folder / "run.json"
+    if missing := [path.name for path in (about, predictions) if not path.is_file()]:
+        raise UserError(
+            f"{folder}: no {' and no '.join(missing)} in it; wanted a folder of `rgqa run`, or a predictions file"
+        )
+    told = parse_json(read_bytes(about), about)
+    of = told.get("release") if isinstance(told, dict) else None
+    if not isinstance(told, dict) or not isinstance(told.get("model"), str):
+        raise UserError(f"{about}: names no model; wanted what `rgqa run` wrote")
+    if not isinstance(of, dict) or not {"name", "version", "sha256"} <= of.keys():
+        raise UserError(f"{about}: does not name its release; wanted what `rgqa run` wrote")
+    counts = told.get("counts", {})
+    if not counts or counts["replies"] + counts["failed"] < counts["samples"]:
+        raise UserError(f"{folder}: the run has not come to its end; its own command goes on")
+    asked, journal = None, folder / "answers.jsonl"
+    if told.get("limit") or told.get("shots"):  # examples are not asked
+        rows = [row for _, row in parse_lines(read_bytes(journal), journal)]
+        failed = told.get("failures", {})
+        asked = frozenset([*(str(row.get("id")) for row in rows), *failed])
+    return RunResult(folder, read_predictions(predictions), told, asked)
+
+
+def release_of(runs: Sequence[RunResult], given: Path | None) -> Path:
+    """The release that all runs are of.
+
+    Raises:
+        UserError: none is named, or runs are of different ones, or of another than the one given.
+    """
+    release = given or next((Path(one.about["path"]) for one in runs if one.about.get("path")), None)
+    if release is None:
+        raise UserError(
+            "predictions files do not say of which release they are; say --release data/release/..."
+        )
+    if not runs:
+        return release
+    there = fingerprint(release)
+    wrong = [
+        f"{one.path}: of {of['name']} {of['version']}"
+        for one in runs
+        if (of := one.about["release"])["sha256"] != there
+    ]
+    if wrong:
+        raise UserError([f"results of another release than {release}; compare models on the same", *wrong])
+    return release
+
+
+def part_of(runs: Sequence[RunResult]) -> Literal["dev", "test"]:
+    """The part of the release on which they can be scored: dev if all runs are of it, else test.
+
+    Raises:
+        UserError: some are of dev alone, and others of test alone.
+    """
+    parts = {one.path: one.about.get("part", "test") for one in runs}
+    if {"dev", "test"} <= set(parts.values()):
+        told = [f"{path}: part {part}" for path, part in parts.items()]
+        raise UserError(["runs of different parts; compare models on the same", *told])
+    return "dev" if "dev" in parts.values() else "test"
+
+
+def asked_by_all(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
+    """Keep the items that every run was asked.
+
+    Args:
+        benchmark: All items of the part that is scored.
+        runs: Of a run with `--limit`, whole pairs count alone: an AQ that several subsets share may have been asked without its
+            UQ of another subset.
+
+    Returns:
+        The benchmark with these items, without subsets that some run was not asked.
+    """
+    every = [item for items in benchmark.subsets.values() for item in items]
+    question_of = {item.id: (item.picture, item.asked) for item in every}
+    there = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
+    for run in runs:
+        if run.asked is None:
+            continue
+        questions = {question_of[item] for item in run.asked if item in question_of}
+        ids = {item for item, question in question_of.items() if question in questions}
+        for name, items in benchmark.subsets.items():
+            there[name] &= items.in_whole_pairs(ids) if run.about.get("limit") else items.among(ids)
+    subsets = {name: items.at(there[name]) for name, items in benchmark.subsets.items()}
+    for wanted in (set(one.about["subsets"]) for one in runs if one.about.get("subsets")):
+        subsets = {name: items for name, items in subsets.items() if name in wanted}
+    return benchmark._replace(subsets={name: items for name, items in subsets.items() if len(items)})

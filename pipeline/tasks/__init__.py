@@ -1,0 +1,1 @@
+"""Build annotation tasks, and turn the verdicts on them into verified candidates."""

@@ -1,1 +1,0 @@
-"""The one place that knows words: number, forms, opposites, likeness, kinds, relations, taggers."""

@@ -1,0 +1,1 @@
+"""Laboratory equipment: the synthetic world, simulated annotators, reference models, studies and benchmarks."""

@@ -1,0 +1,74 @@
+"""`rgqa audit` on a synthetic set of yes-or-no questions, of VQA's sizes: five questions to an image, words as rare as in language.
+
+    python -m research.benchmarks.audit_speed                    100,000 rows
+    python -m research.benchmarks.audit_speed --rows 20000       fewer
+    python -m research.benchmarks.audit_speed --balance          and its balanced subset
+
+Seconds on the clock, and of processors (all processes): on a machine with other work to do the latter say more. Limit: two
+minutes on two free cores for 100,000 rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.cli.audit import AuditOptions, audit
+from research.benchmarks.harness import command
+
+TEMPLATES = (
+    "Is the {a} {n} {r} the {m}?",
+    "Is there a {n} {r} the {m}?",
+    "Is there a {n}?",
+    "Does it look {a}?",
+    "Are the {n} and the {m} both {a}?",
+    "Is this {n} {a} or is the {m} {r} it?",
+    "Do you see a {a} {n} that is {r} the {m} in the picture?",
+)
+NOUNS, LOOKS, PLACES = 3000, 300, 60
+
+
+def often(rng: np.random.Generator, kinds: int, count: int) -> np.ndarray:
+    """Numbers of words, the nth n times rarer than the first (Zipf)."""
+    chances = 1 / np.arange(1, kinds + 1)
+    return rng.choice(kinds, count, p=chances / chances.sum())
+
+
+def write(path: Path, rows: int) -> None:
+    """A file in POPE's form; of a third of the looks yes is likelier."""
+    rng = np.random.default_rng(0)
+    nouns, others, looks = often(rng, NOUNS, rows), often(rng, NOUNS, rows), often(rng, LOOKS, rows)
+    places, kinds = rng.integers(PLACES, size=rows), rng.integers(len(TEMPLATES), size=rows)
+    yes = rng.random(rows) < np.where(looks % 3 == 0, 0.7, 0.5)
+    with path.open("w") as file:
+        for i in range(rows):
+            text = TEMPLATES[kinds[i]].format(
+                a=f"look{looks[i]}", n=f"noun{nouns[i]}", m=f"noun{others[i]}", r=f"place{places[i]}"
+            )
+            row = {"question_id": i, "image": f"p{i // 5}", "text": text, "label": ("no", "yes")[int(yes[i])]}
+            file.write(json.dumps(row) + "\n")
+
+
+def main(rows: int = 100_000, balance: bool = False) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, balanced = Path(folder) / "made.jsonl", Path(folder) / "balanced.jsonl"
+        write(path, rows)
+        begun, before = time.perf_counter(), os.times()
+        audit(AuditOptions(str(path), balance=balanced if balance else None))
+        used = sum(os.times()[:4]) - sum(before[:4])
+        peak = max(
+            resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        print(
+            f"{rows:,} rows: {time.perf_counter() - begun:.0f} s on the clock, {used:.0f} s of processors, at most {peak / 1e6:.1f} GB in a process"
+        )
+
+
+if __name__ == "__main__":
+    command(main)

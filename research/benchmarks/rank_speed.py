@@ -1,0 +1,258 @@
+"""Ranking against the bare matrix product of the same pairs and against FAISS's flat index, in turns, in one run.
+
+    python -m research.benchmarks.rank_speed                                        10,000 pictures x 132,062 questions (minutes)
+    python -m research.benchmarks.rank_speed --pictures 398 --questions 12578       GQA's testdev
+    python -m research.benchmarks.rank_speed --pictures 2000 --no-faiss             where the time goes
+    python -m research.benchmarks.rank_speed --pictures 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
+
+Both kinds of vectors: random directions, and clusters with half of the questions repeating another's text. Ours leaves
+out own questions and gives exact places with ties by id; the product does nothing with its result; FAISS finds the best
+and the last of all questions. Of repeated texts ours scores one: its time is held against the product of the distinct
+texts too. Product, ours and FAISS take turns, as the machine may be busier at one time than at another; ratios are taken
+turn by turn. The parts are seconds of processors in ours; what is beside the product is what is lost.
+"""
+
+from __future__ import annotations
+
+import resource
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pipeline.candidates.ranking import topk
+from pipeline.candidates.ranking.rank_inputs import QuestionTable, question_table
+from pipeline.candidates.ranking.topk import TEXTS, Ends, block_rows, ends
+from pipeline.core.engine import threads
+from pipeline.core.records import Question
+from research.benchmarks.harness import command, timed
+
+CLUSTERS, DIMENSION = 300, 512
+BEST, LAST = 2_500, 50  # places wanted
+ROWS_AT_ONCE = 8192  # of texts that are written or checked
+
+
+def vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) -> np.ndarray:
+    """Unit vectors, around centres if there are such."""
+    rows = rng.standard_normal((count, DIMENSION), dtype=np.float32)
+    if centres is not None:
+        rows += centres[rng.integers(len(centres), size=count)]
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -> QuestionTable:
+    """Questions with random owners; each text at least once, the rest are repeats, some texts far oftener than others."""
+    text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
+    owners = rng.integers(pictures, size=questions).tolist()
+    asked = [
+        Question(question_id=f"{i:08d}", picture_id=str(owner), split="testdev", text=str(row), answer="yes")
+        for i, (row, owner) in enumerate(zip(text, owners, strict=True))
+    ]
+    return question_table(asked, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+
+
+def product(pictures: np.ndarray, texts: np.ndarray) -> None:
+    """The product alone, in the tiles that ours uses, each thread its own block (at least as fast here as a product on
+    several threads)."""
+
+    height = block_rows(len(pictures))
+
+    def block(start: int) -> None:
+        rows = pictures[start : start + height]
+        out = np.empty((len(rows), TEXTS), np.float32)
+        for first in range(0, len(texts), TEXTS):
+            part = texts[first : first + TEXTS]
+            np.matmul(rows, part.T, out=out[:, : len(part)])
+
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads()) as pool:
+        list(pool.map(block, range(0, len(pictures), height)))
+
+
+@contextmanager
+def anonymous() -> Iterator[list[float]]:
+    """The most memory in GB that is this process's own while it lasts; pages of mapped files are not."""
+    peak, over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            lines = Path("/proc/self/status").read_text().splitlines()
+            peak[0] = max(
+                peak[0], *(int(line.split()[1]) / 1e6 for line in lines if line.startswith("RssAnon"))
+            )
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        watcher.join()
+
+
+def rank_mapped(folder: Path, pictures_count: int, count: int) -> None:
+    """Rank texts that lie in a file, which stays for the next time."""
+    rng, path = np.random.default_rng(0), folder / f"texts-{count}.npy"
+    if not path.exists():
+        texts = np.lib.format.open_memmap(path, "w+", np.float32, (count, DIMENSION))
+        for start in range(0, count, ROWS_AT_ONCE):
+            texts[start : start + ROWS_AT_ONCE] = vectors(rng, min(ROWS_AT_ONCE, count - start), None)
+        texts.flush()
+    pictures, texts = vectors(rng, pictures_count, None), np.load(path, mmap_mode="r")
+    questions = table(rng, pictures_count, count, count)
+    ends(pictures[:4], texts[:800].copy(), table(rng, 4, 1000, 800), 10, 10)  # compiles
+    with anonymous() as before:
+        time.sleep(0.2)
+    with anonymous() as peak:
+        result, (clock, processors) = timed(ends, pictures, texts, questions, BEST, LAST)
+    check(result, pictures, texts, questions, rng)
+    pairs = pictures_count * count / 1e6
+    print(
+        f"{pictures_count:,} x {count:,}, texts mapped: {clock:.4g} s on the clock, {processors:.4g} of processors"
+    )
+    print(
+        f"  {pairs / processors:.3g} million pairs for a second of a processor; {result.redone} rows done again"
+    )
+    print(
+        f"  own memory {before[0]:.2f} GB before (pictures, questions), at most {peak[0]:.2f} GB", flush=True
+    )
+
+
+PARTS = {  # functions of `topk` and what they do
+    "_thresholds": "thresholds from the sample's scores",
+    "append_passing": "compare, score what passes exactly, append",
+    "_sorted": "sort",
+    "unpack": "unpack",
+    "_sure": "proof",
+}
+
+
+@contextmanager
+def parted(seconds: dict[str, float]) -> Iterator[None]:
+    """Within it, ranking adds the seconds of processors that each of its parts takes."""
+    lock, originals = threading.Lock(), {name: getattr(topk, name) for name in PARTS}
+
+    def timing(name: str) -> Callable[..., object]:
+        def work(*args: object) -> object:
+            start = time.thread_time()
+            result = originals[name](*args)
+            with lock:
+                seconds[name] += time.thread_time() - start
+            return result
+
+        return work
+
+    for name in PARTS:
+        setattr(topk, name, timing(name))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(topk, name, original)
+
+
+def rank(kind: str, pictures_count: int, questions_count: int, turns: int, faiss: bool) -> None:
+    """Time one kind of vectors and print the figures."""
+    rng = np.random.default_rng(0)
+    clustered = kind == "clustered"
+    count = questions_count // 2 if clustered else questions_count
+    centres = 1.5 * rng.standard_normal((CLUSTERS, DIMENSION), dtype=np.float32) if clustered else None
+    pictures, texts = (vectors(rng, n, centres) for n in (pictures_count, count))
+    questions = table(rng, pictures_count, questions_count, count)
+    ends(pictures[:4], texts[:800], table(rng, 4, 1000, 800), 10, 10)  # compiles
+
+    every = texts[questions.text_rows] if clustered else texts
+    rivals: dict[str, Callable[[], object]] = {"product of the same pairs": lambda: product(pictures, every)}
+    if clustered:
+        rivals["product of distinct texts"] = lambda: product(pictures, texts)
+    ours, others, seconds = [], defaultdict(list), dict.fromkeys(PARTS, 0.0)
+    for turn in range(turns):
+        for name, rival in rivals.items():
+            others[name].append(timed(rival)[1])
+        with parted(seconds):
+            result, took = timed(ends, pictures, texts, questions, BEST, LAST)
+        ours.append(took)
+        if not turn:
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            check(result, pictures, texts, questions, rng)
+            print(f"{kind}: peak memory {memory:.2f} GB, {result.redone} rows done again")
+            if faiss:
+                rivals["FAISS flat, both ends"] = peer(pictures, every)  # its memory is not ours
+                others["FAISS flat, both ends"].append(timed(rivals["FAISS flat, both ends"])[1])
+    for name, its in others.items():
+        compare(kind, np.array(ours), name, np.array(its))
+    whole = sum(took[1] for took in ours)
+    print(f"{kind}: where ours spends its {whole / turns:.3g} seconds of processors")
+    for name, what in PARTS.items():
+        print(f"  {what:<45} {seconds[name] / turns:8.3g}  {seconds[name] / whole:6.1%}")
+    rest = whole - sum(seconds.values())
+    print(
+        f"  {'product, of the sample too, and the rest':<45} {rest / turns:8.3g}  {rest / whole:6.1%}",
+        flush=True,
+    )
+
+
+def peer(pictures: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
+    """FAISS's search of both ends."""
+    import faiss
+
+    index = faiss.IndexFlatIP(DIMENSION)
+    index.add(texts)
+    return lambda: (index.search(pictures, BEST), index.search(-pictures, LAST))
+
+
+def compare(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
+    """Print means and ratios [mean, least, most] of turns [turns, (clock, processors)]."""
+    print(f"{kind}, ours against {peer}: on the clock / of processors")
+    rows = {
+        "ours, seconds": ours,
+        f"{peer}, seconds": its,
+        "ours / its": ours / its,
+        "its / ours": its / ours,
+    }
+    for name, values in rows.items():
+        mean, least, most = values.mean(0), values.min(0), values.max(0)
+        figures = (f"{mean[k]:8.3g} [{least[k]:.3g}, {most[k]:.3g}]" for k in (0, 1))
+        print(f"  {name:<40} {' / '.join(figures)}", flush=True)
+
+
+def check(
+    result: Ends, pictures: np.ndarray, texts: np.ndarray, table: QuestionTable, rng: np.random.Generator
+) -> None:
+    """The same as sorting everything, for three rows; a benchmark of wrong results is worth nothing."""
+    for row in rng.choice(len(pictures), 3, replace=False):
+        picture, starts = pictures[row].astype(float), range(0, len(texts), ROWS_AT_ONCE)
+        products = np.concatenate([texts[i : i + ROWS_AT_ONCE].astype(float) @ picture for i in starts])
+        score = np.rint(1e6 * products).astype(int)[table.text_rows]
+        order = np.lexsort((np.arange(len(score)), -score))
+        own = table.asked[[row]].indices
+        order = order[~np.isin(table.text_rows[order], own)]
+        best, last = result.best.places[row], result.last.places[row]
+        assert (best == order[: len(best)]).all() and (last == order[::-1][: len(last)]).all()
+
+
+def main(
+    pictures: int = 10_000,
+    questions: int = 132_062,
+    turns: int = 5,
+    faiss: bool = True,
+    mapped: Path | None = None,
+    texts: int = 943_000,
+) -> None:
+    if mapped:
+        rank_mapped(mapped, pictures, texts)
+        return
+    # Each kind in a process of its own, so that its peak memory is its own.
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+        for kind in ("random", "clustered"):
+            pool.submit(rank, kind, pictures, questions, turns, faiss).result()
+
+
+if __name__ == "__main__":
+    command(main)

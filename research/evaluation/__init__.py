@@ -1,0 +1,1 @@
+"""Compare the leaderboard with the effects that the papers report."""

@@ -1,0 +1,69 @@
+"""`rgqa baselines`: train the papers' baselines on precomputed region features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from typer import Option
+
+from pipeline.core.command_line import new_app
+from pipeline.core.errors import run
+
+app = new_app()
+LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
+
+
+@app.command(
+    epilog="Example: `rgqa baselines --data-set gqa --features data/gqa/features --row msp --row rp --seed 0`"
+)
+def baselines(
+    features: Annotated[
+        Path, Option(help="Folder of region features: GQA's HDF5, arrays, or a .npz for each picture.")
+    ],
+    data_set: Annotated[str | None, Option(help="As params.yaml says if not given.")] = None,
+    train: Annotated[
+        Path | None,
+        Option(help="Questions in GQA's form, a file or a folder of them; of the source if not given."),
+    ] = None,
+    val: Annotated[Path | None, Option(help="Likewise; checkpoints are chosen on them.")] = None,
+    release: Annotated[
+        Path | None,
+        Option(help="What to answer: a release's folder, or a subset's JSON; this version's if not given."),
+    ] = None,
+    row: Annotated[
+        list[str] | None,
+        Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
+    ] = None,
+    seed: Annotated[
+        list[int] | None, Option(min=0, max=LARGEST_SEED, help="As often as wanted; 0 if not given.")
+    ] = None,
+    epochs: Annotated[
+        float, Option(min=0, max=100_000, help="Of the net that most others start from.")
+    ] = 5.0,
+    more_epochs: Annotated[float, Option(min=0, max=100_000, help="Of each net after it.")] = 2.0,
+    answers: Annotated[
+        int, Option(min=2, max=1_000_000, help="The most frequent answers of train that nets know.")
+    ] = 1842,
+    check: Annotated[
+        int, Option(min=2, max=1_000_000, help="Questions of val on which a checkpoint is tried.")
+    ] = 10_000,
+    net: Annotated[
+        Literal["match", "butd"], Option(help="match, or butd: attention without matches.")
+    ] = "match",
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], Option(help="auto takes a GPU if there is one.")
+    ] = "auto",
+    work: Annotated[
+        Path | None, Option(help="Nets and checkpoints; `data/cache/baselines-NAME` if not given.")
+    ] = None,
+    out: Annotated[Path | None, Option(help="`data/NAME/predictions` if not given.")] = None,
+) -> None:
+    """Train the papers' baselines on region features. They answer a release; goes on where it stopped."""
+    from research.reference_models.baseline_nets import Plan
+    from research.reference_models.baseline_rows import Wanted, baselines
+
+    plan = Plan(answers, epochs, more_epochs, check, match=net == "match")
+    rows, seeds = row or (), seed or (0,)
+    wanted = Wanted(features, train, val, data_set, release, rows, seeds, plan, device, work, out)
+    run(lambda: baselines(wanted))

@@ -1,0 +1,97 @@
+"""Training of the Selector with torch, on questions of val that the answering net did not learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from pipeline.core.errors import counted
+from pipeline.scoring.selective import risk_coverage_auc
+from research.reference_models.selector import Graded, Selector, maxprob_logit, selector_confidence
+
+CLIP = 0.25  # the authors' bound on the norm of the gradient
+
+
+class SelectorNet(nn.Module):
+    """The net of `selector.Selector`; its last layer starts at 0, so that it starts as MaxProb."""
+
+    def __init__(self, features: int, answers: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.features = nn.Linear(features, hidden)
+        self.answers = nn.Linear(answers, hidden)
+        self.joint = nn.Linear(2 * hidden, hidden)
+        self.last = nn.Linear(hidden, 1)
+        self.maxprob = nn.Parameter(torch.ones(1))
+        self.dropout = nn.Dropout(dropout)
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, features: torch.Tensor, answers: torch.Tensor, maxprob: torch.Tensor) -> torch.Tensor:
+        first = torch.cat([self.features(features), self.answers(answers)], dim=1).relu()
+        inner = self.dropout(self.joint(first).relu())
+        return self.last(inner)[:, 0] + self.maxprob * maxprob
+
+    def selector(self, centre: np.ndarray, spread: np.ndarray) -> Selector:
+        """The weights as they are now."""
+        layers = [self.features, self.answers, self.joint, self.last]
+        tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
+        arrays = [tensor.detach().numpy().copy() for tensor in (*tensors, self.maxprob)]
+        arrays[6] = arrays[6][0]  # the only row of the last layer
+        return Selector(centre, spread, *arrays)
+
+
+def train_selector(
+    fit: Graded,
+    check: Graded,
+    *,
+    hidden: int = 64,
+    epochs: int = 30,
+    batch: int = 256,
+    rate: float = 1e-3,
+    decay: float = 1e-2,
+    dropout: float = 0.5,
+    seed: int = 0,
+) -> Selector:
+    """Train on `fit` and keep the epoch, the untrained state among them, with the least area under risk over coverage on
+    `check`.
+
+    The loss is binary cross-entropy with the accuracy as its target: the authors' two outputs for (1 - accuracy, accuracy)
+    under a softmax are one output, their difference, under a sigmoid. The same seed and number of threads give the same
+    weights on one machine.
+
+    Raises:
+        ValueError: a picture is in both.
+    """
+    if both := set(fit.pictures) & set(check.pictures):
+        raise ValueError(
+            f"{counted(len(both), 'picture')} both to fit on and to check on, for instance {min(both)}"
+        )
+    centre, spread = fit.seen.features.mean(0), fit.seen.features.std(0)
+    spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
+    features = torch.from_numpy((fit.seen.features - centre) / spread)
+    answers = torch.from_numpy(fit.seen.logits).softmax(dim=1)
+    maxprob = torch.from_numpy(maxprob_logit(fit.seen.logits).astype(np.float32))
+    targets = torch.from_numpy(np.asarray(fit.accuracy, np.float32))
+
+    def area(selector: Selector) -> float:
+        return risk_coverage_auc(selector_confidence(check.seen, selector), check.accuracy)
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = SelectorNet(features.shape[1], answers.shape[1], hidden, dropout)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=decay)
+        best = net.selector(centre, spread)
+        least = area(best)
+        for _ in range(epochs):
+            for rows in torch.randperm(len(targets)).split(batch):
+                said = net(features[rows], answers[rows], maxprob[rows])
+                optimizer.zero_grad()
+                functional.binary_cross_entropy_with_logits(said, targets[rows]).backward()
+                nn.utils.clip_grad_norm_(net.parameters(), CLIP)
+                optimizer.step()
+            now = net.selector(centre, spread)
+            if (reached := area(now)) < least:
+                best, least = now, reached
+    return best

@@ -1,0 +1,1 @@
+"""Simulated annotators, and the independent reader of the complete truth that they use."""

@@ -1,0 +1,257 @@
+"""Whether a question has an answer, told from the complete truth: what a simulated annotator sees.
+
+It follows the functional program step by step. The first presupposition that fails makes the question
+unanswerable; in the complete truth, what is not listed does not hold. This is written apart from the judge of
+the pipeline and shares nothing with it, so that simulated verdicts check the judge and do not echo it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pipeline.core.records import Answerability, Category, Scene, SceneObject, Step
+from research.simulated_annotators.word_senses import ANYTHING, WordSenses, forms, same_relation
+
+BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
+SCENE = "scene"
+
+Result = list[SceneObject] | str  # of a step: the things it leads to, or the scene
+
+
+class Unanswerable(Exception):
+    """A presupposition fails, or not exactly one answer is right."""
+
+    def __init__(self, category: Category) -> None:
+        super().__init__(category)
+        self.category: Category = category
+
+
+class Unclear(Exception):
+    """A careful annotator could not tell, or this program cannot be followed."""
+
+
+def obstacle(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Category | None:
+    """Why the question that the program asks has no answer at this scene; None when it has one.
+
+    Raises:
+        Unclear: it cannot be told.
+    """
+    look = _Look(scene, words)
+    try:
+        try:
+            look.follow(program)
+        except Unclear:  # where exactly something is may be unclear, and yet that something else is not there
+            if not look.lacks(program):
+                raise
+            return "missing object"
+    except Unanswerable as reason:
+        return reason.category
+    except (AttributeError, IndexError, KeyError, ValueError) as error:
+        raise Unclear(f"the program is malformed: {error}") from error
+    return None
+
+
+class _Look(NamedTuple):
+    scene: Scene
+    words: WordSenses
+
+    def follow(self, program: tuple[Step, ...]) -> None:
+        if not program:
+            raise Unclear("there is no program")
+        asserted = _asserted(program)
+        results: list[Result] = []
+        for number, step in enumerate(program):
+            verb, _, kind = step.operation.partition(" ")
+            argument = _without_id(step.argument)
+            inputs = [results[i] for i in step.dependencies]
+            result: Result = SCENE
+            lacking: Category = "missing object"
+            if verb == "select" and argument != SCENE:
+                result = self.named(argument)
+            elif verb == "filter":
+                result = [thing for thing in _things(inputs[0]) if self.has(thing, kind, argument)]
+                lacking = "wrong attribute"
+            elif verb == "relate":
+                name, relation, role = argument.rsplit(",", 2)
+                named, others = self.named(name), _things(inputs[0])
+                lacking = "wrong relation" if named else "missing object"
+                result = [
+                    thing
+                    for thing in named
+                    if any(self.related(thing, relation, other, role) for other in others)
+                ]
+            elif verb != "select":
+                self.ask(verb, kind, argument, inputs)
+            if not result and number not in asserted:
+                raise Unanswerable(lacking)
+            results.append(result)
+
+    def lacks(self, program: tuple[Step, ...]) -> bool:
+        """Whether something that the program takes for granted is nowhere in the picture."""
+        asserted = _asserted(program)
+        names = {
+            _without_id(step.argument).split(",")[0]
+            for number, step in enumerate(program)
+            if step.operation in ("select", "relate", "verify rel", "choose rel") and number not in asserted
+        }
+        return not all(self.named(name) for name in names - {SCENE})
+
+    def ask(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
+        """Raise unless the step has exactly one answer."""
+        if verb in ("exist", "and", "or"):
+            return  # yes or no, whatever there is
+        if verb in ("same", "different"):
+            self.compare(kind or argument, [_things(result) for result in inputs])
+            return
+        if verb == "common":
+            first, second = map(_things, inputs)
+            answers = {_only(self.types_shared(a, b)) for a in first for b in second if a is not b}
+        elif verb not in ("query", "verify", "choose"):
+            raise Unclear(f"nobody knows what {verb} asks")
+        elif kind == "rel":
+            answers = self.answers_on_relation(verb, argument, _things(inputs[0]))
+        elif inputs[0] == SCENE:
+            answers = {self.answer_of_scene(verb, kind, argument)}
+        else:
+            answers = {self.answer(verb, kind, argument, thing) for thing in _things(inputs[0])}
+        if len(answers) > 1:  # several things may be meant as long as the answer is the same for all
+            raise Unanswerable("underspecified")
+        if answers <= {None, ""}:
+            raise Unanswerable("no valid answer")
+
+    def answer(self, verb: str, kind: str, argument: str, thing: SceneObject) -> str | bool | None:
+        if verb == "query":
+            return self.value(thing, argument)
+        if verb == "verify":
+            return self.has(thing, kind, argument)
+        return _only(option for option in argument.split("|") if self.has(thing, kind, option))
+
+    def answer_of_scene(self, verb: str, kind: str, argument: str) -> str | None:
+        """The place, the weather, or whether this is indoors, where there is no weather. To verify anything of the scene
+        has an answer: it is so or not."""
+        asked, scene = argument if verb == "query" else kind, self.scene
+        value = scene.weather if asked == "weather" else scene.location
+        if asked == "location":
+            value = "outdoors" if scene.weather else "indoors"
+        return _only({value} & set(argument.split("|"))) if verb == "choose" else value
+
+    def answers_on_relation(
+        self, verb: str, argument: str, things: Sequence[SceneObject]
+    ) -> set[str | bool | None]:
+        name, relation, role = argument.rsplit(",", 2)
+        others = self.named(name)
+        if not others:
+            raise Unanswerable("missing object")
+        if verb == "verify":
+            back = "o" if role == "s" else "s"
+            return {any(self.related(thing, relation, other, back) for other in others) for thing in things}
+        options = relation.split("|")
+        return {
+            _only(option for option in options if self.related(other, option, thing, role))
+            for other in others
+            for thing in things
+            if other is not thing
+        }
+
+    def compare(self, kind: str, sides: Sequence[Sequence[SceneObject]]) -> None:
+        values = [{self.value(thing, kind) for thing in things} for things in sides]
+        if len(sides) == 1 and len(sides[0]) < 2:
+            raise Unanswerable("missing object")
+        if any(None in side for side in values):
+            raise Unanswerable("no valid answer")
+        if len(sides) == 2 and any(len(side) > 1 for side in values):
+            raise Unanswerable("underspecified")
+
+    def types_shared(self, a: SceneObject, b: SceneObject) -> set[str]:
+        shared = set(a.attributes) & set(b.attributes)
+        return {self.words.attribute_types.get(value, value) for value in shared}
+
+    def named(self, name: str) -> list[SceneObject]:
+        if name in ANYTHING:
+            return list(self.scene.objects)
+        wanted = self.words.kinds(name)
+        return [thing for thing in self.scene.objects if not wanted.isdisjoint(forms(thing.name))]
+
+    def has(self, thing: SceneObject, kind: str, value: str) -> bool:
+        if value.startswith("not(") and value.endswith(")"):
+            return not self.has(thing, kind, value[4:-1])
+        if kind == "name":
+            return not self.words.kinds(value).isdisjoint(forms(thing.name))
+        if kind in ("hposition", "vposition"):
+            return self.position(thing, kind) == value
+        return value in thing.attributes
+
+    def value(self, thing: SceneObject, kind: str) -> str | None:
+        """The thing's value of a type, None if it has none."""
+        if kind in ("name", "type"):
+            return min(forms(thing.name), key=lambda form: (len(form), form))
+        if kind in ("hposition", "vposition"):
+            return self.position(thing, kind)
+        if kind not in self.words.attribute_types.values():
+            raise Unclear(f"nobody knows which attributes are a {kind}")
+        values = [value for value in thing.attributes if self.words.attribute_types.get(value) == kind]
+        if len(values) > 1:
+            raise Unanswerable("underspecified")
+        return values[0] if values else None
+
+    def position(self, thing: SceneObject, kind: str) -> str:
+        if kind == "hposition":
+            first, last, centre = "left", "right", (thing.x + thing.w / 2) / self.scene.width
+        else:
+            first, last, centre = "top", "bottom", (thing.y + thing.h / 2) / self.scene.height
+        if min(abs(centre - 0.4), abs(centre - 0.6)) < BORDER:
+            raise Unclear(f"the {thing.name} is between {first}, middle and {last}")
+        return first if centre < 0.4 else last if centre > 0.6 else "middle"
+
+    def related(self, thing: SceneObject, relation: str, other: SceneObject, role: str) -> bool:
+        """Whether `thing relation other` (role "s"), or `other relation thing` (role "o")."""
+        if thing is other:
+            return False
+        if relation.startswith("same "):
+            value = self.value(thing, relation.removeprefix("same "))
+            return value is not None and value == self.value(other, relation.removeprefix("same "))
+        source, target = (thing, other) if role == "s" else (other, thing)
+        return any(
+            row.object_id == target.object_id and same_relation(row.name, relation)
+            for row in source.relations
+        )
+
+
+def _things(result: Result) -> list[SceneObject]:
+    if isinstance(result, str):
+        raise Unclear("the scene is no thing")
+    return result
+
+
+def _without_id(argument: str) -> str:
+    """`table,on,s (17)` -> `table,on,s`"""
+    return re.sub(r"\s*\([-\d, ]*\)\s*$", "", argument).strip()
+
+
+def _asserted(program: tuple[Step, ...]) -> set[int]:
+    """Steps that "Is there ...?" asserts and does not presuppose: from `exist` back to the last name."""
+    asserted = set()
+    for step in program:
+        if step.operation == "exist":
+            number = step.dependencies[0]
+            asserted.add(number)
+            while program[number].operation.startswith("filter"):
+                number = program[number].dependencies[0]
+                asserted.add(number)
+    return asserted
+
+
+def _only(options: Iterable[str]) -> str | None:
+    """The only option that is true, None when none or several are."""
+    true = list(options)
+    return true[0] if len(true) == 1 else None
+
+
+def what_is_so(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Answerability:
+    """What is true of a question at a picture; "unknown" where a careful reader of the truth cannot tell."""
+    try:
+        return "unanswerable" if obstacle(program, scene, words) else "answerable"
+    except Unclear:
+        return "unknown"

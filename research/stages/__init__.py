@@ -1,0 +1,1 @@
+"""The stages of research/dvc.yaml: they evaluate what dvc.yaml built."""

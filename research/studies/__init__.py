@@ -1,0 +1,1 @@
+"""Measurements that are repeated now and then, outside the pipeline."""

@@ -1,0 +1,275 @@
+"""`rgqa study`: what is measured now and then, beside the pipeline. Heavy imports happen inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.core.command_line import new_app, refuse_options
+from pipeline.core.errors import run
+from pipeline.core.records import Split
+
+app = new_app(
+    "Studies of the pipeline itself: the judge, the edits, the table of kinds.", "rgqa study judge-agreement"
+)
+reading = new_app("Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help")
+app.add_typer(reading, name="reading")
+
+Folds = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
+Repetitions = Annotated[int, typer.Option(min=1, max=100_000, help="Bootstrap replicates of each interval.")]
+MostPairs = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
+]
+Figures = Annotated[Path | None, typer.Option(help="A JSON file for the figures.")]
+
+
+def seed_option(help: str) -> Any:
+    """An option for a seed that NumPy takes."""
+    return typer.Option(min=0, max=2**32 - 1, help=help)
+
+
+def shown_option(help: str) -> Any:
+    """An option that says how many examples are shown."""
+    return typer.Option(min=0, max=1_000_000, help=help)
+
+
+@app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
+def blind_baseline(
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
+    seed: Annotated[
+        int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
+    ] = 20231001,
+    most: MostPairs = 20_000,
+    out: Figures = None,
+) -> None:
+    """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
+    from research.studies.text_only_baseline import blind_baseline
+
+    run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
+
+
+@app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
+def attackers(
+    folds: Folds = 5,
+    repetitions: Repetitions = 500,
+    seed: Annotated[
+        int,
+        seed_option(
+            "Seed of the folds, the bootstrap, the transformer and the random choices of the paper's rules."
+        ),
+    ] = 20231001,
+    most: MostPairs = 2_000,
+    init: Annotated[
+        Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
+    ] = None,
+    out: Figures = None,
+) -> None:
+    """What a small transformer, trained on the spot, tells of perturbed questions by their text alone."""
+
+    def page() -> None:
+        import torch
+
+        from research.studies.strong_attackers import attackers
+
+        torch.set_num_threads(1)  # its matrices are too small for more
+        print(attackers(folds, repetitions, seed, most, init, out))
+
+    run(page)
+
+
+@app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
+def judge_agreement(
+    show: Annotated[int, shown_option("Print this many verdicts instead, half of them on other images.")] = 0,
+    seed: Annotated[
+        int, seed_option("Seed of the choice of other images and of the verdicts shown.")
+    ] = 20231001,
+    foreign: Annotated[
+        int, typer.Option(min=0, max=1000, help="Try each question on this many other images.")
+    ] = 2,
+) -> None:
+    """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
+    from research.studies.verifier_agreement import judge_agreement
+
+    run(lambda: print(judge_agreement(show, seed, foreign), end=""))
+
+
+@app.command(epilog="Example: `rgqa study judge-completeness --like data/gqa/source --split val`")
+def judge_completeness(
+    like: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
+        "data/sample/source"
+    ),
+    split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
+    seed: Annotated[int, seed_option("Seed of the simulated graphs and of what is left out.")] = 1,
+    show: Annotated[int, shown_option("Print this many wrong verdicts of each row.")] = 0,
+) -> None:
+    """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
+    from research.studies.verifier_completeness import judge_completeness
+
+    run(lambda: print(judge_completeness(like, split, seed, show)))
+
+
+@reading.command(epilog="Example: `rgqa study reading draw --count 200 --seed 1 --out sheets`")
+def draw(
+    out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
+    count: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1_000_000,
+            help="Sample this many edited questions of each subset, and as many originals.",
+        ),
+    ] = 200,
+    seed: Annotated[int, seed_option("Seed of what is sampled, and of its order.")] = 1,
+) -> None:
+    """Draw blind sheets of the screened candidates of the data set in use."""
+    from research.studies.reading_sheets import draw_sheets
+
+    run(lambda: draw_sheets(out, count, seed))
+
+
+@reading.command(epilog="Example: `rgqa study reading score sheets sheets/ann sheets/ben`")
+def score(
+    sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
+    readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
+    worst: Annotated[int, shown_option("List this many of the worst questions, with what is wrong.")] = 20,
+) -> None:
+    """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
+    from research.studies.edit_quality import score_sheets
+
+    run(lambda: print(score_sheets(sheets, readers, worst)))
+
+
+@app.command(epilog="Example: `rgqa study reader --part held_out`")
+def reader(
+    part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
+    show: Annotated[int, shown_option("Print this many replies that are read wrongly.")] = 0,
+) -> None:
+    """How well the scorers read from a reply's words whether it abstains."""
+    from pipeline.core.errors import UserError
+    from research.studies.abstention_scores import reader_page
+
+    def page() -> None:
+        if part not in ("dev", "held_out", "train"):
+            raise UserError(f"--part is {part!r}, wanted dev, held_out or train")
+        print(reader_page(part, show), end="")
+
+    run(page)
+
+
+@app.command(epilog="Example: `rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz`")
+def reader_train(
+    out: Annotated[Path, typer.Option(help="Where the weights go.")],
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            help="Train from scratch with these GloVe vectors (default: continue from the scorers' weights)."
+        ),
+    ] = None,
+    seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
+) -> None:
+    """Learn to read abstentions from research/studies/replies/train.jsonl; half an hour from nothing, on two cores."""
+    from research.studies.abstention_training import train
+
+    run(lambda: train(vectors, out, seed))
+
+
+@app.command(epilog="Example: `rgqa study votes --out docs/pictures/votes.png`")
+def votes(
+    crowds: Annotated[
+        list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
+    ] = None,
+    most: Annotated[
+        int,
+        typer.Option(
+            min=1, max=1_000_000, help="Give a candidate at most this many votes, one after the other."
+        ),
+    ] = 5,
+    out: Annotated[
+        Path | None, typer.Option(help="A .json of all figures, or a .png or .svg of the curve.")
+    ] = None,
+) -> None:
+    """How many votes simulated crowds need: one after the other until a verdict is sure, or as many for all."""
+    from research.studies.votes_needed import TOLD_OF, study_votes
+
+    run(lambda: print(study_votes(crowds or TOLD_OF, most, out)))
+
+
+@app.command(epilog="Example: `rgqa study looking --net rp --net vanilla --out looking.json`")
+def looking(
+    net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
+    seeds: Annotated[
+        list[int] | None, typer.Option(help="Seeds of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=100, max=100_000, help="Bootstrap replicates of each interval.")
+    ] = 1000,
+    seed: Annotated[int, seed_option("Seed of those replicates.")] = 0,
+    out: Figures = None,
+) -> None:
+    """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
+    from research.studies.attention_study import where_nets_look
+
+    run(lambda: print(where_nets_look(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)))
+
+
+@app.command(epilog="Example: `rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b`")
+def fresh(
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
+) -> None:
+    """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
+    from research.studies.new_world_agreement import fresh_page
+
+    run(lambda: print(fresh_page(folders)))
+
+
+@app.command(epilog="Example: `rgqa study kinds /usr/share/wordnet`")
+def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
+    """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
+    from research.studies.kinds.derive_kinds import derive
+
+    run(lambda: print(derive(folder)))
+
+
+@app.command(
+    epilog="Example: `rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0`"
+)
+def validity(
+    context: typer.Context,
+    twins: Annotated[
+        Path, typer.Option(help="A release with a subset `twins`: rgqa sample twins draws one.")
+    ],
+    twins_again: Annotated[
+        Path | None, typer.Option(help="Another of other scenes: how far do twins agree with twins?")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Its pictures, if not in the data set that it names.")
+    ] = None,
+    images_again: Annotated[Path | None, typer.Option(help="The same of the other.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder for figures, tables and answers.")] = Path(
+        "data/sample/interim/validity"
+    ),
+    repetitions: Annotated[
+        int,
+        typer.Option(min=20, max=100_000, help="Bootstrap replicates of each interval, images resampled."),
+    ] = 1000,
+    seed: Annotated[
+        int, seed_option("Seed of these replicates, of folds, of random choices and of further nets.")
+    ] = 20231001,
+    effects: Annotated[
+        bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")
+    ] = True,
+    further: Annotated[
+        bool, typer.Option(help="Also train nets of graded strength (once, five CPU minutes) and rank them.")
+    ] = False,
+) -> None:
+    """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
+    if not twins_again:
+        refuse_options(context, "images_again", "there is no --twins-again")
+    from research.studies.ranking_validity import TwinsRelease, study_validity
+
+    releases = [TwinsRelease(twins, images)]
+    releases += [TwinsRelease(twins_again, images_again)] if twins_again else []
+    run(lambda: study_validity(releases, out, repetitions, seed, effects=effects, further=further))

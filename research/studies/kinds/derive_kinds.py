@@ -1,0 +1,217 @@
+"""Derive kinds.tsv, the table of synonyms and kinds of everyday things, from WordNet 3.0.
+
+    rgqa study kinds /usr/share/wordnet
+
+FOLDER holds WordNet's dictionary files data.noun, index.noun and cntlist.rev (Debian: package wordnet-base).
+Only whoever changes `choices` needs them: the table is part of the project.
+
+A name gets the kinds above the sense that pictures show: the one that `choices` tells, else what all senses
+have in common that are common in WordNet's tagged texts. A name that is commonly something invisible (wind)
+or no noun (snug), and one for people that also names things (dish), gets none. Of synonyms only those are
+taken that `choices` trusts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+from pipeline.core.atomic_files import write_text
+from pipeline.core.errors import Problems
+from pipeline.language.lexicon import TABLE, NameEntry
+from pipeline.language.nouns import PLURAL_ONLY, singular
+from research.studies.kinds import derivation_choices
+from research.studies.kinds.derivation_choices import listed, pairs
+from research.studies.kinds.wordnet_files import WordNet
+
+HEADER = (
+    "# Derived from WordNet 3.0, Copyright 2006 by Princeton University; its licence is in LICENSE.\n"
+    "# Made by python -m research.studies.kinds.derive_kinds; edit choices.py, not this file.\n"
+    "# name\tsynonym of\tkinds\n"
+)
+# Lexicographer files of what a picture can show: animal, artifact, body, food, group, location, object,
+# person, plant, substance.
+VISIBLE = frozenset((5, 6, 8, 13, 14, 15, 17, 18, 20, 27))
+_ARTIFACT, _FOOD, _PERSON, _PLANT = 6, 13, 18, 20
+_THINGS = frozenset((5, _ARTIFACT, _FOOD, _PERSON, _PLANT))
+_RIVAL = 0.25  # a sense tagged at least so often, relative to the commonest, may be meant as well
+_MENTIONS = 4  # a word in so many definitions is an everyday word
+_MENTIONS_OF_PARTS = 100  # a name of several such words is an everyday name
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a name means in pictures.
+
+    Attributes:
+        synset: the sense meant, "" when several are common.
+        kinds: the kinds above every sense that is common.
+        everyday: whether the name is in common use.
+    """
+
+    synset: str
+    kinds: frozenset[str]
+    everyday: bool
+
+
+class Derivation:
+    """The rows of the table.
+
+    Args:
+        made: the lists of `choices`.
+
+    Raises:
+        UserError: lists the senses that the choices name and this WordNet lacks.
+    """
+
+    def __init__(self, wordnet: WordNet, made: ModuleType | SimpleNamespace = derivation_choices) -> None:
+        self.wordnet, self.made = wordnet, made
+        self._check()
+        self.roots = []
+        for kind, specs in pairs(made.KINDS):
+            of, _, but = specs.partition(" but ")
+            senses = ({wordnet.numbered[spec] for spec in part.split()} for part in (of, but))
+            self.roots.append((kind, *senses))
+        # Lemma -> the sense that `choices` tells: as such, or as what a kind itself is.
+        own = {kind.replace(" ", "_") for kind, _ in pairs(made.KINDS)}
+        roots = [spec for _, specs in pairs(made.KINDS) for spec in specs.partition(" but ")[0].split()]
+        named = ((spec.partition("#")[0], spec) for spec in reversed(roots))
+        self.chosen = {lemma: spec for lemma, spec in named if lemma in own}
+        self.chosen |= {name.replace(" ", "_"): spec for name, spec in pairs(made.SENSES)}
+        self.silent = {name.replace(" ", "_") for name in listed(made.SILENT)}
+        self.meanings: dict[str, Meaning] = {}
+        for lemma in sorted({*wordnet.index, *self.chosen}, key=lambda lemma: (lemma in self.chosen, lemma)):
+            name = self._said(lemma)
+            its_own = lemma in self.chosen or name == lemma.replace("_", " ") or name not in wordnet.index
+            if its_own and (meaning := self._meaning(lemma)):
+                self.meanings[name] = meaning
+
+    def _check(self) -> None:
+        entries = [*pairs(self.made.KINDS), *pairs(self.made.SENSES)]
+        named = {word for _, specs in entries for word in specs.split()} - {"but"}
+        problems = Problems("the senses named in choices.py")
+        for spec in sorted(named.union(listed(self.made.SYNONYMS)) - self.wordnet.numbered.keys()):
+            problems.add(spec, "this WordNet has no such sense; is it WordNet 3.0?")
+        problems.raise_if_any()
+
+    def rows(self) -> dict[str, NameEntry]:
+        """Name -> row, of all everyday names of which something is known."""
+        same = self._synonyms()
+        found = {singular(name): NameEntry() for name in listed(self.made.SILENT)}
+        for name, meaning in self.meanings.items():
+            word = name.rpartition(" ")[2]
+            head = self.meanings.get(word) if word != name else None
+            kinds = meaning.kinds - {name}
+            above = self.wordnet.up(meaning.synset) if meaning.synset else ()
+            if head and head.kinds and head.everyday and head.synset in above:
+                kinds |= {word}  # a pool table is a table, a home plate is no plate
+            misleading = head and head.kinds and word not in kinds
+            known = all(self.wordnet.mentions[word] >= _MENTIONS for word in name.split())
+            wanted = (misleading and known) or (meaning.everyday and kinds)
+            if wanted or name in same or name in same.values():
+                found[name] = NameEntry(same.get(name, ""), kinds)
+        self._add_choices(found)
+        for name, row in found.items():  # synonyms are of the same kinds
+            found[name] = NameEntry(row.same, found.get(row.same, row).kinds)
+        return {
+            name: NameEntry(row.same, row.kinds - {name, row.same}) for name, row in sorted(found.items())
+        }
+
+    def _add_choices(self, found: dict[str, NameEntry]) -> None:
+        """What the project's own lists add and take away."""
+        for kinds, names in pairs(self.made.ALSO):
+            for name in map(singular, listed(names)):
+                row = found.get(name, NameEntry())
+                more = (found.get(kind, NameEntry()).kinds | {kind} for kind in listed(kinds))
+                found[name] = NameEntry(row.same, row.kinds.union(*more))
+        for said, kinds in pairs(self.made.NOT):
+            name = singular(said)
+            if row := found.get(name):
+                found[name] = NameEntry(row.same, row.kinds.difference(listed(kinds)))
+        for said, other in pairs(self.made.SAME):
+            found[singular(said)] = NameEntry(singular(other))
+
+    def _meaning(self, lemma: str) -> Meaning | None:
+        """The meaning of a lemma; None if it cannot be seen, is a proper name or is used in too many ways,
+        or offends."""
+        wordnet = self.wordnet
+        if chosen := self.chosen.get(lemma):
+            synset = wordnet.numbered[chosen]
+            return Meaning(synset, self._kinds(synset), True)
+        visible = self._visible(lemma)
+        if not visible or lemma in self.silent:
+            return None
+        senses = wordnet.index[lemma]
+        counts = {synset: wordnet.counts[f"{lemma}#{n}"] for n, synset in enumerate(senses, 1)}
+        most = max(counts[synset] for synset in visible)
+        if most < _RIVAL * max(wordnet.other[lemma], *counts.values()):
+            return None  # the wind is not first of all an instrument, nor snug a room
+        common = [synset for synset in visible if counts[synset] >= _RIVAL * most]
+        people = [synset for synset in common if wordnet.senses[synset].file == _PERSON]
+        if any(wordnet.senses[synset].rude for synset in people):
+            return None
+        kinds = frozenset.intersection(*map(self._kinds, common))
+        files = {wordnet.senses[synset].file for synset in senses} & VISIBLE
+        if common[0] in people and files != {_PERSON}:
+            kinds = frozenset()  # "dish", "lump": words for people are often borrowed from things
+        everyday = self._everyday(lemma, common[0], sum(counts[synset] for synset in visible))
+        return Meaning(common[0] if len(common) == 1 else "", kinds, everyday)
+
+    def _visible(self, lemma: str) -> list[str]:
+        """The senses of a lemma that a picture can show: things rather than stuff, groups and places, and
+        food rather than the plant it grows on."""
+        files: dict[str, int] = {}
+        for synset in self.wordnet.index[lemma]:
+            sense = self.wordnet.senses[synset]
+            word = next(word for word in sense.words if word.lower().partition("(")[0] == lemma)
+            proper = word[0].isupper() and not word.isupper() and "-" not in word[:2] and "_" not in word
+            if sense.file in VISIBLE and not sense.individual and not proper and len(lemma) > 2:
+                files[synset] = sense.file
+        seen = {*files.values()}
+        wanted = (seen & _THINGS or seen) - ({_PLANT} if _FOOD in seen else set())
+        return [synset for synset, file in files.items() if file in wanted]
+
+    def _everyday(self, lemma: str, synset: str, tagged: int) -> bool:
+        file = self.wordnet.senses[synset].file
+        least = _MENTIONS_OF_PARTS if "_" in lemma else _MENTIONS
+        if file in (_ARTIFACT, _FOOD):  # most of these may be seen in a kitchen or a street
+            least = least // 10 if "_" in lemma else 0
+        used = self.wordnet.mentions
+        return tagged > 0 or all(used[word] + used[word + "s"] >= least for word in lemma.split("_"))
+
+    def _kinds(self, synset: str) -> frozenset[str]:
+        above = self.wordnet.up(synset)
+        return frozenset(
+            kind for kind, of, but in self.roots if not of.isdisjoint(above) and but.isdisjoint(above)
+        )
+
+    def _said(self, lemma: str) -> str:
+        """The name as questions are looked up by: headphone -> headphones, french fries -> french fry."""
+        name = lemma.replace("_", " ")
+        only_plural = name + "s" in PLURAL_ONLY and lemma + "s" not in self.wordnet.index
+        return singular(name + "s" if only_plural else name)
+
+    def _synonyms(self) -> dict[str, str]:
+        """Name -> the name that stands for all that share its sense."""
+        same = {}
+        for spec in listed(self.made.SYNONYMS):
+            synset, first = self.wordnet.numbered[spec], self._said(spec.partition("#")[0])
+            names = {self._said(word.lower()) for word in self.wordnet.senses[synset].words} - {first}
+            meant = (name for name in names & self.meanings.keys() if self.meanings[name].synset == synset)
+            same |= dict.fromkeys(meant, first)
+        return same
+
+
+def table(rows: Mapping[str, NameEntry]) -> str:
+    """The table's text."""
+    lines = (f"{name}\t{row.same}\t{','.join(sorted(row.kinds))}\n" for name, row in rows.items())
+    return HEADER + "".join(lines)
+
+
+def derive(folder: Path) -> str:
+    """Write the table from WordNet's dictionary files and say how many names it has."""
+    rows = Derivation(WordNet(folder)).rows()
+    write_text(TABLE, table(rows))
+    return f"{len(rows):,} names in {TABLE.name}"

@@ -1,0 +1,90 @@
+"""Reads the nouns of WordNet 3.0 from its dictionary files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.core.errors import Problems
+from pipeline.language.lexicon import reached
+
+FILES = ("data.noun", "index.noun", "cntlist.rev")
+_RUDE = re.compile(
+    r"slur|offensive|disparag|derogat|obscene|vulgar|insult|taboo|contempt|prostitut|intercourse"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A synset: its lexicographer file, its words, its more general synsets, whether it is an individual
+    (London) and whether its words may offend."""
+
+    file: int
+    words: tuple[str, ...]
+    above: tuple[str, ...]
+    individual: bool
+    rude: bool
+
+
+class WordNet:
+    """WordNet's nouns.
+
+    Attributes:
+        senses: synset's id -> sense. index: lemma -> ids of its synsets, in WordNet's order.
+        numbered: `lemma#n` -> the id of the lemma's n-th synset.
+        counts: `lemma#n` -> how often the sense is tagged in WordNet's texts.
+        other: lemma -> how often it is tagged as another part of speech.
+        mentions: word -> how many definitions and examples use it.
+
+    Raises:
+        UserError: lists the files that are missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        problems = Problems(f"WordNet in {folder}")
+        for name in FILES:
+            if not (folder / name).is_file():
+                problems.add(name, "not there; give the folder of WordNet 3.0's dictionary files")
+        problems.raise_if_any()
+        self.senses: dict[str, Sense] = {}
+        self.counts, self.other, self.mentions = Counter[str](), Counter[str](), Counter[str]()
+        for line in _lines(folder / "data.noun"):
+            self._read_synset(line)
+        index = map(str.split, _lines(folder / "index.noun"))
+        self.index = {fields[0]: tuple(fields[-int(fields[2]) :]) for fields in index}
+        self.numbered = {
+            f"{lemma}#{n}": id_ for lemma, ids in self.index.items() for n, id_ in enumerate(ids, 1)
+        }
+        for key, number, count in map(str.split, _lines(folder / "cntlist.rev")):
+            lemma, _, rest = key.partition("%")
+            if rest.startswith("1:"):
+                self.counts[f"{lemma}#{number}"] = int(count)
+            else:
+                self.other[lemma] += int(count)
+
+    def _read_synset(self, line: str) -> None:
+        data, _, definition = line.partition(" | ")
+        fields = data.split()
+        end = 4 + 2 * int(fields[3], 16)
+        pointers = [(fields[i], fields[i + 1]) for i in range(end + 1, end + 1 + 4 * int(fields[end]), 4)]
+        self.senses[fields[0]] = Sense(
+            file=int(fields[1]),
+            words=tuple(fields[4:end:2]),
+            above=tuple(target for kind, target in pointers if kind == "@"),
+            individual=any(kind == "@i" for kind, _ in pointers),
+            rude=bool(_RUDE.search(definition)),
+        )
+        self.mentions.update(set(re.findall(r"[a-z][a-z'-]*", definition.lower())))
+
+    def up(self, synset: str) -> frozenset[str]:
+        """A synset and all above it."""
+        return reached(synset, lambda one: self.senses[one].above)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a dictionary file, the licence at its top (indented) left out."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from (line for line in file if not line.startswith(" "))

@@ -1,0 +1,165 @@
+"""Does one ranking of rows agree with another? Kendall's tau and Pearson's r with intervals, on arrays.
+
+The one is a reference (here: counterfactual twins). Of all pairs of rows only those count that the reference itself tells
+apart: where it cannot, nobody can be wrong. Pictures are drawn anew on both sides, so that an interval holds what either
+leaves open. A ranking of redrawn pictures is noisier than that of the data, so a percentile interval of a tau near 1
+lies low: its upper end may be below the tau.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.core.errors import UserError, counted
+from pipeline.core.records import Record
+from pipeline.scoring.bootstrap import LEVEL, percentile_interval, percentile_intervals
+
+LEAST = 14  # rows, with fewer of which no ranking is told
+Figure = float | None  # NaN has no place in JSON
+Within = tuple[Figure, Figure]
+
+
+class SeedScores(NamedTuple):
+    """A row's score on one set.
+
+    Attributes:
+        reference: it is no method (it sees the truth, or no picture), so it has no rank.
+        seeds: [s, 1 + r], of each seed the score on the data, then on each of r draws of pictures.
+    """
+
+    name: str
+    reference: bool
+    seeds: np.ndarray
+
+
+class RankAgreement(Record):
+    """How a ranking agrees with the reference's. Intervals at `LEVEL`; higher is better; None where undefined.
+
+    Attributes:
+        rows: that are ranked. pairs: of all their pairs those that the reference separates; tau is over these.
+    """
+
+    rows: int
+    pairs: int
+    tau: Figure
+    tau_interval: Within
+    pearson: Figure
+    pearson_interval: Within
+
+
+class Gain(Record):
+    """By how much one ranking's tau is above another's, on the same draws; above 0: the first agrees better."""
+
+    tau: Figure
+    interval: Within
+
+
+def ranked(rows: Sequence[SeedScores], least: int = LEAST) -> tuple[list[str], np.ndarray]:
+    """Names and scores [rows, 1 + r] of the rows that have a rank: references are left out, seeds are averaged.
+
+    Raises:
+        UserError: fewer than `least` rows.
+    """
+    stay = [row for row in rows if not row.reference]
+    if len(stay) < least:
+        raise UserError(
+            f"{counted(len(stay), 'row')} to rank, wanted {least} or more: {', '.join(row.name for row in stay) or 'none'}"
+        )
+    return [row.name for row in stay], np.array([row.seeds.mean(axis=0) for row in stay])
+
+
+def separated(reference: np.ndarray, level: float = LEVEL) -> np.ndarray:
+    """The pairs of rows, [p, 2] places, of whose difference the interval over draws excludes 0.
+
+    Args:
+        reference: [rows, 1 + r].
+
+    >>> scores = np.array([[0.9, 0.8, 0.9], [0.5, 0.6, 0.5], [0.5, 0.55, 0.6]])
+    >>> separated(scores).tolist()  # the last two are now the one, now the other above
+    [[0, 1], [0, 2]]
+    """
+    every = np.array([*combinations(range(len(reference)), 2)], int).reshape(-1, 2)
+    differences = reference[every[:, 0], 1:] - reference[every[:, 1], 1:]
+    low, high = percentile_intervals(differences.T, level)
+    return every[(low > 0) | (high < 0)]
+
+
+def tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Kendall's tau over these pairs of rows: pairs in the same order less those in the other, as a share of all; a tie
+    in either counts as neither. In [-1, 1]; NaN without pairs.
+
+    Args:
+        reference, other: [rows, ...], each column for itself. pairs: [p, 2] places of rows.
+
+    >>> float(tau(np.array([3, 2, 1]), np.array([2, 3, 1]), np.array([[0, 1], [0, 2], [1, 2]])))  # (2 - 1) / 3
+    0.3333333333333333
+    """
+    if not len(pairs):
+        return np.full(reference.shape[1:], np.nan)
+    first, second = pairs.T
+    signs = np.sign(reference[first] - reference[second]) * np.sign(other[first] - other[second])
+    return signs.mean(axis=0)
+
+
+def pearson(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Pearson's r of the rows' scores, [rows, ...], each column for itself; NaN where either does not vary."""
+    x, y = (scores - scores.mean(axis=0) for scores in (one, other))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (x * y).sum(axis=0) / np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+
+
+def agreement(reference: np.ndarray, other: np.ndarray, level: float = LEVEL) -> RankAgreement:
+    """How the ranking by `other` agrees with that by `reference`; [rows, 1 + r] both, of the same rows. The draws of the
+    two are of different pictures, or the same ones in both."""
+    pairs = separated(reference, level)
+    taus, correlations = tau(reference, other, pairs), pearson(reference, other)
+    return RankAgreement(
+        rows=len(reference),
+        pairs=len(pairs),
+        tau=_figure(taus[0]),
+        tau_interval=_interval(taus[1:], level),
+        pearson=_figure(correlations[0]),
+        pearson_interval=_interval(correlations[1:], level),
+    )
+
+
+def gain(reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> Gain:
+    """The tau of `ours` less that of `theirs`, [rows, 1 + r] each; draws of these two are of the same pictures."""
+    pairs = separated(reference, level)
+    differences = tau(reference, ours, pairs) - tau(reference, theirs, pairs)
+    return Gain(tau=_figure(differences[0]), interval=_interval(differences[1:], level))
+
+
+def reweighted(
+    by_category: Mapping[str, np.ndarray], shares: Mapping[str, float]
+) -> tuple[np.ndarray, float]:
+    """The scores of a set whose unanswerable questions are of categories in other shares, and the part of `shares` that is
+    of categories that the set does not have; the others then count in proportion.
+
+    AUAF is a mean over unanswerable questions, so this is exact.
+
+    Args:
+        by_category: [rows, 1 + r] AUAF of each category's unanswerable questions against all answerable ones.
+
+    Raises:
+        ValueError: no category in common.
+    """
+    known = {name: share for name, share in shares.items() if name in by_category and share > 0}
+    whole = sum(known.values())
+    if not whole:
+        raise ValueError(f"no category of {sorted(shares)} among {sorted(by_category)}")
+    parts = [share / whole * by_category[name] for name, share in known.items()]
+    return np.sum(parts, axis=0), 1 - whole / sum(shares.values())
+
+
+def _interval(draws: np.ndarray, level: float) -> Within:
+    low, high = percentile_interval(draws, level)
+    return _figure(low), _figure(high)
+
+
+def _figure(value: float) -> Figure:
+    return None if np.isnan(value) else round(float(value), 4)

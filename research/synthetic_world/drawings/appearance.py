@@ -1,0 +1,62 @@
+"""What a drawing is told of its thing, and how it draws a part in that thing's colour and surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from research.synthetic_world.drawings.ink import Shape, Tones, fill
+from research.synthetic_world.drawings.surfaces import GRAINS, INK_OF
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A thing's looks.
+
+    Attributes:
+        name, tones: its colour; "" and gray tones for kinds without one.
+        material, pattern, state, pose, age: as in world.PlacedThing.
+        variety: a number for what is no attribute (people's hair and skin).
+        fine: narrow patterns and grain, for small things.
+        seated: jeans of a person who sits.
+        flying: nothing is under it.
+    """
+
+    name: str
+    tones: Tones
+    material: str | None = None
+    pattern: str | None = None
+    state: str | None = None
+    pose: str | None = None
+    age: str | None = None
+    variety: int = 0
+    fine: bool = False
+    seated: bool = False
+    flying: bool = False
+
+    def part(self, shape: Shape, tone: str = "base") -> str:
+        """A part in a tone of the thing's colour, with its pattern and the look of its material."""
+        color, line = getattr(self.tones, tone), self.tones.line
+        grain = "fine" if self.fine else "wide"
+        grained = self.material in GRAINS
+        if not (self.pattern or grained or self.material == "glass"):
+            return fill(shape, f"url(#{self._light}.{color[1:]})", line)
+        drawn = fill(shape, color, line, self._opacity)
+        if self.pattern:
+            drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{INK_OF.get(self.name, "pale")})"/>'
+        standing = "-up" if self.material == "wood" and shape.tall else ""
+        overlay = f"{self.material}-{grain}{standing}" if grained else self._light
+        return drawn + f'<{shape.inner} fill="url(#{overlay})"/>'
+
+    def plain(self, shape: Shape, tone: str = "base") -> str:
+        """A part in a tone of the thing's colour alone."""
+        return fill(shape, getattr(self.tones, tone), self.tones.line, self._opacity)
+
+    @property
+    def _opacity(self) -> float:
+        """Glass lets through what is behind it, and still shows its own colour."""
+        return 1 if self.material != "glass" else 0.9 if self.name == "black" else 0.76
+
+    @property
+    def _light(self) -> str:
+        light = self.material or "soft"
+        return f"{light}-white" if self.name == "white" else light

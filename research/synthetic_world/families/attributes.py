@@ -1,0 +1,262 @@
+"""Questions about how one object looks: asked openly, to be verified, or to be chosen between two options."""
+
+from __future__ import annotations
+
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES
+from research.synthetic_world.phrasing import predicate, words
+from research.synthetic_world.program_builder import join, then, typed
+from research.synthetic_world.question_proposals import Asker, ProposedQuestion
+
+_OPEN_SHARES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pattern": 0.05, "age": 0.03}
+_CLOSED_SHARES = {"color": 4, "material": 2} | dict.fromkeys(
+    ("size", "pattern", "openness", "light", "fullness", "pose", "age"), 1
+)
+# In this order two attributes are said of one thing ("large and red", "red and made of wood").
+_SAID_TOGETHER = ("size", "age", "openness", "fullness", "color", "pattern", "material")
+_LOOKS = ("color", "pattern", "size", "age", "fullness")  # what a thing "looks"; others it "appears to be"
+
+_OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detailed type, templates)
+    "color": (
+        (
+            "directOf",
+            (
+                "What color [is|are] {x}",
+                "What color [is|are] {x}",
+                "What is the color of {x}",
+                "Of what color [is|are] {x}",
+                "{x} [is|are] of what color",
+                "{x} [has|have] what color",
+                "What color [does|do] {x} have",
+                "What color do you think {x} [is|are]",
+            ),
+        ),
+        (
+            "directWhich",
+            (
+                "Which color [is|are] {x}",
+                "Which color [is|are] {x}",
+                "Of which color [is|are] {x}",
+                "Which color [does|do] {x} have",
+                "{x} [has|have] which color",
+                "Which color do you think {x} [is|are]",
+            ),
+        ),
+    ),
+    "pattern": (
+        (
+            "directOf",
+            ("What is the pattern of {x}", "What pattern [does|do] {x} have", "{x} [has|have] what pattern"),
+        ),
+        ("directWhich", ("Which pattern [does|do] {x} have", "Which pattern is on {x}")),
+    ),
+    "size": (
+        ("how", ("How big [is|are] {x}", "How large [is|are] {x}", "How big do you think {x} [is|are]")),
+        ("directOf", ("What size [is|are] {x}", "What is the size of {x}")),
+    ),
+    "age": (("how", ("How old [is|are] {x}", "How old do you think {x} [is|are]")),),
+    "pose": (("activity", ("What [is|are] {x} doing", "What do you think {x} [is|are] doing")),),
+    "material": (
+        (
+            "material",
+            (
+                "What [is|are] {x} made of",
+                "What [is|are] {x} made of",
+                "What material [is|are] {x} made of",
+                "Which material [is|are] {x} made of",
+                "What is the material of {x}",
+                "What <kind/type> of material [is|are] {x} made of",
+                "What material makes up {x}",
+                "Which <kind/type> of material is used to make {x}",
+                "What is used to make {x}",
+                "What do you think {x} [is|are] made of",
+                "{x} [is|are] made of what material",
+            ),
+        ),
+    ),
+}
+
+
+def query_look(ask: Asker) -> ProposedQuestion | None:
+    """What color is the cup on the table?"""
+    attribute = ask.attribute(_OPEN_SHARES)
+    if attribute is None:
+        return None
+    i, kind = attribute
+    x = ask.refer(i, hide=(kind,))
+    if x is None:
+        return None
+    value, name = ask.view.values[i][kind], ask.view.name(i)
+    detailed, templates = ask.pick(_OPEN[kind])
+    fact = ("attr", i, value)
+    return ask.propose(
+        detailed,
+        templates,
+        then(x.program, "query", kind),
+        value,
+        "{n} [is|are] {t}",
+        slots={"x": x.the, "n": ask.named(i), "t": words(predicate(value))},
+        group=kind,
+        local=f"10q-{name}_{kind}",
+        asserts={*x.facts, fact},
+        needs=[{fact}],
+        target=i,
+        topic=("query", kind, i),
+    )
+
+
+def verify_look(ask: Asker) -> ProposedQuestion | None:
+    """Does the shirt to the left of the tree look striped? Is the cabinet open?"""
+    attribute = ask.attribute(_CLOSED_SHARES)
+    if attribute is None:
+        return None
+    (i, kind), yes = attribute, ask.chance(0.5)
+    true = ask.view.values[i][kind]
+    value, x = true if yes else ask.wrong(i, kind), ask.refer(i, hide=(kind,))
+    if x is None or value is None:
+        return None
+    if kind == "material":
+        detailed = "materialVerify"
+        templates = (
+            "[Is|Are] {x} made of {v}",
+            "[Is|Are] {x} made of {v}",
+            "[Is|Are] {x} made out of {v}",
+            "Do you think {x} [is|are] made of {v}",
+        )
+    elif ask.chance(0.35):
+        detailed = "verifyAttrK"
+        templates = ("[Does|Do] {x} look {p}" if kind in _LOOKS else "[Does|Do] {x} appear to be {p}",)
+        if kind in ("color", "pattern"):
+            templates += (f"[Does|Do] {{x}} have {'a ' if kind == 'pattern' else ''}{{v}} {kind}",)
+    else:
+        detailed = "verifyAttr"
+        templates = ("[Is|Are] {x} {p}",) * 3 + ("Do you think {x} [is|are] {p}",)
+        if kind == "color":
+            templates += ("Is the color of {x} {v}",)
+    fact, other = ("attr", i, true), ("not", i, value)
+    return ask.propose(
+        detailed + "C" * (not yes),
+        templates,
+        then(x.program, typed("verify", value), value),
+        "yes" if yes else "no",
+        f"{'Yes' if yes else 'No'}, {{n}} [is|are] {{t}}",
+        slots={
+            "x": x.the,
+            "n": ask.named(i),
+            "v": words(value),
+            "p": words(predicate(value, ask.rng)),
+            "t": words(predicate(true)),
+        },
+        local=f"06-{ask.view.name(i)}_{value}",
+        asserts={*x.facts, fact if yes else other},
+        needs=[{fact}] if yes else [{fact}, {other}],
+        target=i,
+        topic=("verify", i, value),
+    )
+
+
+def choose_look(ask: Asker) -> ProposedQuestion | None:
+    """Is the cup on the table red or blue? What is the large chair made of, wood or metal?"""
+    attribute = ask.attribute(_CLOSED_SHARES)
+    if attribute is None:
+        return None
+    i, kind = attribute
+    true, other, x = ask.view.values[i][kind], ask.wrong(i, kind), ask.refer(i, hide=(kind,))
+    if x is None or other is None:
+        return None
+    first, second = (true, other) if ask.chance(0.5) else (other, true)
+    fact = ("attr", i, true)
+    detailed = {"material": "materialChoose", "pose": "activityChoose"}.get(kind, "chooseAttr")
+    program = then(x.program, typed("choose", true), f"{first}|{second}")
+    return ask.propose(
+        detailed,
+        _choosing(kind),
+        program,
+        true,
+        "{n} [is|are] {t}",
+        slots={
+            "x": x.the,
+            "n": ask.named(i),
+            "u": words(first),
+            "v": words(second),
+            "t": words(predicate(true)),
+        },
+        group=kind,
+        local=f"10c-{ask.view.name(i)}_{kind}",
+        asserts={*x.facts, fact},
+        needs=[{fact}],
+        target=i,
+        topic=("choose", kind, i),
+    )
+
+
+def _choosing(kind: str) -> tuple[str, ...]:
+    """Ways to offer two values {u} and {v} of an attribute type."""
+    plain = ("[Is|Are] {x} {u} or {v}",)
+    if kind == "material":
+        return (
+            "[Is|Are] {x} made of {u} or {v}",
+            "[Is|Are] {x} made of {u} or {v}",
+            "What [is|are] {x} made of, {u} or {v}",
+            "Which material [is|are] {x} made of, {u} or {v}",
+            "What material [is|are] {x} made of, {u} or {v}",
+        )
+    if kind == "pose":
+        return (*plain, "What [is|are] {x} doing, {u} or {v}")
+    if kind == "light":
+        return (*plain, "[Is|Are] {x} turned {u} or {v}")
+    if kind == "openness":
+        return (*plain, *plain, "Do you think {x} [is|are] {u} or {v}")
+    looks = (
+        *plain,
+        *plain,
+        "Do you think {x} [is|are] {u} or {v}",
+        "[Does|Do] {x} look {u} or {v}",
+        "How [does|do] {x} look, {u} or {v}",
+    )
+    if kind == "color":
+        looks += ("Which color [is|are] {x}, {u} or {v}", "What color [is|are] {x}, {u} or {v}")
+    return looks
+
+
+def verify_two_looks(ask: Asker) -> ProposedQuestion | None:
+    """Is the chair to the left of the table red and made of wood?"""
+    i = ask.some(lambda j: len(set(_SAID_TOGETHER) & set(ask.view.values[j])) > 1)
+    if i is None:
+        return None
+    true = [ask.view.values[i][kind] for kind in _SAID_TOGETHER if kind in ask.view.values[i]]
+    said = [true[k] for k in sorted(ask.rng.choice(len(true), 2, replace=False))]
+    kinds = [ATTRIBUTE_TYPES[value] for value in said]
+    yes, k, x = ask.chance(0.5), int(ask.chance(0.5)), ask.refer(i, hide=kinds)
+    false = None if yes else ask.wrong(i, kinds[k])
+    if x is None or (false is None and not yes):
+        return None
+    full, needs = "Yes, {n} [is|are] {u} and {v}", {("attr", i, said[0]), ("attr", i, said[1])}
+    if not yes:
+        full = f"No, {{n}} [is|are] {predicate(said[1 - k])} but {predicate(said[k])}"
+        needs, said[k] = {("attr", i, said[k])}, false
+    templates = (
+        "[Is|Are] {x} {u} and {v}",
+        "[Is|Are] {x} {u} and {v}",
+        "[Is|Are] {x} both {u} and {v}",
+        "Do you think {x} [is|are] {u} and {v}",
+    )
+    if set(kinds) <= set(_LOOKS):
+        templates += ("[Does|Do] {x} look {u} and {v}",)
+    if kinds[1] != "material" and ask.chance(0.5):
+        said.reverse()
+    last, program = len(x.program) - 1, x.program
+    for value in said:
+        program = join(program, typed("verify", value), value, [last])
+    return ask.propose(
+        "verifyAttrs" + "C" * (not yes),
+        templates,
+        join(program, "and", "", (last + 1, last + 2)),
+        "yes" if yes else "no",
+        full,
+        slots={"x": x.the, "n": ask.named(i), "u": words(predicate(said[0])), "v": words(predicate(said[1]))},
+        local=f"05-{'_'.join(sorted(said))}",
+        asserts={*x.facts, *(needs if yes else ())},
+        needs=[needs],
+        target=i,
+        topic=("verify", i, *sorted(said)),
+    )

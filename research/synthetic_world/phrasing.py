@@ -1,0 +1,163 @@
+"""English for the sample's questions: words that remember which object they name, articles, agreement,
+templates.
+
+A phrase is a tuple of (word, object id or ""): the ids become GQA's `annotations`. A template is text with
+    {x}        a phrase
+    [is|are]   the form that agrees with the phrase just before it or, if there is none, just after it
+    <a/b/>     one of the alternatives, drawn anew each time (the last one here is empty)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TypeVar
+
+import numpy as np
+
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES, KINDS
+from research.synthetic_world.sampling import pick
+
+T = TypeVar("T")
+Phrase = tuple[tuple[str, str], ...]
+
+# How one thing of a category is called. Categories that are missing here do not go well into a question.
+CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
+    "person": ("person",),
+    "animal": ("animal",),
+    "furniture": ("piece of furniture", "item of furniture"),
+    "appliance": ("appliance",),
+    "device": ("device",),
+    "dishes": ("dish",),
+    "container": ("container",),
+    "fruit": ("fruit",),
+    "food": ("food",),
+    "clothing": ("piece of clothing", "clothing item"),
+    "vehicle": ("vehicle",),
+    "toy": ("toy",),
+    "plant": ("plant",),
+}
+# What follows "What" or "Which" when the kind is asked for; of a person one asks "Who".
+CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
+    category: (*nouns, *nouns, f"kind of {nouns[0]}", f"type of {nouns[0]}")
+    for category, nouns in CATEGORY_NOUNS.items()
+    if category not in ("person", "furniture", "clothing")
+} | {
+    category: (*CATEGORY_NOUNS[category], f"kind of {category}", f"type of {category}")
+    for category in ("furniture", "clothing")
+}
+
+IMAGE = "<picture/image/photo/photograph/scene>"
+PHOTO = "<picture/image/photo/photograph>"
+THERE = (
+    "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
+    "/in this photo>"
+)
+VERBS = {  # relation -> (after "is", after "he", after "does he")
+    "wearing": ("wearing", "wears", "wear"),
+    "holding": ("holding", "holds", "hold"),
+    "sitting on": ("sitting on", "sits on", "sit on"),
+}
+_MATERIAL_ADJECTIVES = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}
+_PLURALS = {kind.name for kind in KINDS if kind.number == "plural"}
+
+
+def words(text: str, object_id: str = "") -> Phrase:
+    """A phrase of which every word names the object (or none)."""
+    return tuple((word, object_id) for word in text.split())
+
+
+def marked(text: str, object_id: str) -> Phrase:
+    """A phrase of which every word names the object, but for an article in front."""
+    first, _, rest = text.partition(" ")
+    return (*words(first), *words(rest, object_id)) if first in ("a", "an") else words(text, object_id)
+
+
+def with_article(text: str) -> str:
+    """`a cup`, `an open box`; what is plural stands bare."""
+    if text.split()[-1] in _PLURALS:
+        return text
+    return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
+
+
+def is_plural(name: str) -> bool:
+    """Whether one thing of the kind takes "are"."""
+    return name in _PLURALS
+
+
+def plural_of(name: str) -> str:
+    """As in "Are there any ...?"."""
+    return BY_NAME[name].plural
+
+
+def adjective(value: str, rng: np.random.Generator) -> str:
+    """The attribute before a noun: `wooden`, `red`."""
+    return pick(rng, _MATERIAL_ADJECTIVES.get(value, (value,)))
+
+
+def predicate(value: str, rng: np.random.Generator | None = None) -> str:
+    """The attribute after "is": `made of wood`, `red`, `on`; with a generator, now and then `turned on`."""
+    if ATTRIBUTE_TYPES[value] == "material":
+        return f"made of {value}"
+    if ATTRIBUTE_TYPES[value] == "light" and rng is not None and rng.random() < 0.5:
+        return f"turned {value}"
+    return value
+
+
+def category_of(name: str) -> str:
+    """The category that may be said in place of the kind, or "" (one of a single kind adds nothing)."""
+    category = BY_NAME[name].category
+    return category if category in CATEGORY_NOUNS and len(CATEGORIES[category]) > 1 else ""
+
+
+def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> Phrase:
+    """The template with its slots filled, alternatives drawn and forms agreeing."""
+    chosen = re.sub(r"<([^<>]*)>", lambda match: pick(rng, match[1].split("/")), template)
+    tokens = re.findall(r"\[[^\]]*\]|\S+", chosen)
+    phrase: list[tuple[str, str]] = []
+    for place, token in enumerate(tokens):
+        if token[0] == "[":
+            singular, plural = token[1:-1].split("|")
+            beside = ["", *tokens, ""][place : place + 3 : 2]
+            subject = next(_slot(other) for other in beside if _slot(other))
+            phrase += words(plural if _takes_are(slots[subject]) else singular)
+        elif slot := _slot(token):
+            phrase += slots[slot]
+            token = token.removeprefix(f"{{{slot}}}")
+            phrase[-1] = (phrase[-1][0] + token, phrase[-1][1])
+        elif token == "?":
+            phrase[-1] = (phrase[-1][0] + token, phrase[-1][1])
+        else:
+            phrase.append((token, ""))
+    return tuple(phrase)
+
+
+def sentence(phrase: Phrase) -> str:
+    """The words as a sentence, without its full stop."""
+    text = " ".join(word for word, _ in phrase)
+    return text[0].upper() + text[1:]
+
+
+def _slot(token: str) -> str:
+    match = re.match(r"\{(\w+)\}", token)
+    return match[1] if match else ""
+
+
+def _takes_are(phrase: Phrase) -> bool:
+    """Whether the head of the phrase, the last of the words that name its first object, is plural."""
+    first = next((object_id for _, object_id in phrase if object_id), "")
+    head, _ = [word for word in phrase if word[1] == first][-1]
+    return head in _PLURALS
+
+
+def positions(phrase: Phrase) -> dict[str, str]:
+    """GQA's annotations: `{"2:4": "17"}` when the words 2 and 3 name object 17."""
+    marks: dict[str, str] = {}
+    start = 0
+    for object_id, run in groupby(phrase, key=lambda word: word[1]):
+        end = start + len(list(run))
+        if object_id:
+            marks[str(start) if end == start + 1 else f"{start}:{end}"] = object_id
+        start = end
+    return marks

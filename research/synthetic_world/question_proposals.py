@@ -1,0 +1,204 @@
+"""A question as it is proposed for a picture: text, program, answer, and what knowing the answer tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+
+from research.synthetic_world.ontology import (
+    AGES,
+    ATTRIBUTE_TYPES,
+    BY_NAME,
+    COLORS,
+    KINDS,
+    MATERIALS,
+    PATTERNS,
+    SIZES,
+    STATES,
+    Kind,
+)
+from research.synthetic_world.phrasing import Phrase, fill, positions, sentence, words
+from research.synthetic_world.program_builder import Program
+from research.synthetic_world.references import Fact, Reference, describe
+from research.synthetic_world.sampling import by_share, pick
+from research.synthetic_world.scene_index import View
+
+T = TypeVar("T")
+_VALUES = STATES | {
+    "color": tuple(COLORS),
+    "material": MATERIALS,
+    "pattern": PATTERNS,
+    "size": SIZES,
+    "age": AGES,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedQuestion:
+    """A question before it has an id.
+
+    Attributes:
+        detailed: GQA's detailed type; one that ends with C has the answer "no".
+        marks, full_marks, answer_marks: GQA's annotations of question, full answer and answer.
+        asserts: facts that hold when the answer is right and what is presupposed holds.
+        needs: alternatives; whoever knows all facts of one of them knows the answer.
+        target: id of the object asked about ("" for none). topic: what is asked; equal for rephrasings.
+    """
+
+    detailed: str
+    text: str
+    answer: str
+    full_answer: str
+    program: Program
+    marks: dict[str, str]
+    full_marks: dict[str, str]
+    answer_marks: dict[str, str]
+    group_global: str
+    group_local: str
+    asserts: frozenset[Fact]
+    needs: tuple[frozenset[Fact], ...]
+    target: str
+    topic: tuple[str, ...]
+
+
+class Asker:
+    """Draws questions about one scene; all randomness comes from `rng`."""
+
+    def __init__(self, view: View, rng: np.random.Generator) -> None:
+        self.view = view
+        self.rng = rng
+
+    def pick(self, options: Sequence[T]) -> T:
+        return pick(self.rng, options)
+
+    def chance(self, probability: float) -> bool:
+        return bool(self.rng.random() < probability)
+
+    def some(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
+        """Id of an object that is wanted, all equally likely; None when there is none."""
+        ids = [i for i in self.view.objects if wanted(i)]
+        return self.pick(ids) if ids else None
+
+    def attribute(self, shares: Mapping[str, float]) -> tuple[str, str] | None:
+        """Id of an object and the type of one of its attributes, the type drawn by the shares."""
+        there = {kind for values in self.view.values.values() for kind in values}
+        present = {kind: share for kind, share in shares.items() if kind in there}
+        if not present:
+            return None
+        kind = by_share(self.rng, present)
+        return self.pick([i for i, values in self.view.values.items() if kind in values]), kind
+
+    def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
+        """A relation that holds: (subject id, name, object id). Its name is drawn first, so that
+        rare ones occur."""
+        triples = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
+        if not triples:
+            return None
+        name = self.pick(sorted({relation for _, relation, _ in triples}))
+        return self.pick([triple for triple in triples if triple[1] == name])
+
+    def refer(
+        self,
+        object_id: str,
+        *,
+        hide: Iterable[str] = (),
+        avoid: Iterable[str] = (),
+        depth: int | None = None,
+        plain: bool = False,
+        category: float = 0.15,
+    ) -> Reference | None:
+        """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
+        depth = (2 if self.chance(0.12) else 1) if depth is None else depth
+        return describe(
+            self.view,
+            self.rng,
+            object_id,
+            hide=hide,
+            avoid=avoid,
+            depth=depth,
+            plain=plain,
+            category=category,
+        )
+
+    def named(self, object_id: str) -> Phrase:
+        """`the cup`: as full answers name an object."""
+        return (("the", ""), *words(self.view.name(object_id), object_id))
+
+    def wrong(self, object_id: str, kind: str) -> str | None:
+        """A value of an attribute type that is not the object's own; one its kind can have, if possible."""
+        sort, true = BY_NAME[self.view.name(object_id)], self.view.values[object_id][kind]
+        possible = {"color": sort.colors, "material": sort.materials, "pose": sort.poses}.get(kind) or ()
+        if len(possible) < 2:
+            possible = _VALUES.get(kind, ())
+        others = [value for value in possible if value != true]
+        return self.pick(others) if others else None
+
+    def absent_kind(self, suits: Callable[[Kind], bool] = lambda _: True) -> str | None:
+        """Name of a kind that suits and could well be in such a place, but is not in this picture."""
+        there = {item.name for item in self.view.scene.objects}
+        names = [
+            kind.name
+            for kind in KINDS
+            if self.view.scene.location in kind.places and kind.name not in there and suits(kind)
+        ]
+        return self.pick(names) if names else None
+
+    def propose(
+        self,
+        detailed: str,
+        templates: Sequence[str],
+        program: Program,
+        answer: str,
+        full: str,
+        *,
+        slots: Mapping[str, Phrase],
+        local: str,
+        topic: tuple[str, ...],
+        asserts: Iterable[Fact],
+        needs: Iterable[Iterable[Fact]],
+        group: str = "",
+        target: str = "",
+        names: str = "",
+    ) -> ProposedQuestion | None:
+        """Put one of the templates and the full answer into words; `names` is what object the answer names.
+
+        None when the text of an open question has the answer in it, or when two words stand side by side that
+        do not read well so ("Is the box that is red striped?").
+        """
+        question, full_answer = (
+            fill(self.pick(templates) + " ?", self.rng, slots),
+            fill(full, self.rng, slots),
+        )
+        text = sentence(question)
+        if program[-1].operation == "query" and f" {answer} " in f" {text[:-1]} ".lower():
+            return None
+        if any(_clash(word, next_word) for word, next_word in pairwise(question)):
+            return None
+        span = "0" if " " not in answer else f"0:{len(answer.split())}"
+        return ProposedQuestion(
+            detailed=detailed,
+            text=text,
+            answer=answer,
+            full_answer=sentence(full_answer) + ".",
+            program=program,
+            marks=positions(question),
+            full_marks=positions(full_answer),
+            answer_marks={span: names} if names else {},
+            group_global=group,
+            group_local=local,
+            asserts=frozenset(asserts),
+            needs=tuple(frozenset(facts) for facts in needs),
+            target=target,
+            topic=topic,
+        )
+
+
+def _clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
+    """Whether two neighbouring words are the same, or both attributes that belong to no noun beside them."""
+    said = first[0].lower(), second[0].strip("?,")
+    loose = not first[1] and not second[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
+    return loose or said[0] == said[1]

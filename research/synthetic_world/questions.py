@@ -1,0 +1,258 @@
+"""Questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
+
+A picture's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
+yes and no by the toss of a coin. Every answer follows from the complete graph, and every "the" has one clear
+referent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pipeline.core.randomness import generator
+from pipeline.core.records import Question, Scene
+from research.synthetic_world.families import attributes, comparisons, existence, naming, positions, relations
+from research.synthetic_world.families import scene as whole
+from research.synthetic_world.ontology import INDOORS
+from research.synthetic_world.program_builder import semantic_string
+from research.synthetic_world.question_proposals import Asker, ProposedQuestion
+from research.synthetic_world.references import Fact
+from research.synthetic_world.sampling import by_share
+from research.synthetic_world.scene_index import ANTONYMS, View
+
+Family = Callable[[Asker], ProposedQuestion | None]
+# Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
+# family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
+# have larger shares here than among the questions.
+_FAMILIES: tuple[tuple[Family, float, int], ...] = (
+    (attributes.query_look, 17, 4),
+    (attributes.verify_look, 5.5, 2),
+    (attributes.choose_look, 5.5, 2),
+    (attributes.verify_two_looks, 8, 2),
+    (positions.query_position, 2.5, 1),
+    (positions.verify_position, 1.5, 1),
+    (positions.choose_position, 1.5, 1),
+    (naming.query_category, 3, 1),
+    (naming.query_category_with_look, 5, 2),
+    (naming.query_called, 6, 2),
+    (naming.query_who, 1.8, 1),
+    (naming.choose_kind, 4, 1),
+    (relations.query_subject, 10, 2),
+    (relations.query_object, 5, 2),
+    (relations.query_category_subject, 6, 2),
+    (relations.query_category_object, 4, 1),
+    (relations.verify_relation, 7, 2),
+    (relations.choose_relation, 5, 1),
+    (existence.exists_name, 1, 1),
+    (existence.exists_look, 4, 2),
+    (existence.exists_beside, 3, 1),
+    (existence.exists_two, 2, 1),
+    (existence.exists_look_of_either, 3, 1),
+    (comparisons.verify_both, 2, 1),
+    (comparisons.compare, 5.5, 1),
+    (comparisons.query_common, 2.5, 1),
+    (whole.query_place, 1.2, 1),
+    (whole.query_weather, 1, 1),
+    (whole.verify_scene, 1.2, 1),
+    (whole.choose_scene, 1.2, 1),
+)
+SHARES = {family: share for family, share, _ in _FAMILIES}
+MOST = {family: most for family, _, most in _FAMILIES}
+ATTEMPTS = 60  # draws per question before a picture is left with fewer
+SAME_TARGET = 3  # questions about one object, at most
+LONGEST = 22  # words of a question; GQA's have at most 25
+REPHRASED = 0.4  # share of pictures that try to ask one question again in other words
+
+# GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
+_TYPES = {
+    ("query", "attr"): "directWhich directOf how material activity positionQuery",
+    ("query", "cat"): "category categoryThis categoryThat categoryAttr activityWho",
+    ("query", "rel"): "relS relO categoryRelS categoryRelO",
+    ("query", "global"): "place weather",
+    ("verify", "attr"): "verifyAttr verifyAttrC verifyAttrK verifyAttrKC materialVerify materialVerifyC "
+    "positionVerify positionVerifyC",
+    ("verify", "rel"): "relVerify relVerifyCr relVerifyCop existRelS existRelSC existRelSRC",
+    ("verify", "obj"): "exist existC existAttr existAttrC existThat existThatC existMaterial existMaterialC "
+    "existThatNot existThatNotC",
+    ("verify", "global"): "locationVerify locationVerifyC weatherVerify weatherVerifyC placeVerify "
+    "placeVerifyC",
+    ("choose", "attr"): "chooseAttr activityChoose materialChoose positionChoose",
+    ("choose", "rel"): "relChooser categoryRelSChoose categoryRelOChoose",
+    ("choose", "cat"): "categoryThisChoose categoryThatChoose",
+    ("choose", "global"): "locationChoose weatherChoose placeChoose",
+    ("logical", "obj"): "existAnd existAndC existOr existOrC existAttrOr existAttrOrC existThatOr "
+    "existThatOrC",
+    ("logical", "attr"): "verifyAttrs verifyAttrsC verifyAttrAnd verifyAttrAndC",
+    ("compare", "attr"): "twoSame twoSameC twoDifferent twoDifferentC twoSameMaterial twoSameMaterialC "
+    "twoCommon",
+}
+TYPES: dict[str, tuple[str, str]] = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+
+
+class SampleQuestion(Question, frozen=True, kw_only=True):
+    """A question together with GQA's annotations of its answer."""
+
+    answer_annotations: dict[str, str]
+
+
+def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list[SampleQuestion]:
+    """Questions of every scene, in the order of the scenes; ids are the picture's digits and two more.
+
+    Raises:
+        ValueError: a scene is not complete, so that what is not listed may still be there.
+    """
+    incomplete = [scene.picture_id for scene in scenes if not scene.complete]
+    if incomplete:
+        raise ValueError(f"questions need complete scenes; not complete: {', '.join(incomplete[:10])}")
+    return [question for scene in scenes for question in _of_scene(scene, seed, per_picture)]
+
+
+def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
+    chosen = _draw(Asker(View(scene), generator(seed, "questions", scene.picture_id)), count)
+    prefix = "".join(character for character in scene.picture_id if character.isdigit())
+    numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
+    return [
+        worded(
+            i,
+            scene,
+            proposal,
+            entailed=tuple(j for j, other in numbered.items() if j != i and entails(proposal, other)),
+            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(proposal, other))),
+        )
+        for i, proposal in numbered.items()
+    ]
+
+
+def worded(
+    question_id: str,
+    scene: Scene,
+    proposal: ProposedQuestion,
+    entailed: tuple[str, ...] = (),
+    equivalent: tuple[str, ...] = (),
+) -> SampleQuestion:
+    """A proposal as a question of the scene's picture; `entailed` and `equivalent` are ids of the picture's questions."""
+    return SampleQuestion(
+        question_id=question_id,
+        picture_id=scene.picture_id,
+        split=scene.split,
+        text=proposal.text,
+        answer=proposal.answer,
+        full_answer=proposal.full_answer,
+        structural=TYPES[proposal.detailed][0],
+        semantic=TYPES[proposal.detailed][1],
+        detailed=proposal.detailed,
+        group_global=proposal.group_global,
+        group_local=proposal.group_local,
+        program=proposal.program,
+        annotations=proposal.marks,
+        answer_annotations=proposal.answer_marks,
+        full_answer_annotations=proposal.full_marks,
+        entailed=entailed,
+        equivalent=equivalent,
+    )
+
+
+def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
+    """Draw families by their shares until there are `count` questions of different texts and topics."""
+    chosen: list[ProposedQuestion] = []
+    used: Counter[Any] = Counter()
+    for _ in range(count * ATTEMPTS):
+        if len(chosen) == count:
+            break
+        family = by_share(ask.rng, SHARES)
+        proposal = family(ask) if used[family] < MOST[family] else None
+        if (
+            proposal is None
+            or not is_short(proposal)
+            or used["text", proposal.text]
+            or used["topic", proposal.topic]
+        ):
+            continue
+        if proposal.target and used["target", proposal.target] >= SAME_TARGET:
+            continue
+        chosen.append(proposal)
+        used.update([family, ("text", proposal.text), ("topic", proposal.topic), ("target", proposal.target)])
+        if len(chosen) == 1 and count > 1 and ask.chance(REPHRASED):
+            chosen += _rephrased(ask, family, proposal)
+    return chosen
+
+
+def _rephrased(ask: Asker, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
+    """The same question in other words, if a few draws of its family find it."""
+    again = (family(ask) for _ in range(ATTEMPTS // 2))
+    return next(
+        (
+            [other]
+            for other in again
+            if other and other.text != first.text and _same(first, other) and is_short(other)
+        ),
+        [],
+    )
+
+
+def is_short(proposal: ProposedQuestion) -> bool:
+    """Whether a question is no longer than questions are."""
+    return len(proposal.text.split()) <= LONGEST
+
+
+def _same(first: ProposedQuestion, second: ProposedQuestion) -> bool:
+    """Whether two questions ask the same of the same objects."""
+    alike = (first.topic, first.answer) == (second.topic, second.answer)
+    return alike and entails(first, second) and entails(second, first)
+
+
+def entails(first: ProposedQuestion, second: ProposedQuestion) -> bool:
+    """Whether whoever knows the answer to the first question, and what it presupposes, knows the second's.
+
+    Objects are told apart by their ids, as in GQA, in whatever words the second question refers to them."""
+    known = _closure(first.asserts)
+    return any(needed <= known for needed in second.needs)
+
+
+def _closure(facts: Iterable[Fact]) -> set[Fact]:
+    """The facts and what follows from each: converses of relations, existence from a name, indoors from a
+    kitchen."""
+    known = set(facts)
+    for fact in facts:
+        match fact:
+            case ("rel", a, name, b) if name in ANTONYMS:
+                opposite = ANTONYMS[name]
+                known |= {("rel", b, opposite, a), ("no rel", a, opposite, b), ("no rel", b, name, a)}
+            case ("name", _, name):
+                known.add(("some", name))
+            case ("place", name):
+                known.add(("location", "indoors" if name in INDOORS else "outdoors"))
+            case ("weather", _):
+                known.add(("location", "outdoors"))
+    return known
+
+
+def to_gqa(question: SampleQuestion) -> dict[str, Any]:
+    """The question as an entry of GQA's question files (its key is the question's id)."""
+    return {
+        "imageId": question.picture_id,
+        "question": question.text,
+        "answer": question.answer,
+        "fullAnswer": question.full_answer,
+        "isBalanced": question.balanced,
+        "groups": {"global": question.group_global or None, "local": question.group_local},
+        "types": {
+            "detailed": question.detailed,
+            "semantic": question.semantic,
+            "structural": question.structural,
+        },
+        "semantic": [
+            {"operation": step.operation, "argument": step.argument, "dependencies": list(step.dependencies)}
+            for step in question.program
+        ],
+        "semanticStr": semantic_string(question.program),
+        "annotations": {
+            "question": question.annotations,
+            "answer": question.answer_annotations,
+            "fullAnswer": question.full_answer_annotations,
+        },
+        "entailed": list(question.entailed),
+        "equivalent": list(question.equivalent),
+    }

@@ -1,0 +1,226 @@
+"""Scene graphs of the drawn world: the complete truth, and what is published of it.
+
+Every relation follows from the boxes and the order of painting, by the rules below; in the complete graph each
+relation that holds is listed, in both directions where both have a name.
+
+    to the left of / to the right of   the boxes overlap by at most a fifth of the narrower one's width, and the gap
+                                       between them in height is at most half the picture
+    above / below                      the same turned by a right angle, and the boxes overlap in width
+    in front of / behind               A is painted over B and covers at least a tenth of B's box
+    near, next to                      on the floor or on one supporter, less than 40 pixels apart in width and in
+                                       the height of their lower edges
+    on, sitting on                     A rests on B; a person or an animal that sits on it
+    under                              A is on the floor under B
+    in, inside / holding / wearing     by B's or A's host
+
+Between a thing and what carries it (a cup on a table, a man and his hat) only the last three rows are listed.
+"""
+
+from __future__ import annotations
+
+from pipeline.core.randomness import generator
+from pipeline.core.records import Relation, Scene, SceneObject
+from research.synthetic_world.layout import family
+from research.synthetic_world.placing import Box, covered
+from research.synthetic_world.world import HEIGHT, WIDTH, PlacedThing, World
+
+MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
+FAR_APART = 0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
+NEAR = 40  # pixels
+COVERS = 0.1  # of the box behind
+OMITTED = 0.2  # of the facts of a scene
+OMITTED_OBJECTS = 0.05  # of the objects; the facts lost with them count
+_PRESENT = ("color", "material", "pattern", "size", "state", "pose", "age")
+_INVERSE = {
+    "to the left of": "to the right of",
+    "above": "below",
+    "in front of": "behind",
+    "near": "near",
+    "next to": "next to",
+}
+
+
+def truth(world: World) -> Scene:
+    """The complete scene graph: every attribute and every relation that holds."""
+    relations = relations_of(world)
+    objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.things]
+    return Scene(
+        picture_id=world.picture_id,
+        split=world.split,
+        width=WIDTH,
+        height=HEIGHT,
+        objects=tuple(sorted(objects, key=lambda item: item.object_id)),
+        location=world.place,
+        weather=world.weather,
+        complete=True,
+    )
+
+
+def relations_of(world: World) -> dict[str, list[Relation]]:
+    """By object id, the relations from each thing to the others, sorted by the other's id and the name."""
+    by_id = {thing.object_id: thing for thing in world.things}
+    families = {thing.object_id: family(thing, by_id) for thing in world.things}
+    relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.things}
+
+    def add(name: str, subject: PlacedThing, other: PlacedThing) -> None:
+        relations[subject.object_id].add((other.object_id, name))
+        if name in _INVERSE:
+            relations[other.object_id].add((subject.object_id, _INVERSE[name]))
+
+    for place, back in enumerate(world.things):
+        if back.host:
+            for name, subject, other in _with_host(back, by_id[back.host]):
+                add(name, subject, other)
+        for front in world.things[place + 1 :]:
+            if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
+                continue
+            for first, second in ((back, front), (front, back)):
+                if left_of(first.box, second.box):
+                    add("to the left of", first, second)
+                if above(first.box, second.box):
+                    add("above", first, second)
+            if near(back, front):
+                add("near", back, front)
+                add("next to", back, front)
+            apart = not set(families[back.object_id]) & set(families[front.object_id])
+            if apart and covered(back.box, front.box) >= COVERS:
+                add("in front of", front, back)
+    return {
+        subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
+        for subject, pairs in relations.items()
+    }
+
+
+def left_of(first: Box, second: Box) -> bool:
+    """Whether the first box lies left of the second."""
+    gap = max(first[1], second[1]) - min(first[1] + first[3], second[1] + second[3])
+    return _before(first[0], first[2], second[0], second[2]) and gap <= FAR_APART * HEIGHT
+
+
+def above(first: Box, second: Box) -> bool:
+    """Whether the first box lies above the second; they must overlap in width."""
+    shared = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
+    gap = second[1] - (first[1] + first[3])
+    return _before(first[1], first[3], second[1], second[3]) and shared > 0 and gap <= FAR_APART * HEIGHT
+
+
+def near(first: PlacedThing, second: PlacedThing) -> bool:
+    """Whether two things on the floor, or on one supporter, are next to each other."""
+    same_ground = first.rests == second.rests and (
+        first.rests == "floor" or (first.rests == "top" and first.host == second.host)
+    )
+    gap = max(first.box[0], second.box[0]) - min(first.box[0] + first.box[2], second.box[0] + second.box[2])
+    depth = abs(first.box[1] + first.box[3] - second.box[1] - second.box[3])
+    return same_ground and gap < NEAR and depth < NEAR
+
+
+def _before(start: float, length: float, other_start: float, other_length: float) -> bool:
+    """Whether one interval lies before another, with an overlap of at most a fifth of the shorter one."""
+    shared = start + length - other_start
+    return start + length / 2 < other_start + other_length / 2 and shared <= MOST_OVERLAP * min(
+        length, other_length
+    )
+
+
+def _with_host(thing: PlacedThing, host: PlacedThing) -> list[tuple[str, PlacedThing, PlacedThing]]:
+    if thing.rests == "hand":
+        return [("holding", host, thing)]
+    if thing.rests in ("head", "body", "legs"):
+        return [("wearing", host, thing)]
+    if thing.rests == "inside":
+        return [("in", thing, host), ("inside", thing, host)]
+    if thing.rests == "floor":
+        return [("under", thing, host)]
+    return [("on", thing, host)] + ([("sitting on", thing, host)] if thing.pose == "sitting" else [])
+
+
+def _scene_object(thing: PlacedThing, relations: tuple[Relation, ...]) -> SceneObject:
+    x, y, w, h = thing.box
+    left, top = max(round(x), 0), max(round(y), 0)
+    looks = (getattr(thing, name) for name in _PRESENT)
+    return SceneObject(
+        object_id=thing.object_id,
+        name=thing.kind,
+        x=left,
+        y=top,
+        w=min(round(x + w), WIDTH) - left,
+        h=min(round(y + h), HEIGHT) - top,
+        attributes=tuple(value for value in looks if value),
+        relations=relations,
+    )
+
+
+# A fact of a scene graph, as it is counted: ("object", id), ("attribute", id, value) or ("relation", id, name, id).
+Fact = tuple[str, ...]
+
+
+def facts(scene: Scene) -> list[Fact]:
+    """The facts of a scene graph, sorted. A relation and its inverse (A left of B, B right of A) are one fact."""
+    listed: list[Fact] = []
+    for item in scene.objects:
+        listed.append(("object", item.object_id))
+        listed += [("attribute", item.object_id, value) for value in item.attributes]
+        listed += [_relation_fact(item.object_id, relation) for relation in item.relations]
+    return sorted(set(listed))
+
+
+def published(scene: Scene, seed: int) -> Scene:
+    """What is published of a complete scene graph: a seeded fifth of its facts is left out.
+
+    Counted per scene over `facts`: objects, their attributes, and their relations (a relation and its inverse are
+    one fact, and go together). First each object is left out with probability 0.05 (never the last one), as long
+    as what goes with it (its attributes, its relations to and from others) stays within the fifth; then attributes
+    and relations drawn at random, until a fifth of all facts, rounded to a whole number, is gone. Place, weather,
+    boxes and names stay as they are.
+    """
+    rng = generator(seed, "published", scene.picture_id)
+    every = facts(scene)
+    wanted = round(OMITTED * len(every))
+    gone: set[Fact] = set()
+    objects = [fact for fact in every if fact[0] == "object"]
+    for fact, draw in zip(objects, rng.random(len(objects)), strict=True):
+        lost = {other for other in every if fact[1] in _members(other)} - gone
+        if draw < OMITTED_OBJECTS and len(gone) + len(lost) <= wanted:
+            gone |= lost
+    rest = [fact for fact in every if fact not in gone and fact[0] != "object"]
+    for place in rng.permutation(len(rest))[: wanted - len(gone)]:
+        gone.add(rest[place])
+    kept = tuple(_without(item, gone) for item in scene.objects if ("object", item.object_id) not in gone)
+    return Scene(
+        picture_id=scene.picture_id,
+        split=scene.split,
+        width=scene.width,
+        height=scene.height,
+        objects=kept,
+        location=scene.location,
+        weather=scene.weather,
+        complete=False,
+    )
+
+
+def _without(item: SceneObject, gone: set[Fact]) -> SceneObject:
+    return SceneObject(
+        object_id=item.object_id,
+        name=item.name,
+        x=item.x,
+        y=item.y,
+        w=item.w,
+        h=item.h,
+        attributes=tuple(
+            value for value in item.attributes if ("attribute", item.object_id, value) not in gone
+        ),
+        relations=tuple(r for r in item.relations if _relation_fact(item.object_id, r) not in gone),
+    )
+
+
+def _relation_fact(subject: str, relation: Relation) -> Fact:
+    forward = ("relation", subject, relation.name, relation.object_id)
+    inverses = _INVERSE | {inverse: name for name, inverse in _INVERSE.items()}
+    if relation.name not in inverses:
+        return forward
+    return min(forward, ("relation", relation.object_id, inverses[relation.name], subject))
+
+
+def _members(fact: Fact) -> tuple[str, ...]:
+    """Ids of the objects that a fact is about."""
+    return (fact[1], fact[3]) if fact[0] == "relation" else (fact[1],)

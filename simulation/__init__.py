@@ -1,1 +1,0 @@
-"""Simulated annotators, and the independent reader of the complete truth that they see with."""

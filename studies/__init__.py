@@ -1,1 +1,0 @@
-"""What is measured now and then: blind reading, agreement of the judge, blind baseline."""

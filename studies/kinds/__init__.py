@@ -1,1 +1,0 @@
-"""Derive `pipeline/words/kinds.tsv`, the table of synonyms and kinds of everyday things, out of WordNet 3.0."""

@@ -1,0 +1,60 @@
+"""On real servers: what the study leader's commands ask for."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from annotation.client.credentials import connection
+from tests.annotation.server.conftest import Studio, report, run_inside
+
+pytestmark = pytest.mark.server
+
+
+def test_the_report_tells_of_people_and_tasks(studio: Studio) -> None:
+    desk = studio.desk("eve")
+    desk.answer(desk.answer(desk.step({})))
+    told = report(studio)
+    (row,) = (row for row in told["people"] if row["email"] == "eve@rgqa.local")
+    assert (row["judged"], row["out"], row["passed"]) == (2, False, True)
+    assert told["tasks"]["tasks"] == 100 and told["tasks"]["waves"] == 10 and told["tasks"]["votes"] == 2
+    assert told["votes"]["answered"] == sum(row["judged"] for row in told["people"])
+
+
+def test_forgetting_leaves_nothing_of_somebody(studio: Studio) -> None:
+    desk = studio.desk("eve")
+    assert connection().forget("eve@rgqa.local")["annotations"] == 2
+    assert desk.post({}).status_code == 401
+    lines = [
+        "from django.db import connection",
+        "from annotation.server.label_studio_app.tables import Participant, Place",
+        "from users.models import User",
+        "tables = connection.introspection.table_names()",
+        "def rows(table):",
+        "    with connection.cursor() as cursor:",
+        "        cursor.execute(f'SELECT * FROM \"{table}\"')",
+        "        return str(cursor.fetchall())",
+        "people = set(User.objects.values_list('pk', flat=True))",
+        "answer = [[table for table in tables if 'eve@rgqa' in rows(table)],",
+        "          [row.pk for model in (Participant, Place) for row in model.objects.all() if row.user not in people]]",
+    ]
+    assert run_inside(studio, "\n".join(lines)) == [[], []]
+    if not os.environ.get("RGQA_ANNOTATE_DATABASE"):
+        for path in (studio.folder / "data/label-studio").glob("label_studio.sqlite3*"):
+            assert b"eve@rgqa" not in path.read_bytes(), path
+    assert connection().forget("eve@rgqa.local") == {"annotations": 0, "places": 0, "accounts": 0}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"email": ""}, {"email": 1}, [], {"email": "nobody@rgqa.local"}, {"email": "admin@rgqa.local"}],
+)
+def test_only_an_annotator_can_be_forgotten(studio: Studio, body: Any) -> None:
+    before = report(studio)
+    answer = studio.admin().post(f"{studio.url}/desk/forget", json=body, timeout=60)
+    nothing = answer.status_code == 200 and set(answer.json().values()) == {0}
+    assert nothing or answer.status_code in {400, 415}
+    assert report(studio) == before
+    assert studio.admin().get(f"{studio.url}/desk/forget", timeout=60).status_code == 405

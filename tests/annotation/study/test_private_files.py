@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from annotation.study.private_files import salt, write_private
+from annotation.study.roster import Annotator, write_roster
+from pipeline.core.paths import Folders
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+def test_what_stands_there_already_is_not_written_again():
+    path = Path("a/b.json")
+    write_private(path, {"a": 1})
+    before = path.stat().st_mtime_ns
+    write_private(path, {"a": 1})
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_file_that_others_may_read_is_closed_to_them():
+    path = Path("b.json")
+    write_private(path, 1)
+    path.chmod(0o644)
+    write_private(path, 1)
+    assert mode(path) == 0o600
+
+
+def test_who_annotates_is_nobody_elses_business():
+    folders = Folders("birds")
+    write_roster(folders, [Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")])
+    assert mode(folders.study / "roster.json") == 0o600
+
+
+def test_a_salt_is_drawn_once_for_a_data_set_and_is_its_own():
+    birds, dogs = salt(Folders("birds")), salt(Folders("dogs"))
+    assert birds == salt(Folders("birds")) != dogs
+    assert len(bytes.fromhex(birds)) == 32  # 256 bits cannot be tried out
+    assert mode(Folders("birds").study / "salt.json") == 0o600

@@ -1,0 +1,278 @@
+import numpy as np
+import pytest
+
+from annotation.study.answers_table import CollectRules, judged_questions, votes
+from annotation.study.assignment import LEAST
+from annotation.study.quality_control import (
+    Exclusion,
+    Rate,
+    drift,
+    fallen,
+    faults,
+    rate,
+    set_aside,
+    skills,
+    weigh,
+)
+from pipeline.core.errors import UserError
+from tests.annotation.study.conftest import U, V, X, crowd, repeating, task, verdict
+
+OTHER = {V: X, X: V}
+
+
+def right(n, expected):
+    return expected
+
+
+def always(choice):
+    return lambda n, expected: choice
+
+
+def errs(seed, misses, false_alarms, since=0):
+    """Somebody who errs by lot, from task `since` on."""
+    lots = np.random.default_rng(seed).random(5000)
+    return lambda n, expected: (
+        OTHER[expected] if n >= since and lots[n] < (misses if expected == X else false_alarms) else expected
+    )
+
+
+def test_three_who_call_everything_invalid_cannot_vote_the_filters_away():
+    """The attack: "invalid" to all, at 8 s a task, so that every known valid filter is contradicted by all who met it."""
+    people = {name: always(X) for name in ("one", "two", "three")}
+    _, judged = crowd(people, 60, seconds=8.0)
+    weighed = weigh(judged, CollectRules())
+    assert sorted(weighed.excluded) == ["one", "three", "two"]
+    assert weighed.excluded["one"].reasons[-1].startswith("specificity: 0 of 30 known valid (0.0%")
+    assert votes(weighed.judged).empty and not weighed.judged["fallen"].any()
+
+
+def test_a_filter_falls_by_three_who_are_right_about_the_others():
+    def doubts(n, expected):
+        return OTHER[expected] if n == 4 else expected
+
+    people = {"a": doubts, "b": doubts, "c": doubts}
+    _, judged = crowd(people, 14)
+    assert set(judged[fallen(judged, 0.03)]["task_id"]) == {"0004"}
+    for few in (
+        {"a": doubts, "b": doubts},
+        people | {"d": right, "e": right},
+    ):  # too few; a third gave what was known
+        _, judged = crowd(few, 14)
+        assert not fallen(judged, 0.03).any()
+    _, judged = crowd(people, 8)  # four valid, four invalid: three others of a kind say too little of anybody
+    assert not fallen(judged, 0.03).any()
+
+
+def test_one_person_who_answers_a_filter_twice_is_one():
+    _, judged = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
+    judged["text"] = judged["text"].where(judged["task_id"] != "0006", "filter")
+    judged["picture_id"] = judged["picture_id"].where(judged["task_id"] != "0006", "n0004")
+    assert not fallen(judged, 0.03).any()  # a said it twice, nobody else did
+
+
+def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_they_are_read():
+    _, judged = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
+    again = judged["task_id"] == "0006"  # the same question once more, answered as known
+    judged["text"] = judged["text"].where(~again | (judged["role"] != "filter"), "filter")
+    judged["picture_id"] = judged["picture_id"].where(~again, "n0004")
+    for rows in (judged, judged.iloc[::-1]):
+        assert set(rows[fallen(rows, 0.03)]["task_id"]) == {"0004", "0006"}
+
+
+def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does():
+    for wrong, count, stops in ((1, 14, False), (2, 14, True), (6, 200, False), (7, 200, True)):
+        off = set(range(0, 10 * wrong, 10)) if count == 200 else set(range(wrong))
+        people = {name: lambda n, e, off=off: OTHER[e] if n in off else e for name in "abc"}
+        _, judged = crowd(people, count)
+        if stops:
+            with pytest.raises(
+                UserError, match=rf"{wrong} of {count}, and 3% is the most .* either the source"
+            ):
+                weigh(judged, CollectRules())
+        else:
+            assert weigh(judged, CollectRules()).judged["fallen"].sum() == 3 * wrong
+
+
+def test_who_calls_39_percent_of_answerable_questions_invalid_is_excluded_though_most_answers_are_right():
+    def biased(n, expected):  # 39 of 100 known valid ones
+        return X if n // 2 * 39 % 100 < 39 else expected
+
+    people = {"biased": biased, "careful": errs(2, 0.05, 0.02)}
+    _, judged = crowd(people, 200)
+    found = skills(judged)["biased"]
+    both = (found.sensitivity.right + found.specificity.right) / 200
+    assert both == 0.805  # what was looked at before
+    excluded = weigh(judged, CollectRules()).excluded
+    assert list(excluded) == ["biased"]
+    assert any(reason.startswith("specificity") for reason in excluded["biased"].reasons)
+
+
+def test_what_is_below_a_limit_by_chance_is_told_and_excludes_nobody():
+    # 15 of 20 known valid: 75 % [53 %, 89 %]: below 80 %, but perhaps not in truth. 10 of 20: [30 %, 70 %] is.
+    for wrong, sure in ((5, False), (10, True)):
+        people = {"x": lambda n, e, wrong=wrong: X if e == V and n < 2 * wrong else e}
+        weighed = weigh(crowd(people, 40)[1], CollectRules(window=100))
+        (flag,) = weighed.flags["x"]
+        assert (flag.kind, flag.sure, bool(weighed.excluded)) == ("specificity", sure, sure)
+    assert flag.detail == "10 of 20 known valid (50.0%, at most 70.1%), below 80%"
+
+
+def test_a_single_failed_filter_excludes_nobody():
+    """0 of 1 has an upper end of 0.793 (Wilson 1927: z^2 / (1 + z^2)), below the limit of 0.8, and says nothing of anybody."""
+    _, judged = crowd({"new": always(X)}, 1)
+    assert weigh(judged, CollectRules()).excluded == {}
+
+
+def test_the_queue_asks_no_more_of_whom_collect_excludes():
+    assert (CollectRules().min_sensitivity, CollectRules().min_specificity) == LEAST
+
+
+def test_who_grows_careless_after_200_tasks_keeps_what_was_before():
+    people = {"tired": errs(3, 0.45, 0.4, since=200), "steady": errs(4, 0.05, 0.03)}
+    _, judged = crowd(people, 600)
+    weighed = weigh(judged, CollectRules())
+    assert list(weighed.excluded) == ["tired"]
+    out = weighed.excluded["tired"]
+    assert {reason.split(":")[0] for reason in out.reasons} == {"drift"}
+    assert 150 <= out.since <= 260
+    counting = votes(weighed.judged)
+    assert counting[counting["annotator"] == "tired"]["order"].max() < out.since
+    assert len(counting[counting["annotator"] == "tired"]) > 100
+    told = weigh(judged, CollectRules(excluding=("speed",)))  # only told
+    assert not told.excluded and "drift" in [flag.kind for flag in told.flags["tired"]]
+
+
+def test_who_was_careless_from_the_start_keeps_nothing():
+    weighed = weigh(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], CollectRules())
+    assert [reason.split(":")[0] for reason in weighed.excluded["x"].reasons] == [
+        "sensitivity",
+        "specificity",
+    ]
+    assert weighed.excluded["x"].since == 0 and votes(weighed.judged).empty
+
+
+def test_honest_people_hardly_ever_drift():
+    # 200 people with 400 answers each. Exactly at the limit at most 5 % may seem to drift; nobody who is right in nine of ten.
+    rng = np.random.default_rng(7)
+    for share, most in ((0.8, 10), (0.9, 0)):
+        assert sum(drift(rng.random(400) < share, 0.8, 40) is not None for _ in range(200)) <= most
+
+
+def test_drift_begins_with_the_first_wrong_answer_of_the_first_bad_window():
+    good, bad = np.ones(100, bool), np.zeros(50, bool)
+    assert drift(np.concatenate([good, bad]), 0.8, 30) == (100, 0)
+    assert drift(good, 0.8, 30) is None
+    assert drift(bad[:29], 0.8, 30) is None  # no whole window
+
+
+def test_whose_answers_are_mostly_too_fast_is_set_aside_by_default():
+    # 93 of 95 in under three seconds.
+    _, judged = crowd({"x": right, "y": right}, 95, seconds=9.0)
+    fast = (judged["annotator"] == "x") & (judged["order"] < 93)
+    judged["seconds"] = judged["seconds"].where(~fast, 1.5)
+    weighed = weigh(judged, CollectRules())
+    assert list(weighed.excluded) == ["x"]
+    assert weighed.excluded["x"].reasons == ("speed: 93 of 95 tasks in under 3 s, median 1.5 s",)
+    assert not weigh(judged, CollectRules(fast_seconds=1)).excluded
+
+
+def test_what_does_not_count_is_set_aside_with_the_reason():
+    tasks = {
+        "a": task("a"),
+        "b": task("b", X),
+        "c": repeating("c", "a"),
+        "d": repeating("d", "b"),
+        "e": repeating("e", "d"),
+    }
+    verdicts = [
+        verdict("a", "x", X, V, 0),
+        verdict("b", "x", X, U, 1),
+        verdict("c", "x", V, X, 2),  # a once more
+        verdict("d", "x", V, V, 3),  # b once more; the first did not count
+        verdict("e", "x", V, X, 4),  # d once more, and the other way round
+        verdict("a", "z", X, V, 0),
+        verdict("b", "z", X, X, 1),
+    ]
+    weighed = weigh(judged_questions(tasks, verdicts), CollectRules())
+    rows = weighed._replace(
+        judged=set_aside(weighed.judged, {"z": Exclusion(reasons=("speed: 8 of 9", "drift"), since=1)})
+    ).aside
+    assert [(row.verdict_id, row.candidate_id, row.reason, row.detail) for row in rows] == [
+        ("bx", "cb", "filter failed", "said unsure, invalid was expected"),
+        ("bz", "cb", "annotator excluded", "speed: 8 of 9; drift"),
+        ("cx", "ca", "judged before", ""),
+        ("dx", "cd", "contradicts themselves", ""),
+        ("ex", "cd", "contradicts themselves", ""),
+    ]
+    none_failed = set_aside(weighed.judged.assign(fallen=True), {})
+    assert set(none_failed["aside"]) == {
+        "",
+        "judged before",
+        "contradicts themselves",
+    }  # a fallen filter fails nobody
+
+
+def test_skill_is_of_each_kind_apart_and_of_what_has_not_fallen():
+    tasks = {"a": task("a"), "b": task("b", X), "c": task("c"), "d": task("d", X), "e": task("e")}
+    said = {"a": V, "b": V, "c": U, "d": X, "e": X}  # right, wrong, right, right, wrong
+    judged = judged_questions(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
+    found = skills(judged)["ann"]
+    assert (found.sensitivity.right, found.sensitivity.asked) == (1, 2)
+    assert (found.specificity.right, found.specificity.asked) == (2, 3)
+    assert found.specificity == rate(2, 3)
+    fell = skills(judged.assign(fallen=judged["task_id"].isin(["b", "d"])))["ann"]
+    assert fell.sensitivity == Rate(right=0, asked=0)
+
+
+def test_faults_are_none_of_who_answers_well():
+    _, judged = crowd({"x": errs(9, 0.1, 0.05)}, 400)
+    assert list(faults(judged[judged["role"] == "filter"], CollectRules())) == []
+
+
+def test_three_answers_of_one_person_do_not_make_a_filter_fall():
+    """The same question in three tasks: a contradicts it each time, and is still one of the three people it takes."""
+    people = {
+        name: lambda n, e, name=name: OTHER[e] if (n in (4, 6, 8) if name == "a" else n == 4) else e
+        for name in "ab"
+    }
+    _, judged = crowd(people, 40)
+    same = judged["task_id"].isin(["0004", "0006", "0008"]) & (judged["role"] == "filter")
+    judged["text"] = judged["text"].mask(same, "filter")
+    judged["picture_id"] = judged["picture_id"].mask(same, "n0004")
+    assert not fallen(judged.assign(right=judged["right"] & ~same), 0.5).any()
+
+
+def test_who_is_bad_from_some_task_on_and_was_never_judged_long_enough_keeps_nothing():
+    # 20 filters of a kind answered right, then none: what was before is less than a window of 40.
+    people = {"late": lambda n, e: e if n < 20 else OTHER[e]}
+    weighed = weigh(crowd(people, 300)[1], CollectRules())
+    assert weighed.excluded["late"].since == 0
+
+
+def test_drift_that_is_only_told_takes_nothing_from_the_other_limits():
+    # Right 100 times, wrong 300 times: over all far below the limits, whatever was before.
+    people = {"x": lambda n, e: e if n < 100 else OTHER[e]}
+    weighed = weigh(crowd(people, 400)[1], CollectRules(excluding=("sensitivity", "specificity")))
+    assert {reason.split(":")[0] for reason in weighed.excluded["x"].reasons} == {
+        "sensitivity",
+        "specificity",
+    }
+
+
+def test_of_two_answers_alike_the_first_given_counts_wherever_it_stands():
+    tasks = {"a": task("a"), "b": repeating("b", "a")}
+    judged = judged_questions(
+        tasks, [verdict("a", "x", X, V, 5), verdict("b", "x", V, X, 2)]
+    )  # the repeat came first
+    rows = set_aside(judged, {})
+    assert rows[rows["aside"] == "judged before"]["verdict_id"].tolist() == ["ax"]
+
+
+def test_a_filter_falls_while_one_of_four_gave_what_was_known_and_not_while_one_of_three_did():
+    # 1 / 4 is just as much as may have given it; 1 / 3 is more.
+    def doubts(n, expected):
+        return OTHER[expected] if n == 4 else expected
+
+    for doubting, falls in (("abc", True), ("ab", False)):
+        _, judged = crowd(dict.fromkeys(doubting, doubts) | {"d": right}, 14)
+        assert fallen(judged, 0.03).any() == falls

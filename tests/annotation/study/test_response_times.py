@@ -1,0 +1,52 @@
+import pandas as pd
+
+from annotation.study.answers_table import CollectRules, judged_questions
+from annotation.study.response_times import pace, paces, too_fast
+from tests.annotation.study.conftest import V, task, verdict
+
+
+def given(who, seconds, gaps=None):
+    gaps = gaps or [None] * len(seconds)
+    return [
+        verdict(f"{n:02}", who, V, V, n, seconds=one, gap=other)
+        for n, (one, other) in enumerate(zip(seconds, gaps, strict=True))
+    ]
+
+
+def found(*people):
+    tasks = {f"{n:02}": task(f"{n:02}") for n in range(40)}
+    return paces(judged_questions(tasks, [row for rows in people for row in rows]), CollectRules())
+
+
+def test_pace_tells_quartiles_of_what_is_known():
+    # 2, 4, 6, 8, 100: the quartiles are the second, third and fourth; a lunch break moves none of them.
+    row = pace(pd.Series([4, None, 100, 2, 8, 6, float("nan")], dtype=float), fast_seconds=4)
+    assert (row.known, row.low, row.median, row.high, row.fast) == (5, 4, 6, 8, 1)
+    empty = pace(pd.Series([None, None], dtype=float), 3)
+    assert (empty.known, empty.median, empty.fast) == (0, None, 0)
+
+
+def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
+    slow, quick = [9.0] * 40, [1.0] * 21 + [9.0] * 19  # 21 of 40 are more than half, 20 are not
+    rows = found(
+        given("careful", slow, slow),
+        given("fast", quick),
+        given("batch", slow, quick),
+        given("limit", [1.0] * 20 + [9.0] * 20),
+        given("few", [1.0] * 19),
+        given("unknown", [None] * 40),
+    )
+    told = "21 of 40 tasks in under 3 s, median 1.0 s"
+    assert {name: too_fast(row, CollectRules()) for name, row in rows.items()} == {
+        "batch": told,
+        "careful": "",
+        "fast": told,
+        "few": "",
+        "limit": "",
+        "unknown": "",
+    }
+
+
+def test_an_hour_away_from_the_screen_makes_nobody_fast_or_slow():
+    (row,) = found(given("a", [9.0] * 39 + [3600.0], [None, *[9.0] * 38, 3600.0])).values()
+    assert (row.median, row.known, row.fast) == (9, 40, 0)

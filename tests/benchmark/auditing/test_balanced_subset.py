@@ -1,0 +1,60 @@
+"""The balanced part: even margins, the largest there is, and what is lost with its reason."""
+
+from collections import Counter
+
+import numpy as np
+
+from pipeline.benchmark.auditing.balanced_subset import BOTH, ONE_LABEL, REPEATED, UNPAIRED, balanced_subset
+from pipeline.benchmark.balancing.balance_subset import MARGINS, UNBALANCED, UNEVEN
+from tests.benchmark.auditing.made_sets import labelled
+
+
+def test_the_largest_even_part_of_a_few_rows_is_found_and_the_rest_has_reasons():
+    # a and b go round through pictures 1 and 2: a yes 1, a no 2, b yes 2, b no 1. Of a third yes of a nothing is left to
+    # set against; c is never no; the repeated row counts once; d contradicts itself.
+    rows = [
+        ("a", 1, 1), ("a", 0, 2), ("b", 1, 2), ("b", 0, 1),
+        ("a", 1, 3), ("c", 1, 1), ("a", 1, 1), ("d", 1, 4), ("d", 0, 4),
+    ]  # fmt: skip
+    texts, labels, pictures = zip(*rows, strict=True)
+    keep, lost = balanced_subset(labelled(texts, labels, pictures), 0)
+    assert keep.tolist() == [0, 1, 2, 3]
+    assert lost.rule == MARGINS and lost.reasons == {ONE_LABEL: 1, REPEATED: 1, UNBALANCED: 1, BOTH: 2}
+    assert (lost.ones, lost.zeros, lost.texts, lost.images) == ((2, 6), (2, 3), (2, 4), (2, 4))
+
+
+def test_each_text_and_each_picture_is_even_in_what_is_kept():
+    rng = np.random.default_rng(0)
+    texts, pictures = rng.integers(20, size=600), rng.integers(50, size=600)
+    rows = labelled([f"t{i}" for i in texts], (rng.random(600) < 0.3 + 0.02 * texts).astype(int), pictures)
+    kept = rows.at(balanced_subset(rows, 0)[0])
+    assert 150 < len(kept) < 600
+    for keys in (kept.texts, kept.images):
+        more = Counter()
+        for key, label in zip(keys, kept.labels.tolist(), strict=True):
+            more[key] += 2 * label - 1
+        assert set(more.values()) == {0}
+
+
+def test_without_pictures_each_text_is_even_and_as_many_stay_as_its_rarer_label_has():
+    texts = ["a"] * 5 + ["b"] * 4
+    keep, lost = balanced_subset(labelled(texts, [1, 1, 1, 0, 0, 1, 0, 0, 0]), 0)
+    # a: min(3, 2) of either label, b: min(1, 3)
+    assert len(keep) == 2 * (2 + 1) and lost.images is None and lost.reasons == {UNBALANCED: 3}
+
+
+def test_edited_questions_stay_as_pairs_until_their_words_tell_little():
+    # As in `even_words.even`: of 12 pairs 8 put "sad" in and 4 take it out, 4 * 4 > 12; without one 3 * 3 < 11.
+    pairs = [(f"Is cup {i} happy?", f"Is cup {i} sad?") for i in range(8)]
+    pairs += [(f"Is cup {i} sad?", f"Is cup {i} happy?") for i in range(8, 12)]
+    texts = [text for pair in pairs for text in pair] + ["Where is it?"]
+    linked = [str(i // 2) for i in range(25)]
+    # A tenth of 12 pairs is one.
+    keep, lost = balanced_subset(labelled(texts, [*[0, 1] * 12, 1], range(25), linked), 0)
+    assert lost.reasons == {UNEVEN: 2, UNPAIRED: 1} and len(keep) == 22
+    assert not set(keep.tolist()) & {24} and all(i + 1 in keep for i in keep.tolist() if i % 2 == 0)
+
+
+def test_of_a_set_without_twins_nothing_is_left():
+    keep, lost = balanced_subset(labelled(["a", "b"], [0, 1], [1, 2]), 0)
+    assert len(keep) == 0 and lost.reasons == {ONE_LABEL: 2}

@@ -1,0 +1,54 @@
+import math
+
+import pytest
+
+from pipeline.benchmark.auditing.known_questions import KnownQuestions, known_questions, word_pairs
+from pipeline.core.records import Question
+
+TEXTS = ["Is the cup red?", "Is the cup red?", "Is the cup blue?", "Is the hat old?"]
+
+
+def test_traits_are_those_of_all_questions_but_those_left_out():
+    known, others = KnownQuestions(TEXTS), KnownQuestions(TEXTS[2:])
+    before = known.traits("Is the cup new?")
+    with known.without(["is the CUP red?", "never asked"]):
+        assert known.traits("Is the cup new?") == others.traits("Is the cup new?")
+    assert known.traits("Is the cup new?") == before
+    assert known.verbatim("Is the cup red?") == 2
+
+
+def test_traits_of_a_text_are_these():
+    known = KnownQuestions(["cup red", "cup red", "cup old"])
+    mean, least, *counted = known.traits("cup new")
+    logs = known._model.log_probabilities(["cup", "new"])
+    assert (mean, least) == (sum(logs) / 3, min(logs))
+    # Words: cup 3, new 0, the end 3 (log 4 = 1.386). Pairs of neighbours: start-cup 3, cup-new 0, new-end 0; threes:
+    # start-start-cup 3 and two never. Pairs of words: cup-new, never.
+    expected = [math.log(4) * 2 / 3, 0, 1 / 3, math.log(4) / 3, 0, 2 / 3, math.log(4) / 3, 0, 2 / 3, 0, 0, 1]
+    assert counted == pytest.approx(expected)
+
+
+def test_pairs_are_of_words_that_say_something():
+    assert word_pairs(["is", "the", "red", "cup", "red"]) == [("red", "cup"), ("red", "red"), ("cup", "red")]
+
+
+def test_a_text_of_one_word_has_no_pair():
+    assert KnownQuestions(TEXTS).traits("Red?")[-3:] == [0, 0, 1]
+
+
+def test_who_leaves_out_a_paraphrased_question_leaves_out_the_sources_wording():
+    common = {"picture_id": "p", "split": "val", "answer": "red"}
+    asked = [
+        Question(
+            question_id="1", text="The cup is what color?", source_text="What color is the cup?", **common
+        ),
+        Question(question_id="2", text="Where is the hat?", **common),
+    ]
+    known, unread = known_questions(asked), KnownQuestions(["Where is the hat?"])
+    assert known.verbatim("What color is the cup?") == 1
+    assert known.verbatim("The cup is what color?") == 0
+    text = "What color is the cup?"
+    assert known.traits(text) != unread.traits(text)
+    with known.without(["The cup is what color?"]):
+        assert known.traits(text) == unread.traits(text)
+    assert known.traits(text) == known_questions(asked).traits(text)

@@ -1,0 +1,177 @@
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.benchmark.auditing import subset_audit
+from pipeline.benchmark.auditing.known_questions import KnownQuestions
+from pipeline.benchmark.auditing.subset_audit import (
+    BINS,
+    AuditParams,
+    audit_items,
+    audit_subset,
+    histograms,
+    smallest_auaf_difference,
+    warnings,
+)
+from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.core.files import write_jsonl
+from pipeline.core.randomness import generator
+from pipeline.core.records import Item
+
+P = AuditParams(limits={"pt-easy": 0.65}, folds=3, repetitions=50)
+
+
+def items(word):
+    """60 pairs; the UQ's text holds `word` where the AQ's has "cup"."""
+    return [
+        Item(
+            item_id=f"{i}{unanswerable}",
+            subset="pt-easy",
+            picture_id=f"p{i % 20}",
+            question_id=str(i),
+            pair_id=str(i),
+            part="test",
+            text=f"Where is the {word if unanswerable else 'cup'} number {i}?",
+            unanswerable=unanswerable,
+            answer="" if unanswerable else "left",
+            category="missing object" if unanswerable else None,
+            score=0.1 if unanswerable else 0.3,
+        )
+        for i in range(60)
+        for unanswerable in (False, True)
+    ]
+
+
+PICTURES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
+
+
+def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
+    known = KnownQuestions(item.text for item in items("unicorn") if not item.unanswerable)
+    found = audit_subset(items("unicorn"), PICTURES, P, known)
+    assert found.attacks["word n-grams"].auroc == found.attacks["verbatim"].auroc == 1.0
+    over = [name for name in TEXT_ATTACKERS if found.attacks[name].auroc > 0.65]
+    assert {
+        "word n-grams",
+        "character n-grams",
+        "word pairs",
+        "word pairs, Bayes",
+        "language model",
+        "other questions",
+    } <= set(over)
+    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(over)
+    assert "AUROC 1.00; the limit is 0.65" in warnings({"pt-easy": found}, P.limits)[0]
+
+
+def test_without_a_sign_in_the_text_nothing_is_found_and_nobody_is_warned():
+    # The UQ's text is the AQ's, so what is learnt in one fold says nothing of another.
+    found = audit_subset(items("cup"), PICTURES, P)
+    assert found.attacks["word n-grams"].auroc == found.attacks["length"].auroc == 0.5
+    assert warnings({"pt-easy": found}, P.limits) == []
+    assert (found.text_margin.largest, found.picture_margin.largest) == (0, 0)
+
+
+def test_a_set_too_small_for_its_folds_does_not_pass_in_silence():
+    found = audit_subset(items("cup"), PICTURES, AuditParams(limits={}, folds=1000, repetitions=50))
+    (line,) = warnings({"pt-easy": found}, {})
+    assert line.startswith("pt-easy: too small") and found.too_small.startswith("60 distinct texts")
+
+
+def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
+    found = audit_subset(items("cup"), PICTURES, P)
+    assert found.attacks["CLIP score"].auroc == 1.0  # every AQ has 0.3, every UQ 0.1
+    assert (found.clip_overlap, found.clip_distance) == (0.0, 0.2)
+    assert found.categories == {"missing object": 60}
+
+
+def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one():
+    first, *others = items("cup")
+    found = audit_subset([msgspec.structs.replace(first, score=None), *others], PICTURES, P)
+    assert found.attacks["CLIP score"].auroc is None
+
+
+def test_the_subsets_of_a_file_are_audited_in_their_order_and_only_those_that_have_items(tmp_path):
+    hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("unicorn")]
+    some, none = tmp_path / "some.jsonl", tmp_path / "none.jsonl"
+    write_jsonl(some, [*hard, *items("cup")])
+    write_jsonl(none, [])
+    audits = audit_items(some, PICTURES, P)
+    assert list(audits) == ["pt-easy", "pt-hard"]
+    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and audit_items(none, PICTURES, P) == {}
+
+
+@pytest.mark.parametrize(
+    ("at_once", "processes"), [(1000, 2), (240, 2), (239, 1), (1, 1)]
+)  # each of both subsets has 120 items
+def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
+    at_once, processes, tmp_path, monkeypatch
+):
+    used = []
+
+    def one_by_one(work, given, set_up, count, piece):
+        used.append(count)
+        return (work(set_up(), each) for each in given)
+
+    monkeypatch.setattr(subset_audit, "ordered_map", one_by_one)
+    monkeypatch.setattr(subset_audit, "threads", lambda: 16)
+    monkeypatch.setattr(subset_audit, "AT_ONCE", at_once)
+    monkeypatch.setattr(subset_audit, "audit_subset", lambda rows, *_: len(rows))
+    hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("cup")]
+    write_jsonl(tmp_path / "some.jsonl", [*hard, *items("cup")])
+    assert audit_items(tmp_path / "some.jsonl", PICTURES, P) == {"pt-easy": 120, "pt-hard": 120}
+    assert used == [processes]
+
+
+@pytest.mark.parametrize(
+    ("aqs", "uqs", "area", "distance"),
+    [
+        # 50 bins from 0 to 1, each 0.02 wide: 0 lies in bin 0, 0.5 in bin 25, 1 in bin 49 (the last has its upper edge).
+        # Shares of AQ 1/2, 1/4, 1/4, of UQ 1/4, 1/2, 1/4: 1/4 + 1/4 + 1/4 = 3/4. Means 1.5/4 and 2/4.
+        ([0, 0, 0.5, 1], [0, 0.5, 0.5, 1], 0.75, -0.125),
+        ([0, 0.1, 1], [0, 0.1, 1], 1.0, 0.0),
+        ([0.9, 1.0], [0.0, 0.1], 0.0, 0.9),
+        # 0.501 and 0.519 share bin 25 (0.50 to 0.52), 0.521 lies in bin 26. The bins from 0 to 1: AQ 1/3 each in 0, 25
+        # and 49; UQ 1/2 each in 25 and 26. Overlap 1/3. Means 1.501/3 and 1.04/2.
+        ([0, 0.501, 1], [0.519, 0.521], 1 / 3, 1.501 / 3 - 0.52),
+    ],
+)
+def test_overlap_and_distance_are_those_of_arithmetic(aqs, uqs, area, distance):
+    drawn = histograms(aqs, uqs)
+    assert (drawn.area, drawn.distance) == (pytest.approx(area, abs=1e-4), pytest.approx(distance, abs=1e-6))
+
+
+SCORES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=1, max_size=30)
+
+
+@given(SCORES, SCORES)
+def test_what_is_drawn_is_what_is_counted(aqs, uqs):
+    drawn = histograms(aqs, uqs)
+    assert (len(drawn.aq), len(drawn.uq), len(drawn.edges)) == (BINS, BINS, BINS + 1)
+    assert sum(drawn.aq) == pytest.approx(1) and sum(drawn.uq) == pytest.approx(1)
+    assert drawn.area == pytest.approx(sum(map(min, drawn.aq, drawn.uq)), abs=1e-4)
+    assert drawn.distance == pytest.approx(drawn.aq_mean - drawn.uq_mean, abs=1e-6)
+
+
+@pytest.mark.parametrize(("aqs", "uqs"), [([], [0.1]), ([0.1], []), ([], [])])
+def test_without_scores_of_both_kinds_there_is_no_histogram(aqs, uqs):
+    assert histograms(aqs, uqs) is None
+
+
+def test_four_times_the_pictures_resolve_half_the_difference():
+    # A standard error falls with the square root of the sample.
+    def found(pictures):
+        return np.mean(
+            [
+                smallest_auaf_difference(
+                    np.arange(pictures * 4) % 2 == 0,
+                    np.arange(pictures * 4) // 4,
+                    200,
+                    i,
+                    generator(0, str(i)),
+                )
+                for i in range(3)
+            ]
+        )
+
+    assert found(50) / found(200) == pytest.approx(2.0, rel=0.25)

@@ -1,0 +1,230 @@
+"""Planted leaks are measured as large as they are; where there is none, none is found; and everybody gets the same figures."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from pipeline.benchmark.auditing.attackers import Attack
+from pipeline.benchmark.auditing.known_questions import KnownQuestions
+from pipeline.benchmark.auditing.labelled_rows import LabelledRows
+from pipeline.benchmark.auditing.read_set import read_set
+from pipeline.benchmark.auditing.set_files import open_rows
+from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
+from pipeline.benchmark.auditing.text_audit import (
+    MIN_ROWS,
+    AuditSettings,
+    SetDescription,
+    audit_texts,
+    finding_in,
+    strongest,
+)
+from pipeline.core.records import Item
+from research.benchmarks.audit_false_alarms import KINDS, pope_like
+from tests.benchmark.auditing.made_sets import labelled, planted
+
+FEW = AuditSettings(5, 200, 0)
+MADE = SetDescription("made")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return audit_texts(MADE, planted(2000, (0.2, 0.6)), FEW)
+
+
+def test_a_planted_word_is_measured_as_it_is(found):
+    # A word in 60 % of one label's rows and 20 % of the other's: of a row of either, the first has it and the second not
+    # with 0.6 * 0.8, the other way round 0.4 * 0.2, else a tie: 0.48 + (1 - 0.48 - 0.08) / 2 = 0.7 = 0.5 + (0.6 - 0.2) / 2.
+    for by in ("text", "image"):
+        attacks = found.attacks[by]
+        assert all(
+            attacks[name].low < 0.7 < attacks[name].high
+            for name in ("word n-grams", "word pairs", "first three words")
+        )
+        assert attacks[found.strongest[by]].low > 0.65 and not attacks["word pairs"].below_half
+        assert attacks["length"].auroc == 0.5  # all texts have seven words
+    assert (found.finding, found.p_value) == (
+        "predictable",
+        2 / 200,
+    )  # the smallest of 1 + 199 assignments, twice
+    assert {word.word for word in found.words} == {"unicorn", "horse"}
+    assert [word.auroc for word in found.words] == [0.7, 0.7]
+
+
+def test_where_no_interval_begins_above_chance_the_strongest_is_who_reaches_most():
+    def attack(auroc, low):
+        return Attack(auroc=auroc, low=low, high=0.8, groups=9)
+
+    attacks = {"length": attack(0.5, 0.5), "words": attack(0.6, 0.4), "pairs": attack(0.55, 0.45)}
+    assert strongest(attacks) == "words"
+    assert strongest({"words": attack(0.7, 0.4), "pairs": attack(0.6, 0.55)}) == "pairs"
+    assert strongest({"words": Attack(auroc=None, low=None, high=None, groups=3)}) is None
+
+
+def test_random_labels_are_no_leak_whatever_kind_of_set_they_are_in():
+    # Four sets of each of ten kinds, each tested at 2 %: more than 4 false alarms of 40 come once in 900 times (binomial).
+    findings = []
+    for number in range(40):
+        rng = np.random.default_rng([7, number])
+        kind = list(KINDS)[number % len(KINDS)]
+        rows = KINDS[kind](rng, int(rng.integers(60, 250)))
+        findings.append(finding_in(rows, AuditSettings(seed=number))[0])
+    assert findings.count("predictable") <= 4 and findings.count("too small") <= 8
+
+
+def test_a_leak_as_in_pope_is_found_in_100_rows():
+    findings = [finding_in(pope_like(np.random.default_rng([8, i]), 100))[0] for i in range(8)]
+    assert findings == ["predictable"] * 8
+
+
+@pytest.mark.parametrize(
+    ("count", "ones"),
+    [(20, 10), (MIN_ROWS - 1, 24), (100, 9), (100, 91)],
+    ids=["few", "49", "9 ones", "9 zeros"],
+)
+def test_of_a_small_set_nothing_is_said_but_that_it_is_small(count, ones):
+    texts = [f"Is it {'so' if i < ones else 'not'} x{i}?" for i in range(count)]
+    rows = labelled(texts, [int(i < ones) for i in range(count)], range(count))
+    found = audit_texts(MADE, rows, FEW)
+    assert (found.finding, found.p_value, found.words) == ("too small", None, [])
+    assert f"{min(ones, count - ones)} of them" in found.too_small
+    assert {attack.auroc for of in found.attacks.values() for attack in of.values()} == {None}
+
+
+def test_texts_without_a_pair_of_words_in_common_are_audited():
+    # One word each, so there is no pair of words, and scores that are all alike have an AUROC of 0.5.
+    texts = [f"这是{chr(0x4E00 + number)}吗" for number in range(180)]
+    found = audit_texts(MADE, labelled(texts, [number % 2 for number in range(180)], range(180)), FEW)
+    assert {found.attacks[by]["word pairs"].auroc for by in found.attacks} == {0.5}
+
+
+def test_fewer_texts_than_folds_are_too_few():
+    rows = labelled(["Is it?", "Was it?"] * 40, [0, 1, 1, 0] * 20, range(80))
+    assert audit_texts(MADE, rows, FEW).too_small.startswith("2 distinct texts")
+
+
+def test_texts_that_always_have_one_label_are_predicted_in_folds_by_image_only():
+    # Each text names one object and nothing else, and all words but one are shared: new texts share no word that says something.
+    objects = [f"x{i}" for i in range(40)]
+    texts = [f"Is there a {name} in it?" for name in objects] * 25
+    labels = np.random.default_rng(0).permutation([0, 1] * 20).tolist() * 25
+    found = audit_texts(MADE, labelled(texts, labels, [i // 10 for i in range(1000)]), FEW)
+    assert found.attacks["image"]["word n-grams"].auroc == 1.0
+    assert found.tests["image"].p_value == 1 / 200 and found.tests["text"].p_value > 0.05
+    assert (found.text_margin.unequal, found.text_margin.largest) == (40, 25)
+
+
+def test_an_auroc_below_half_is_turned_and_marked_and_no_leak():
+    # Each text has either label in 4 of 8 images. Where one image is left out, the others have 4 rows of the label that the
+    # text does not have there, and 3 of the one that it has: an attacker trained on them is wrong every time.
+    texts = [f"is it x{i}" for i in range(8) for _ in range(8)]
+    labels = [(i + j) % 2 for i in range(8) for j in range(8)]
+    images = [j for _ in range(8) for j in range(8)]
+    found = audit_texts(MADE, labelled(texts, labels, images), AuditSettings(8, 50, 0))
+    attack = found.attacks["image"]["first three words"]
+    assert (attack.auroc, attack.below_half, found.finding) == (1.0, True, "balanced")
+    # One more row leaves the set unbalanced, and the finding is the tests'.
+    more = labelled([*texts, "is it x8"], [*labels, 0], [*images, 0])
+    assert audit_texts(MADE, more, AuditSettings(8, 50, 0)).finding == "chance"
+
+
+def test_the_length_has_no_side_and_counts_on_either():
+    rows = labelled([f"is it {'very ' * (i % 2)}x{i}" for i in range(60)], [1 - i % 2 for i in range(60)])
+    found = audit_texts(MADE, rows, FEW)
+    attack = found.attacks["text"]["length"]
+    assert (attack.auroc, attack.low, attack.below_half) == (1.0, 1.0, False)
+    assert (found.finding, found.p_value) == ("predictable", 1 / 200)
+
+
+def test_repeated_and_contradicted_rows_are_counted():
+    rows = labelled(list("aaaabb"), [0, 0, 1, 1, 0, 1], [1, 1, 1, 2, 1, 2])
+    found = audit_texts(MADE, rows, FEW)
+    # a at image 1: twice no, once yes; the rest once each.
+    assert (found.repeated, found.contradicted, found.texts, found.images) == (1, 3, 2, 2)
+
+
+def test_without_images_there_are_folds_by_text_only():
+    rows = planted(200, (0.2, 0.6))
+    found = audit_texts(MADE, labelled(rows.texts, rows.labels), FEW)
+    assert list(found.attacks) == ["text"] and found.image_margin is None and found.repeated == 0
+
+
+def test_neither_the_order_of_rows_nor_the_number_of_processes_changes_anything(monkeypatch):
+    rows = planted(300, (0.3, 0.4))
+    once = audit_texts(MADE, rows, FEW)
+    assert audit_texts(MADE, rows.at(np.random.default_rng(0).permutation(300)), FEW) == once
+    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.PARALLEL_FROM", 100)
+    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.threads", lambda: 2)
+    assert audit_texts(MADE, rows, FEW) == once
+
+
+def items():
+    things = np.random.default_rng(0).integers(9, size=(80, 2)).tolist()
+    for i, (a, b) in enumerate(things):
+        text = f"Is the {'cup' if i % 3 else 'hat'} on thing{a}, by thing{b}?"
+        for uq in (False, True):
+            yield Item(
+                item_id=f"pthard_n{i % 30}+{100 + i}" if uq else f"{100 + i}",
+                subset="pt-hard",
+                picture_id=f"n{i % 30}",
+                question_id=f"{100 + i}",
+                pair_id=f"{i}",
+                part="test",
+                text=text.replace("hat", "bowl") if uq else text,
+                unanswerable=uq,
+                answer="" if uq else "red",
+            )
+
+
+def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_path):
+    made = list(items())
+    known = KnownQuestions(item.text for item in made if not item.unanswerable)
+    params = AuditParams(limits={}, repetitions=200)
+    stage = audit_subset(made, {item.picture_id: np.ones(2) for item in made}, params, known)
+    order = np.random.default_rng(1).permutation(len(made))
+    rgqa = [
+        {
+            "img_id": item.picture_id,
+            "question_id": item.item_id,
+            "sent": item.text,
+            "label": {"UQ" if item.unanswerable else item.answer: 1.0},
+        }
+        for item in made
+    ]
+    table = [
+        {
+            "item_id": item.item_id,
+            "picture_id": item.picture_id,
+            "source_question_id": item.question_id,
+            "question": item.text,
+            "label": int(item.unanswerable),
+        }
+        for item in made
+    ]
+    for name, rows in (("rgqa.json", [rgqa[i] for i in order]), ("table.json", table[::-1])):
+        (tmp_path / name).write_text(json.dumps(rows))
+        read = read_set(open_rows(str(tmp_path / name)), name)
+        found = audit_texts(MADE, read, FEW, known)
+        theirs = {
+            attacker: msgspec.structs.asdict(stage.attacks[attacker]) for attacker in found.attacks["text"]
+        }
+        assert {k: msgspec.structs.asdict(v) for k, v in found.attacks["text"].items()} == theirs
+        assert found.tests["text"] == stage.text_test and len(theirs) == 9
+    assert max(attack["auroc"] for attack in theirs.values()) > 0.55
+
+
+def test_without_the_sources_questions_it_is_said_which_attackers_are_not_tried():
+    rows = planted(100, (0.2, 0.6))
+    assert set(audit_texts(MADE, rows, FEW).not_tried) == {"other questions", "verbatim"}
+    assert audit_texts(MADE, rows, FEW, KnownQuestions(rows.texts)).not_tried == {}
+
+
+def test_rows_are_put_into_an_order_that_is_theirs():
+    rows = LabelledRows(texts=["b", "a", "a"], labels=np.array([0, 1, 0]), images=["x", "y", "x"])
+    ordered = rows.in_canonical_order()
+    assert (ordered.texts, ordered.images, ordered.labels.tolist()) == (
+        ["a", "a", "b"],
+        ["x", "y", "x"],
+        [0, 1, 0],
+    )

@@ -1,0 +1,54 @@
+"""What the card of a small release says."""
+
+from datetime import date
+from pathlib import Path
+
+from pipeline.benchmark.release.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.benchmark.release.subset_table import write_subset_table
+from pipeline.core.release_params import Licence, ReleaseParams
+
+P = ReleaseParams(
+    title="Tiny",
+    origin="Drawn.",
+    licence="CC BY 4.0",
+    licence_url="u",
+    published=date(2026, 1, 1),
+    pictures=True,
+    licences={"pictures": Licence(name="CC BY 4.0", url="u")},
+)
+JUDGED = VoteCounts(
+    annotators=8,
+    excluded=1,
+    votes={1: 2, 2: 5, 3: 13},
+    agreement="Alpha is high.",
+    by_expert=7,
+    invalid_filters=40,
+)
+
+
+def facts(items, **changed) -> ReleaseFacts:
+    """Of these items; what is named is otherwise."""
+    given = {
+        "dataset": "tiny",
+        "version": "1.0.0",
+        "canary": "RGQA-CANARY x",
+        "pairing": PAIRING["image_and_text"],
+        "judged": JUDGED,
+        "model": "m",
+        "weights": "ab",
+        "warnings": (),
+        "audit_table": "| a |",
+        "resolved": {"clip-hard": 0.05},
+        "errata": (),
+        "faulty": 0,
+        "p": P,
+    }
+    return ReleaseFacts(**counts_of(items) | given | changed)
+
+
+def tables(home: Path, items) -> Path:
+    """Tables of these items, without pictures, as a release has them; the release's folder."""
+    for subset, part in {(item.subset, item.part) for item in items}:
+        members = [item for item in items if (item.subset, item.part) == (subset, part)]
+        write_subset_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)
+    return home

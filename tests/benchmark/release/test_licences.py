@@ -1,0 +1,58 @@
+from msgspec.structs import replace
+
+from pipeline.benchmark.release.licences import licence_text, licences_of, on_hub
+from pipeline.core.release_params import Licence
+from tests.benchmark.release.card_facts import P
+
+ODD = Licence(name="Terms of Somebody", url="https://somebody")
+
+
+def test_each_part_has_its_licence_and_its_files():
+    text = licence_text(
+        "Tiny 1.0.0",
+        replace(P, licences={**P.licences, "verdicts": Licence(name="CC0 1.0", url="zero")}),
+        ["pt-easy"],
+    )
+    questions, verdicts, pictures = (
+        next(block for block in text.split("\n\n") if block.startswith(part))
+        for part in ("Questions", "Verdicts", "Images")
+    )
+    assert "CC BY 4.0, u" in questions and "rgqa/" in questions and "Drawn." in questions
+    assert "CC0 1.0, zero" in verdicts and "verdicts.jsonl" in verdicts
+    assert "CC BY 4.0, u" in pictures and "card.png" in pictures
+    # Tables for VLMEvalKit hold the pictures, too; and each file is under some licence.
+    assert "harness/vlmevalkit/" in pictures and "All files but for what is named below" in questions
+
+
+def test_where_there_are_no_pictures_it_licenses_none():
+    p = replace(P, pictures=False, licences={"pictures": ODD})
+    assert set(licences_of(p)) == {"questions", "verdicts"}
+    text = licence_text("Tiny 1.0.0", p, ["pt-easy"])
+    assert "gives no right to any" in text and "Terms of Somebody" in text and "column `image`" not in text
+
+
+def test_the_licence_of_the_data_is_not_stated_of_images(items):
+    p = replace(P, licences={})
+    text = licence_text("Tiny 1.0.0", p, ["pt-easy"])
+    images = next(block for block in text.split("\n\n") if block.startswith("Images"))
+    assert "No licence of the images is stated" in images and "CC BY" not in images
+    assert on_hub(p)["license"] == "other" and set(licences_of(p)) == {"questions", "verdicts"}
+
+
+def test_only_what_was_done_is_told():
+    assert "put to other images" not in licence_text("T", P, ["pt-easy"])
+    assert "edited" not in licence_text("T", P, ["clip-easy"])
+    assert "Changed" not in licence_text("T", P, ["twins"])
+
+
+def test_the_hub_gets_its_own_words():
+    # as on https://huggingface.co/docs/hub/repositories-licenses
+    assert on_hub(P) == {"license": "cc-by-4.0"}
+    assert on_hub(replace(P, licences={"pictures": Licence(name="CC BY-NC-SA 4.0", url="n")})) == {
+        "license": ["cc-by-4.0", "cc-by-nc-sa-4.0"]
+    }
+    assert on_hub(replace(P, licences={"pictures": ODD})) == {
+        "license": "other",
+        "license_name": "cc-by-4.0-and-terms-of-somebody",
+        "license_link": "LICENSE",
+    }

@@ -1,0 +1,89 @@
+from datetime import date
+
+from msgspec.structs import replace
+
+from pipeline.benchmark.release.responsible_ai import biases, limits, responsible, simulated
+from tests.benchmark.release.card_facts import JUDGED, P, facts
+
+# https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html, section "Croissant RAI vocabulary", version 1.0; the last
+# is of what NeurIPS 2026 adds.
+VOCABULARY = {
+    *("dataCollection", "dataCollectionType", "dataCollectionMissingData", "dataCollectionRawData"),
+    *(
+        "dataCollectionTimeframe",
+        "dataImputationProtocol",
+        "dataPreprocessingProtocol",
+        "dataManipulationProtocol",
+    ),
+    *("dataAnnotationProtocol", "dataAnnotationPlatform", "dataAnnotationAnalysis", "annotationsPerItem"),
+    *("annotatorDemographics", "machineAnnotationTools", "dataBiases", "dataUseCases", "dataLimitations"),
+    *("dataSocialImpact", "personalSensitiveInformation", "dataReleaseMaintenancePlan", "hasSyntheticData"),
+}
+
+
+def test_all_words_of_the_vocabulary_are_there_and_no_other(items):
+    said = {
+        "uses": ("x",),
+        "social_impact": "y",
+        "maintenance": "z",
+        "collected": (date(2026, 3, 1), date(2026, 4, 9)),
+    }
+    told = responsible(facts(items, p=replace(P, **said)))
+    assert {name.removeprefix("rai:") for name in told if name.startswith("rai:")} == VOCABULARY
+    assert told["rai:dataCollectionTimeframe"] == ["2026-03-01", "2026-04-09"]
+    # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
+    assert told["rai:annotationsPerItem"].startswith("2.55 votes that count per UQ (1 to 3)")
+    unstated = {"dataCollectionTimeframe", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan"}
+    assert {f"rai:{name}" for name in unstated}.isdisjoint(responsible(facts(items)))
+
+
+def test_what_people_judged_is_not_called_simulated(items):
+    people = facts(
+        [replace(item, simulated=False) for item in items],
+        p=replace(P, annotator_demographics="Twenty students.", derived_from={"GQA": "https://gqa"}),
+    )
+    assert simulated(people) == []
+    told = responsible(people)
+    assert told["rai:hasSyntheticData"] is False and told["rai:annotatorDemographics"] == ["Twenty students."]
+    assert told["prov:wasDerivedFrom"] == [{"@type": "sc:Dataset", "name": "GQA", "url": "https://gqa"}]
+    assert "Label Studio" in told["rai:dataAnnotationPlatform"][0]
+    assert "simulated" not in str({name: text for name, text in told.items() if "Missing" not in name})
+    bare = responsible(replace(people, p=P))
+    assert {"rai:annotatorDemographics", "prov:wasDerivedFrom"}.isdisjoint(bare)
+
+
+def test_everything_simulated_is_told(items):
+    rehearsal = facts([replace(item, rehearsal=True, subset="pt-easy") for item in items])
+    told = simulated(replace(rehearsal, p=replace(P, simulated=("Pictures: drawn.",))))
+    assert "incomplete graphs" in told[0] and "pt-easy" in told[1] and told[2] == "Pictures: drawn."
+    assert "complete truth" in simulated(facts(items))[0]
+    assert responsible(facts(items))["rai:hasSyntheticData"] is True
+
+
+def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items):
+    told = limits(
+        facts(
+            items,
+            warnings=("too easy",),
+            faulty=1,
+            judged=replace(JUDGED, wrong="0.10%"),
+            p=replace(P, limits=("Kitchens alone.",), biases=("Europe.",)),
+        )
+    )
+    text = " ".join(told)
+    for part in (
+        "too easy",
+        "0.10%",
+        "0.050 on clip-hard",
+        "(ERRATA.md): 1 of its 8 items",
+        "Kitchens alone.",
+    ):
+        assert part in text
+    assert "heart" not in text  # nothing is edited in clip-hard
+    assert "Europe." in biases(facts(items, p=replace(P, biases=("Europe.",))))
+
+
+def test_a_card_says_when_no_filter_could_catch_who_calls_everything_valid(items):
+    told = "No filter question was known to be unanswerable"
+    unchecked = facts(items, judged=replace(JUDGED, invalid_filters=0))
+    assert told in " ".join(limits(unchecked)) and told not in " ".join(limits(facts(items)))

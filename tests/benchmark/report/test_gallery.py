@@ -1,0 +1,379 @@
+import base64
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from pipeline.benchmark.report.gallery import (
+    LARGE,
+    MOST,
+    SMALL,
+    Concerned,
+    concerned,
+    data_uri,
+    drawn,
+    gallery,
+    marked,
+    vote,
+)
+from pipeline.core.errors import UserError
+from pipeline.core.records import Edit, Item, Question, Scene, SceneObject, Step, Task, TaskQuestion, Verdict
+from pipeline.language.lexicon import Lexicon
+from tests.benchmark.report.conftest import changed
+from tests.conftest import ATTRIBUTE_TYPES, CATEGORIES
+
+
+def items(count):
+    return [
+        Item(
+            item_id=f"{i:03}",
+            subset="pt-easy",
+            picture_id="n1",
+            question_id="1",
+            text="?",
+            unanswerable=i % 2 == 0,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
+        for i in range(count)
+    ]
+
+
+def test_the_draw_is_of_uqs_alone_without_repetition_and_depends_on_nothing_but_the_ids():
+    some = drawn(items(100), 12, "pt-easy")
+    assert len({item.item_id for item in some}) == 12 and all(item.unanswerable for item in some)
+    assert some == drawn(items(100)[::-1], 12, "pt-easy") == sorted(some, key=lambda item: item.item_id)
+    assert some != drawn(items(100), 12, "pt-hard")
+
+
+def test_a_draw_of_more_than_there_are_takes_all():
+    assert len(drawn(items(10), 25, "pt-easy")) == 5
+    assert drawn(items(10), 0, "pt-easy") == []
+
+
+def task(candidate_first):
+    asked = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
+    known = TaskQuestion(key="f", text="filter", role="filter", expected="valid")
+    first, second = (asked, known) if candidate_first else (known, asked)
+    return Task(task_id="t", picture_id="n1", subset="pt-easy", first=first, second=second)
+
+
+@pytest.mark.parametrize("candidate_first", [True, False])
+def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_first):
+    of_candidate, of_filter = ("invalid", "missing object"), ("valid", "")
+    (first, why_first), (second, why_second) = (
+        (of_candidate, of_filter) if candidate_first else (of_filter, of_candidate)
+    )
+    verdict = Verdict(
+        verdict_id="v",
+        task_id="t",
+        annotator="ann",
+        first=first,
+        second=second,
+        first_reason=why_first,
+        second_reason=why_second,
+    )
+    found = vote(task(candidate_first), verdict, "x", "filter failed")
+    assert (found.annotator, found.said, found.reason, found.aside) == (
+        "ann",
+        "invalid",
+        "missing object",
+        "filter failed",
+    )
+
+
+def test_unsure_is_shown_as_such():
+    verdict = Verdict(verdict_id="v", task_id="t", annotator="ann", first="unsure", second="valid")
+    assert vote(task(True), verdict, "x", "").said == "unsure (counts as valid)"
+
+
+@pytest.fixture
+def cards(run):
+    return gallery(run, 25)
+
+
+def test_every_subset_shows_its_items_with_all_votes(cards, run):
+    assert list(cards) == list(run.items)
+    for subset, shown in cards.items():
+        assert len(shown) == min(25, sum(item.unanswerable for item in run.items[subset]))
+        for card in shown:
+            assert "".join(piece.text for piece in card.text) == card.item.text
+            # verified.jsonl counted the votes; the card shows each of them
+            counted = [vote.said for vote in card.votes if not vote.aside]
+            found = run.verified[card.item.item_id]
+            assert (counted.count("invalid"), len(counted), len(card.votes)) == (
+                found.votes_invalid,
+                found.votes_invalid + found.votes_valid,
+                len(found.verdict_ids),
+            )
+
+
+def test_the_aq_beside_a_uq_is_of_its_pair(cards, run):
+    answered = {item.item_id: item for rows in run.items.values() for item in rows if not item.unanswerable}
+    for subset, shown in cards.items():
+        for card in shown:
+            source = run.questions[card.item.question_id]
+            assert card.beside.question_id in answered and card.beside.answer
+            assert bool(card.beside_image) == (card.beside.picture_id != card.item.picture_id)
+            if subset.startswith("pt"):
+                assert card.beside == source and source.picture_id == card.item.picture_id
+            else:
+                assert card.beside.text == card.item.text and source.picture_id != card.item.picture_id
+
+
+def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
+    own = [card for subset in ("pt-easy", "pt-hard") for card in cards[subset]]
+    assert own and all(card.concerned.boxes for card in own)
+    assert any(card.concerned.edited for card in own)
+    bare = gallery(changed(run, scenes={}), 2)
+    assert not [
+        card for shown in bare.values() for card in shown if card.concerned.boxes or card.concerned.unlisted
+    ]
+
+
+LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
+SCENE = Scene(
+    picture_id="n1",
+    split="val",
+    width=400,
+    height=300,
+    objects=(
+        SceneObject(object_id="11", name="table", x=100, y=200, w=150, h=80, attributes=("red",)),
+        SceneObject(object_id="12", name="cup", x=120, y=170, w=30, h=30),
+        SceneObject(object_id="13", name="dog", x=10, y=190, w=60, h=70),
+        SceneObject(object_id="14", name="cat", x=300, y=190, w=60, h=70),
+    ),
+)
+STEPS = (  # "What color is the cup on the red table?"
+    Step(operation="select", argument="table (11)", dependencies=()),
+    Step(operation="filter color", argument="red", dependencies=(0,)),
+    Step(operation="relate", argument="cup,on,s (12)", dependencies=(1,)),
+    Step(operation="query", argument="color", dependencies=(2,)),
+)
+
+
+def question(program=STEPS, picture="n1"):
+    return Question(
+        question_id="1", picture_id=picture, split="val", text="?", answer="blue", program=program
+    )
+
+
+def edited_item(*steps):
+    edits = tuple(Edit(start=0, end=1, kind="object", old="a", new="b", step=step) for step in steps)
+    return Item(
+        item_id="x",
+        subset="pt-easy",
+        picture_id="n1",
+        question_id="1",
+        text="?",
+        unanswerable=True,
+        answer="",
+        pair_id="p",
+        part="test",
+        edits=edits,
+    )
+
+
+def told(found: Concerned):
+    return [(box.name, box.object_id in found.edited) for box in found.boxes]
+
+
+@pytest.mark.parametrize(
+    ("edited", "expected"),
+    [
+        ((), [("table", False), ("cup", False)]),
+        ((0,), [("table", True), ("cup", False)]),  # another thing for the table
+        ((1,), [("table", True), ("cup", False)]),  # another look of the table
+        ((2,), [("table", False), ("cup", True)]),
+        ((-1,), [("table", False), ("cup", False)]),  # an edit of no step
+    ],
+)
+def test_an_own_question_shows_the_objects_of_its_program_and_which_were_edited(edited, expected):
+    assert told(concerned(edited_item(*edited), question(), SCENE, LEXICON)) == expected
+
+
+def test_a_box_is_that_of_the_graph():
+    box = concerned(edited_item(), question(), SCENE, LEXICON).boxes[1]
+    assert (box.x, box.y, box.w, box.h) == (120, 170, 30, 30)
+
+
+def test_a_question_of_another_picture_shows_what_answers_to_its_names():
+    # "Is the animal near the tractor?": the dog and the cat are animals; no tractor is listed.
+    program = (
+        Step(operation="select", argument="tractor (99)", dependencies=()),
+        Step(operation="relate", argument="animal,near,s (98)", dependencies=(0,)),
+        Step(operation="exist", argument="?", dependencies=(1,)),
+    )
+    found = concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    assert told(found) == [("dog", False), ("cat", False)]
+    assert found.unlisted == ("tractor",)
+
+
+def test_ids_of_another_picture_are_not_looked_up_in_this_one():
+    # Object 12 of picture n2 is a bench; the cup that bears the same id here is no concern of the question.
+    program = (
+        Step(operation="select", argument="bench (12)", dependencies=()),
+        Step(operation="query", argument="color", dependencies=(0,)),
+    )
+    found = concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    assert (found.boxes, found.unlisted) == ((), ("bench",))
+
+
+def test_the_scene_itself_is_no_object():
+    program = (
+        Step(operation="select", argument="scene", dependencies=()),
+        Step(operation="query", argument="place", dependencies=(0,)),
+    )
+    assert concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON) == Concerned()
+
+
+@pytest.mark.parametrize(("program", "scene"), [((), SCENE), (STEPS, None)])
+def test_without_a_graph_or_a_program_there_are_no_boxes(program, scene):
+    assert concerned(edited_item(), question(program), scene, LEXICON) == Concerned()
+
+
+def decoded(uri):
+    head, _, body = uri.partition(",")
+    assert head == "data:image/jpeg;base64"
+    return base64.b64decode(body)
+
+
+def noise(path, mode="RGB", size=(1600, 1200)):
+    """The worst that a JPEG can be asked to hold."""
+    shape = size[::-1] if mode in ("L", "P") else (*size[::-1], len(mode))
+    Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, shape, np.uint8), None if mode in ("RGB", "RGBA") else "L"
+    ).convert(mode).save(path)
+    return path
+
+
+@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize(("mode", "ending"), [("RGB", "jpg"), ("L", "png"), ("P", "gif")])
+def test_any_picture_becomes_a_small_jpeg_of_the_same_shape(tmp_path, mode, ending, size):
+    data = decoded(data_uri(noise(tmp_path / f"x.{ending}", mode), size))
+    with Image.open(io.BytesIO(data)) as picture:
+        assert picture.format == "JPEG" and picture.size == (size[0], size[0] * 3 // 4)
+    assert len(data) <= size[1]
+
+
+def test_a_square_of_noise_keeps_the_bound_too(tmp_path):
+    assert len(decoded(data_uri(noise(tmp_path / "x.png", size=(900, 900)), LARGE))) <= LARGE[1]
+
+
+def test_the_fullest_gallery_stays_below_ten_megabytes():
+    # 4 subsets, a large and a small picture for each item, base64 makes 4 bytes of 3
+    assert 4 * MOST * (LARGE[1] + SMALL[1]) * 4 / 3 < 9e6
+
+
+def test_a_small_picture_is_not_blown_up(tmp_path):
+    Image.new("RGB", (40, 20), "red").save(tmp_path / "x.png")
+    with Image.open(io.BytesIO(decoded(data_uri(tmp_path / "x.png", LARGE)))) as picture:
+        assert picture.size == (40, 20)
+
+
+def test_the_same_file_gives_the_same_bytes(tmp_path):
+    path = noise(tmp_path / "x.png")
+    assert data_uri(path, LARGE) == data_uri(path, LARGE)
+
+
+@pytest.mark.parametrize("content", [None, b"no picture", b"\x89PNG\r\n\x1a\n"])
+def test_a_picture_that_is_gone_or_damaged_is_named(tmp_path, content):
+    path = tmp_path / "n1.png"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match="n1.png: "):
+        data_uri(path, LARGE)
+
+
+def edit(source: str, old: str, new: str, kind: str = "object") -> Edit:
+    start = source.index(old)
+    return Edit(start=start, end=start + len(old), kind=kind, old=old, new=new)
+
+
+def marks(pieces):
+    return [(piece.text, piece.mark) for piece in pieces if piece.mark]
+
+
+@pytest.mark.parametrize(
+    ("source", "edited", "swaps", "out", "put_in"),
+    [
+        (
+            "What color is the cup?",
+            "What color is the dog?",
+            [("cup", "dog")],
+            [("cup", "edit")],
+            [("dog", "edit")],
+        ),
+        # an article that has to follow is no edit
+        (
+            "Is there a cup on an apple?",
+            "Is there an owl on an apple?",
+            [("cup", "owl")],
+            [("a", "agreement"), ("cup", "edit")],
+            [("an", "agreement"), ("owl", "edit")],
+        ),
+        # a verb apart from the edit: "is" became "are"
+        (
+            "Is the red cup full?",
+            "Are the red hats full?",
+            [("cup", "hats")],
+            [("Is", "agreement"), ("cup", "edit")],
+            [("Are", "agreement"), ("hats", "edit")],
+        ),
+        (
+            "Is the traffic light on?",
+            "Is the dog on?",
+            [("traffic light", "dog")],
+            [("traffic light", "edit")],
+            [("dog", "edit")],
+        ),
+        (
+            "Is the dog on?",
+            "Is the traffic light on?",
+            [("dog", "traffic light")],
+            [("dog", "edit")],
+            [("traffic light", "edit")],
+        ),
+        # of "to the left of" only the word that differs
+        (
+            "Is it to the left of the car?",
+            "Is it to the right of the car?",
+            [("to the left of", "to the right of")],
+            [("left", "edit")],
+            [("right", "edit")],
+        ),
+        (
+            "What is the dog near the dog?",
+            "What is the cat near the dog?",
+            [("dog", "cat")],
+            [("dog", "edit")],
+            [("cat", "edit")],
+        ),
+        ("What is this?", "What is this?", [], [], []),
+    ],
+)
+def test_what_an_edit_changed_is_marked(source, edited, swaps, out, put_in):
+    before, after = marked(source, edited, [edit(source, *swap) for swap in swaps])
+    assert (marks(before), marks(after)) == (out, put_in)
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.integers(0, 40), st.integers(0, 10))
+def test_the_pieces_joined_are_the_whole_text(source, edited, start, length):
+    swap = Edit(start=start, end=start + length, kind="object", old="", new="")
+    before, after = marked(source, edited, [swap])
+    assert ("".join(p.text for p in before), "".join(p.text for p in after)) == (source, edited)
+
+
+def test_every_edit_of_a_run_is_marked_with_the_words_it_names(run):
+    edited = [item for rows in run.items.values() for item in rows if item.edits]
+    assert edited
+    for item in edited:
+        source = run.questions[item.question_id].text
+        before, after = marked(source, item.text, item.edits)
+        assert any(mark == "edit" for _, mark in marks(before)) and any(
+            mark == "edit" for _, mark in marks(after)
+        ), item.text

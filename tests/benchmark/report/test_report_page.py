@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.benchmark.report.report_page import _clip, page, report
+from pipeline.benchmark.report.run_files import Run
+from pipeline.benchmark.report.sunburst import arcs, starts
+from pipeline.cli.main import app
+from pipeline.core.errors import UserError
+from pipeline.core.params import version
+from pipeline.core.paths import Folders
+from tests.benchmark.report.conftest import changed
+
+HOSTILE = "</style></title><script>alert(1)</script><img src=x onerror=alert(1)>\"'{{ 7 * 7 }}&amp;"
+VOID = {"meta", "img", "br", "link", "input", "hr", "base", "source", "embed"}
+
+
+class Seen(HTMLParser):
+    """Every element with its attributes, and the text, as a browser reads them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.badly_closed: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.badly_closed.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def html(project) -> str:
+    with contextlib.chdir(project):
+        return page(Run(Folders(), version()), 3)
+
+
+@pytest.fixture(scope="module")
+def seen(html) -> Seen:
+    return Seen(html)
+
+
+def told(seen: Seen) -> str:
+    return re.sub(r"\s+", " ", " ".join(seen.text))
+
+
+def harmless(seen: Seen) -> None:
+    """No script, no handler, nothing fetched: addresses are `data:` pictures and places on the page itself."""
+    tags = {tag for tag, _ in seen.elements}
+    assert not tags & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "base",
+        "form",
+        "foreignobject",
+        "image",
+        "use",
+        "audio",
+        "video",
+        "xmp",
+        "plaintext",
+    }
+    for tag, attributes in seen.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "srcset", "action", "data", "poster"):
+                assert re.match(r"data:image/jpeg;base64,[A-Za-z0-9+/=]+$|#[a-z]+$", value), (
+                    tag,
+                    name,
+                    value[:80],
+                )
+            if name == "style":
+                assert "url" not in value.lower()
+    policy = next(a["content"] for a in seen.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+
+
+def test_the_page_fetches_and_runs_nothing(seen, html):
+    harmless(seen)
+    assert "@import" not in html and "url(" not in html
+
+
+def test_the_page_is_well_formed(seen):
+    assert (seen.badly_closed, seen.open) == ([], [])
+    ids = [attributes["id"] for _, attributes in seen.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in seen.elements:
+        for name in ("aria-labelledby", "href"):
+            if value := attributes.get(name):
+                assert value.lstrip("#") in ids
+
+
+def test_the_page_can_be_heard_and_reached_by_keys(seen):
+    assert all(attributes.get("alt") for attributes in seen.all("img"))
+    for attributes in seen.all("svg"):
+        assert attributes.get("aria-hidden") == "true" or (
+            attributes.get("role") == "img" and attributes.get("aria-label")
+        )
+    levels = [int(tag[1]) for tag, _ in seen.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    assert all("scope" in attributes for attributes in seen.all("th"))
+    assert next(attributes for attributes in seen.all("html"))["lang"] == "en"
+    # what can be scrolled sideways can be reached and has a name
+    assert all(
+        a.get("tabindex") == "0" and (a.get("aria-label") or a.get("aria-labelledby"))
+        for a in seen.all("div")
+        if a.get("class") == "scroll"
+    )
+
+
+def test_it_begins_with_what_the_text_alone_tells_and_folds_the_gallery(seen, html):
+    headings = [html.index(f'<h2 id="{name}"') for name in ("blind", "gallery", "sets", "funnel")]
+    assert headings == sorted(headings)
+    assert "Who sees only the text tells unanswerable questions from answerable ones" in told(seen)
+    assert all("open" not in attributes for attributes in seen.all("details"))
+    # one card of each subset stands open, the other two are folded
+    opened = sum(
+        part.count('<article class="card"')
+        for part in re.split(r"<details>.*?</details>", html, flags=re.DOTALL)
+    )
+    assert html.count('<article class="card"') == 3 * opened
+
+
+def test_what_was_simulated_says_so(seen, run):
+    assert (
+        "The verdicts are simulated." in told(seen)
+        and "simulated" in told(seen).split("Beside other sets")[-1]
+    )
+    people = changed(
+        run,
+        items={
+            s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()
+        },
+    )
+    assert "simulated." not in told(Seen(page(people, 0)))
+
+
+def test_the_paper_stands_beside_the_set(seen, run):
+    text = told(seen)
+    assert "RGQA no VQA + UQ det. human GQA testdev GQA testdev 52.22 55,637 10.33" in text
+    items = [item for rows in run.items.values() for item in rows]
+    mean = sum(len(item.text.split()) for item in items) / len(items)
+    percent = 100 * sum(item.unanswerable for item in items) / len(items)
+    assert (
+        f"Tiny 0.1.0 no VQA + UQ det. simulated tiny testdev tiny testdev {percent:.2f} {len(items)} {mean:.2f}"
+        in text
+    )
+
+
+def test_edits_are_marked_and_boxes_drawn(seen):
+    assert len(seen.all("mark")) > 6 and len(seen.all("del")) > 6
+    boxes = [
+        attributes
+        for attributes in seen.all("rect")
+        if attributes.get("fill") == "none" and "stroke-dasharray" in attributes
+    ]
+    assert boxes
+
+
+def test_histograms_have_the_audits_figures(run):
+    found = _clip(run)
+    assert list(found["histograms"]) == list(run.items) and not any(found["unscored"].values())
+    for subset, drawn in found["histograms"].items():
+        audit = run.audit.subsets[subset]
+        assert (drawn.area, drawn.distance) == (audit.clip_overlap, audit.clip_distance)
+
+
+def test_items_without_a_score_are_left_out_of_the_histogram_and_counted(run):
+    rows = run.items["pt-hard"]
+    first, *others = [item for item in rows if item.unanswerable]
+    some = [msgspec.structs.replace(item, score=None) if item is first else item for item in rows]
+    found = _clip(changed(run, items=run.items | {"pt-hard": some}))
+    assert found["unscored"] == {subset: int(subset == "pt-hard") for subset in run.items}
+    scores = [item.score for item in others]
+    assert found["histograms"]["pt-hard"].uq_mean == pytest.approx(sum(scores) / len(scores))
+    html = page(changed(run, items=run.items | {"pt-hard": some}), 0)
+    assert html.count("; 1 items have no score") == 1
+
+
+def test_first_words_are_dashes_of_circles_as_long_as_their_share_and_labels_stand_upright(seen, html, run):
+    aqs = [item for item in run.all_items if not item.unanswerable]
+    first = [arc for arc in arcs(starts(item.text for item in aqs), words_of(aqs)) if len(arc.words) == 1]
+    dashes = [dict(a) for a in seen.all("circle")]
+    assert dashes[0]["r"] == str(first[0].radius) and dashes[0]["transform"].startswith(
+        "rotate(-89."
+    )  # from the top
+    drawn, around = map(float, dashes[0]["stroke-dasharray"].split())
+    assert drawn / around == pytest.approx(max(arc.share for arc in first), abs=0.01)
+    turns = re.findall(r'<text transform="rotate\(([-\d.]+)\) translate\([\d.]+\)( rotate\(180\))?"', html)
+    assert turns and all((float(turn) > 90) == bool(turned) for turn, turned in turns)
+
+
+def words_of(items) -> list[str]:
+    """First words, the commonest first."""
+    return [words[0] for words, _ in starts(i.text for i in items).most_common() if len(words) == 1]
+
+
+def test_text_of_the_data_stays_text(run):
+    """Every text that comes from outside, all at once, made hostile: where edits change nothing, what they put in
+    (<xmp>) and what they take out (<plaintext>)."""
+    change = msgspec.structs.replace
+    worse = {
+        subset: [
+            change(
+                i,
+                text=HOSTILE + i.text + " <xmp>",
+                answer=HOSTILE,
+                category=None,
+                paired_because=HOSTILE,
+                edits=tuple(change(e, old=HOSTILE, new=HOSTILE) for e in i.edits),
+            )
+            for i in rows
+        ]
+        for subset, rows in run.items.items()
+    }
+    reports = dict(run.reports)
+    reports["collect"] = reports["collect"] | {
+        "annotators": {HOSTILE: next(iter(reports["collect"]["annotators"].values()))}
+    }
+    reports["screen"] = {
+        s: row | {"dropped": {HOSTILE + r: n for r, n in row["dropped"].items()}}
+        for s, row in reports["screen"].items()
+    }
+    hostile = changed(
+        run,
+        items=worse,
+        reports=reports,
+        audit=change(run.audit, warnings=[HOSTILE]),
+        model=change(run.model, model=HOSTILE, weights_sha256=HOSTILE),
+        release=change(run.release, title=HOSTILE, origin=HOSTILE),
+        questions={
+            key: change(q, text="<plaintext> " + HOSTILE + q.text, answer=HOSTILE)
+            for key, q in run.questions.items()
+        },
+        scenes={
+            key: change(s, objects=tuple(change(o, name=HOSTILE) for o in s.objects))
+            for key, s in run.scenes.items()
+        },
+        verdicts={
+            key: change(v, annotator=HOSTILE, first_reason=HOSTILE, second_reason=HOSTILE)
+            for key, v in run.verdicts.items()
+        },
+        verified={
+            key: change(v, judgement=change(v.judgement, detail=HOSTILE)) for key, v in run.verified.items()
+        },
+        aside=dict.fromkeys(run.verdicts, HOSTILE),
+        examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.examples},
+    )
+    seen = Seen(page(hostile, 3))
+    harmless(seen)
+    assert (seen.badly_closed, seen.open) == ([], [])
+    shown = "".join(seen.text)
+    assert shown.count("<script>alert(1)</script>") > 100 and "{{ 7 * 7 }}&amp;" in shown
+    assert "<xmp>" in shown and "<plaintext>" in shown
+
+
+def test_the_same_run_gives_the_same_bytes(html, run):
+    assert page(run, 3) == html
+
+
+def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
+    out = tmp_path / "deep/page.html"
+    result = CliRunner().invoke(app, ["report", "--out", str(out), "--gallery", "3"])
+    assert result.exit_code == 0, result.output
+    assert out.read_text() == html
+    assert f"-> {out}" in result.output
+
+
+def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
+    monkeypatch.setattr("pipeline.benchmark.report.report_page.page", lambda run, cards: f"{cards} cards")
+    assert report().as_posix() == "data/tiny/report.html"
+    assert (here / "data/tiny/report.html").read_text() == "12 cards"
+    (here / "data/tiny/report.html").unlink()
+
+
+@pytest.mark.parametrize("cards", [-1, 26])
+def test_a_gallery_that_would_make_the_page_too_heavy_is_refused(here, cards):
+    with pytest.raises(UserError, match=f"--gallery is {cards}, wanted 0 to 25"):
+        report(cards=cards)
+
+
+def test_stages_that_have_not_run_are_named_all_at_once(here, tmp_path, monkeypatch):
+    shutil.copytree(here, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    shutil.rmtree("data/release")
+    shutil.rmtree("data/tiny/interim/audit")
+    (tmp_path / "copy/data/tiny/interim/collect/verdicts.jsonl").unlink()
+    with pytest.raises(UserError) as caught:
+        report()
+    assert caught.value.problems == [
+        "data set 'tiny', version 0.1.0: 3 stages have not run to their end; run: dvc repro",
+        "collect: no data/tiny/interim/collect/verdicts.jsonl",
+        "audit: no data/tiny/interim/audit/audit.json",
+        "release: no data/release/tiny/0.1.0/rgqa",
+    ]
+
+
+def test_a_release_of_another_run_is_noticed(here, tmp_path, monkeypatch):
+    shutil.copytree(here, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    path = tmp_path / "copy/data/release/tiny/0.1.0/rgqa/pt-easy.json"
+    lines = path.read_text().splitlines()
+    gone = next(i for i, line in enumerate(lines) if '"UQ"' in line and i < len(lines) - 2)
+    path.write_text("\n".join(lines[:gone] + lines[gone + 1 :]) + "\n")
+    with pytest.raises(UserError, match="pt-easy, release: .* in, but"):
+        report()

@@ -1,0 +1,105 @@
+"""What questions take for granted, and how probably it holds, by hand."""
+
+import pytest
+
+from pipeline.candidates.estimating.claims import Beliefs, Claim, claims
+from pipeline.language.programs import parse
+from pipeline.verifier.facts import facts_of
+from pipeline.verifier.presence import SUREST, names_known
+from tests.candidates.estimating.counted import vocabulary
+from tests.notation import LEXICON, facts, scene, steps
+
+BELIEFS = Beliefs(vocabulary())
+
+
+def claimed(program):
+    return [(c.kind, c.name, c.words, c.other) for c in claims(parse(steps(program)))]
+
+
+def seen(*objects):
+    return facts_of(scene(*objects, complete=False), LEXICON)
+
+
+def test_what_is_looked_for_is_taken_for_granted_and_what_is_asked_is_not():
+    program = "select: table (1)->relate: cup,on,s (2) [0]->filter color: red [1]->query: material [2]"
+    assert claimed(program) == [
+        ("object", "table", (), ""),
+        ("object", "cup", (), ""),
+        ("relation", "cup", ("on",), "table"),
+        ("attribute", "cup", ("red",), ""),
+    ]
+    assert claimed("select: cup (-)->exist: ? [0]") == []
+    assert claimed("select: cup (1)->verify color: red [0]") == [("object", "cup", (), "")]
+
+
+def test_one_of_the_options_of_a_choice_must_hold():
+    assert claimed("select: cup (1)->choose color: red|blue [0]")[1] == (
+        "attribute",
+        "cup",
+        ("red", "blue"),
+        "",
+    )
+    asked = "select: cup (1)->choose rel: table,on|under,s (2) [0]"
+    assert claimed(asked)[1:] == [("object", "table", (), ""), ("relation", "table", ("on", "under"), "cup")]
+
+
+def test_the_scene_and_whatever_may_be_meant_are_no_things():
+    assert claimed("select: scene->query: place [0]") == []
+    assert claimed("select: table (1)->relate: _,on,s (2) [0]->query: name [1]") == [
+        ("object", "table", (), ""),
+        ("relation", "_", ("on",), "table"),
+    ]
+
+
+def test_a_thing_is_there_if_it_is_known_and_else_by_its_presence():
+    known = seen("cup 1")
+    there = Claim("object", 0, "cup")
+    assert BELIEFS.probability(there, known, names_known(known)) == SUREST
+    assert BELIEFS.probability(there, None, frozenset()) == BELIEFS.presence.of("cup", ())
+    table = Claim("object", 0, "table")
+    assert BELIEFS.probability(table, known, frozenset(("cup",))) > BELIEFS.presence.of("table", ())
+
+
+def test_an_attribute_holds_of_any_thing_of_the_name():
+    # Of 40 coloured cups 30 are red; of all 42 things with a colour 30: (30.5 / 45) borrowed 4 times. 1.5 cups a picture.
+    share = (30 + 4 * 30.5 / 45) / 44
+    red = Claim("attribute", 0, "cup", ("red",), "color")
+    assert BELIEFS.probability(red, None, frozenset()) == pytest.approx(1 - (1 - share) ** 1.5)
+
+
+def test_what_contradicts_the_evidence_holds_of_another_thing_at_most():
+    share = (30 + 4 * 30.5 / 45) / 44
+    red = Claim("attribute", 0, "cup", ("red",), "color")
+    blue = seen("cup 1: blue")
+    assert BELIEFS.probability(red, blue, names_known(blue)) == pytest.approx(1 - (1 - share) ** 0.5)
+    assert BELIEFS.probability(red, seen("cup 1: red"), frozenset()) == SUREST
+    assert BELIEFS.probability(red._replace(negated=True), seen("cup 1: red"), frozenset()) < 0.5
+
+
+def test_a_relation_is_counted_of_the_pairs_of_such_things():
+    # 16 pictures show both, with 1.5 cups and a table each: 24 pairs, of which 20 cups are on tables, all that are on anything.
+    on = Claim("relation", 1, "cup", ("on",), other="table")
+    assert BELIEFS.share(on) == pytest.approx((20 + 1 / 20) / 25)
+    turned = Claim("relation", 1, "table", ("on",), other="cup", subject=False)
+    assert BELIEFS.share(turned) == BELIEFS.share(on)
+    assert BELIEFS.share(on._replace(subject=False)) < 0.01
+    assert BELIEFS.probability(on, facts("cup 1: ; on 2", "table 2"), frozenset()) == SUREST
+
+
+def test_a_relation_is_counted_from_either_end():
+    left = Claim("relation", 1, "dog", ("to the left of",), other="dog")
+    right = left._replace(words=("to the right of",))
+    assert BELIEFS.share(left) == BELIEFS.share(right) > 0.05
+
+
+def test_questions_tell_few_relations_so_one_counts_among_those_told():
+    told = Beliefs(vocabulary(partial=True))
+    # All 20 that are told of cups and tables are "on"; of all told from either end (10 to the left, 10 to the right) it is half.
+    usual = (20 + 1 / 20) / 41
+    assert told.share(Claim("relation", 1, "cup", ("on",), other="table")) == pytest.approx(
+        (20 + 4 * usual) / 24
+    )
+
+
+def test_a_place_in_the_picture_is_one_of_three():
+    assert BELIEFS.share(Claim("attribute", 0, "cup", ("left",), "hposition")) == pytest.approx(1 / 3)

@@ -1,0 +1,70 @@
+"""Questions perturbed without files."""
+
+from collections import defaultdict
+from functools import partial
+from types import MappingProxyType
+
+import msgspec
+import numpy as np
+
+from pipeline.candidates.perturbing.edit_slots import EditCase
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_picture, surveyed
+from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
+from pipeline.core.records import Candidate, Dropped, Tagged, Vocabulary
+from pipeline.language.alignment import align
+from pipeline.language.lexicon import Lexicon
+from pipeline.language.presuppositions import premises
+from pipeline.language.programs import parse
+from pipeline.verifier.verify import evidence_for
+from tests.notation import graphs, steps
+
+NO_WORDS = Vocabulary(
+    objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
+)
+
+
+class AnythingFits:
+    """In place of the model of what is plausible, where something else is tested."""
+
+    def __init__(self, replacements):
+        self.anything = np.ones(len(replacements.table.names))
+
+    def fits(self, demanded):
+        return self.anything
+
+    def look(self, name, look, type_):
+        return 1.0
+
+    def relation(self, subject, relation, other):
+        return 1.0
+
+
+def perturb(
+    questions, tags, vocabulary, params, anything_fits=False, scenes=MappingProxyType({}), weak_share=1.0
+):
+    """Candidates and questions without one, sorted. `tags`: text -> its words. The evidence is what the questions say, and the
+    scene graph if there is one."""
+    asked = defaultdict(list)
+    for question in questions:
+        asked[question.picture_id].append(question)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    facts = partial(evidence_for, scenes=scenes, told=graphs(asked, lexicon), lexicon=lexicon)
+    tagged = {text: Tagged(text=text, words=words) for text, words in tags.items()}
+    params = msgspec.structs.replace(params, weak_share=weak_share)
+    inputs = PerturbInputs(asked, facts, tagged, Replacements(vocabulary, params))
+    if anything_fits:
+        inputs.replacements.plausible = AnythingFits(inputs.replacements)
+    inputs = surveyed(inputs, asked)
+    rows = sorted(
+        (row for p in asked for row in perturb_picture(inputs, p)), key=lambda row: row.candidate_id
+    )
+    return [[row for row in rows if isinstance(row, kind)] for kind in (Candidate, Dropped)]
+
+
+def case_of(text, semantic, words=(), random=0.0):
+    """A question with its program, of a picture of which nothing is known; all its random numbers are alike."""
+    program = parse(steps(semantic)) if semantic else ()
+    sentence = align(text, program, {}, words)
+    nothing = Replacements(NO_WORDS, PerturbParams())
+    said = premises(program, sentence)
+    return EditCase(sentence, program, said, None, np.zeros(0), nothing, [(random, random)] * 12)

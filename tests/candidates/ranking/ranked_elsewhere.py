@@ -1,0 +1,27 @@
+"""Rank a made world and print hashes of the places and scores, and of unrounded sums; run by `test_topk` as a process of its own, on other instructions."""
+
+import hashlib
+
+import numpy as np
+
+from pipeline.candidates.ranking.exact_scores import sum_pairs
+from pipeline.candidates.ranking.topk import ends
+from tests.candidates.ranking.test_topk import near_ties, random_world, table_of
+
+
+def main() -> None:
+    near, owners, texts_of = near_ties()[:2], *near_ties()[2:]
+    worlds = [(*near, table_of(owners, texts_of, len(near[0]), len(near[1])))]
+    a, b, _, _, table = random_world(40, 6000, 61)  # 61 = 7 * 8 + 5: whole vectors and a rest
+    worlds.append((a, b, table))
+    digest = hashlib.sha256()
+    for pictures, texts, questions in worlds:
+        for end in ends(pictures, texts, questions, 300, 50)[:2]:
+            digest.update(np.concatenate(end).tobytes())
+    print(digest.hexdigest())
+    pairs = np.arange(240) % 40, np.arange(240)
+    print(hashlib.sha256(sum_pairs(a, b, *pairs).tobytes()).hexdigest())
+
+
+if __name__ == "__main__":
+    main()

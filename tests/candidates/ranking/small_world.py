@@ -1,0 +1,44 @@
+"""A small set of pictures and questions with vectors."""
+
+import numpy as np
+
+from pipeline.candidates.ranking.rank_inputs import Vectors
+from pipeline.core.records import Question, Step
+
+PICTURES, EACH = 12, 8
+
+
+def world():
+    """12 pictures with 8 questions each: of every picture the first asks for existence, the second is "Which place is
+    it?" for all; every third of the others is also asked, word for word, of the next picture."""
+    questions = []
+    for p in range(PICTURES):
+        for i in range(EACH):
+            text = (
+                "Is there a dog?"
+                if i == 0
+                else "Which place is it?"
+                if i == 1
+                else f"What is {p if i % 3 else p // 2 * 2}-{i}?"
+            )
+            last = "exist" if i == 0 else "query"
+            questions.append(
+                Question(
+                    question_id=f"0{p:02d}{i}",
+                    picture_id=f"n{p:02d}",
+                    split="testdev",
+                    text=text,
+                    answer="x",
+                    detailed="exist" if i == 0 else "what",
+                    program=(
+                        Step(operation="select", argument="x (1)", dependencies=()),
+                        Step(operation=last, argument="?", dependencies=()),
+                    ),
+                )
+            )
+    ids, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(n, 24)).astype(np.float32) for n in (len(ids), len(texts)))
+    return questions, Vectors(
+        a / np.linalg.norm(a, axis=1, keepdims=True), ids, b / np.linalg.norm(b, axis=1, keepdims=True), texts
+    )

@@ -1,0 +1,101 @@
+"""`rgqa look` on the tiny project with nets of random weights."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.cli.attribute import LookOptions, look
+from pipeline.core import params
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from pipeline.inference.attribution.item_pairs import drawn_pairs
+from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.scoring.validation import read_attention
+from tests.closure import ROOT
+from tests.inference.attribution.tiny_nets import with_nets
+
+
+@pytest.fixture(scope="module")
+def made(tiny_run, tmp_path_factory):
+    return with_nets(tiny_run, tmp_path_factory.mktemp("look") / "run", ROOT / "data/sample/clip")
+
+
+@pytest.fixture
+def pair(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return drawn_pairs(read_benchmark(Folders().release(params.version())), 1)[0]
+
+
+def refused(**told):
+    with pytest.raises(UserError) as found:
+        look(LookOptions(**{"items": (), "model": "rp"} | told))
+    return str(found.value)
+
+
+def test_an_item_gives_a_page_with_its_partner_and_grids_of_both(pair, tmp_path, capsys):
+    page, grids = tmp_path / "look.html", tmp_path / "grids.json"
+    look(LookOptions((pair.aq.id, pair.aq.id), "rp", out=page, grids=grids))
+    html = page.read_text()
+    assert html.index(f'id">{pair.uq.id},') < html.index(f'id">{pair.aq.id},')
+    assert read_attention(grids).keys() == {pair.uq.id, pair.aq.id}
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"look: 2 grids -> {grids}" and second.endswith(f"MB, rp, 2 items -> {page}")
+
+
+def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_path):
+    tables = {}
+    for method in ("", "attention", "grad-cam"):
+        path = tmp_path / f"grids-{method}.json"
+        look(LookOptions((pair.uq.id,), "rp", grids=path, method=method))
+        tables[method] = np.array(json.loads(path.read_text())[pair.uq.id])
+    assert tables[""].tolist() == tables["attention"].tolist() and tables[""].shape == (24, 24)
+    assert tables["grad-cam"].shape[1] == 5 and tables["grad-cam"][:, 4].sum() == pytest.approx(1, abs=1e-4)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
+    message = refused(items=(pair.uq.id,), grids=tmp_path / "no.json", method="rollout")
+    assert "'rollout': this model has detections, attention, glance-1" in message
+
+
+def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair, tmp_path):
+    questions = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
+    grids = tmp_path / "grids.json"
+    look(LookOptions((), "rp", grids=grids, of=questions))
+    asked = json.loads((ROOT / "tests/tiny" / questions.removeprefix("data/tiny/")).read_text())
+    attention = read_attention(grids)
+    assert attention.keys() == asked.keys()
+    scenes = json.loads((ROOT / "tests/tiny/truth/testdev_sceneGraphs.json").read_text())
+    said = dict.fromkeys(asked, "yes")
+    found = gqa_diagnostics(asked, said, scenes=scenes, attention=attention)["grounding"]
+    assert found["items"] == len(asked) and found["value"] >= 0
+
+
+def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
+    words, page = tmp_path / "words.json", tmp_path / "look.html"
+    words.write_text(
+        json.dumps({pair.uq.picture: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
+    )
+    look(LookOptions((pair.uq.id,), "rp", out=page, words=words))
+    assert "1 soup &amp; co 0.80" in page.read_text()
+    words.write_text('[{"text": "soup", "box": [9, 9, 3, 3]}]')
+    assert "turned round" in refused(items=(pair.uq.id,), words=words)
+    words.write_text('[{"text": "soup", "box": [9, 9, 9000, 9000]}]')
+    assert "boxes outside of the picture" in refused(items=(pair.uq.id,), words=words)
+
+
+def test_what_cannot_be_looked_at_is_told(pair):
+    assert "no item n0 in" in refused(items=("n0",))
+    assert "--model: name a row. There are rows of seed 0" in refused(items=(pair.uq.id,), model="")
+    assert "row clip_score is a file of predictions" in refused(items=(pair.uq.id,), model="clip_score")
+    assert "name an item to look at" in refused()
+    assert "give one of the two" in refused(items=(pair.uq.id,), words="w.json", ocr=True)
+    assert "--model-arg device: wanted NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))
+
+
+def test_the_command_ends_with_one_message_and_exit_code_1(pair):
+    command = [sys.executable, "-m", "pipeline.cli", "look", "nobody", "--model", "rp"]
+    ended = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert ended.stderr.startswith("error: no item nobody in") and "Traceback" not in ended.stderr

@@ -1,0 +1,105 @@
+"""`rgqa explain`: the whole story of one question."""
+
+import subprocess
+import sys
+
+import pytest
+
+from annotation.study.quality_control import SetAside
+from pipeline.benchmark.release.provenance import Provenance
+from pipeline.cli.explain import explain
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Dropped, Task, Verdict
+from tests.closure import ROOT
+
+
+@pytest.fixture
+def release(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    return tiny_run / "data/release/tiny/0.1.0"
+
+
+def items(release):
+    return [row.item for row in read_jsonl(release / "provenance.jsonl", Provenance)]
+
+
+def test_explain_tells_the_story_of_an_item(release):
+    item = next(item for item in items(release) if item.subset == "clip-easy" and item.unanswerable)
+    text = "\n".join(explain(item.item_id, Folders()))
+    for part in (
+        item.text,
+        "CLIP       score",
+        "evidence",
+        "estimate   has an answer with",
+        f"%; {item.difficulty}",
+        "votes",
+        "simulated",
+        "released   clip-easy",
+        item.pair_id,
+    ):
+        assert part in text
+    edited = next(item for item in items(release) if item.edits)
+    text = "\n".join(explain(edited.item_id, Folders()))
+    assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
+    assert f"CLIP       score {edited.score:.4f}\n" in text
+
+
+@pytest.mark.parametrize("prefix", ["clipeasy_nosuch+", "x+", "+", "pthard_n1+"])
+def test_a_candidate_that_does_not_exist_has_no_history_of_another(release, prefix):
+    source = next(item for item in items(release) if item.unanswerable).question_id
+    with pytest.raises(UserError, match=f"no such candidate .* question {source}"):
+        explain(f"{prefix}{source}", Folders())
+    assert explain(source, Folders())
+
+
+def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "explain", "nope"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=release.parents[3],
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: nope: no such question or item") and "Traceback" not in done.stderr
+
+
+def test_explain_says_why_a_candidate_was_dropped(release):
+    dropped = next(read_jsonl(Folders().stage("screen") / "dropped.jsonl", Dropped))
+    text = "\n".join(explain(dropped.candidate_id, Folders()))
+    assert f"dropped    by screen: {dropped.reason}" in text and "released" not in text
+
+
+def test_explain_of_an_answerable_item_names_its_pair(release):
+    item = next(item for item in items(release) if not item.unanswerable)
+    text = "\n".join(explain(item.item_id, Folders()))
+    assert f"answerable, {item.answer!r}; pair {item.pair_id}" in text
+
+
+@pytest.mark.parametrize("place", ["first", "second"])
+def test_explain_says_which_of_a_tasks_two_questions_was_the_candidate(release, place):
+    other = {"first": "second", "second": "first"}[place]
+    uqs = {item.item_id for item in items(release) if item.unanswerable}
+    task = next(t for t in Folders().rows(Task) if getattr(t, place).candidate_id in uqs)
+    verdict = next(v for v in Folders().rows(Verdict) if v.task_id == task.task_id)
+    text = "\n".join(explain(getattr(task, place).candidate_id, Folders()))
+    assert f"{task.task_id}: it is the {place} of the two questions" in text
+    assert (
+        f"{verdict.annotator}: {getattr(verdict, place)}; of the other question {getattr(verdict, other)}\n"
+        in text
+    )
+
+
+def test_explain_says_which_verdicts_do_not_count_and_why(release):
+    uqs = {item.item_id for item in items(release) if item.unanswerable}
+    aside = next(
+        row
+        for row in read_jsonl(Folders().stage("collect") / "set_aside.jsonl", SetAside)
+        if row.candidate_id in uqs
+    )
+    text = "\n".join(explain(aside.candidate_id, Folders()))
+    assert f"(set aside: {aside.reason}); of the other question" in text
+    assert text.count("(set aside: ") < text.count("verdict  ")

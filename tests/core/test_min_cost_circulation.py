@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.core import min_cost_circulation
+from pipeline.core.min_cost_circulation import SMALL, cheapest_circulation
+
+
+@pytest.fixture(params=[0, SMALL], ids=["cost scaling", "simplex"], scope="module")
+def solver(request):
+    """Either solver, whatever the size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(min_cost_circulation, "SMALL", request.param)
+        yield
+
+
+def flow(*arcs):
+    """Each arc: tail, head, capacity, cost."""
+    (found,) = cheapest_circulation(tuple(np.array(column) for column in zip(*arcs, strict=True)))
+    return found.tolist()
+
+
+def test_the_largest_circulation_of_a_small_graph(solver):
+    # 0 -> 1 -> 2 -> 0 is a cycle, 0 <-> 1 another that shares 0 -> 1; 2 -> 3 leads nowhere. With every arc used once
+    # at most and 0 -> 1 there once, only one of the cycles fits: the longer one has more arcs.
+    assert flow((0, 1, 1, -1), (1, 2, 1, -1), (2, 0, 1, -1), (1, 0, 1, -1), (2, 3, 1, -1)) == [1, 1, 1, 0, 0]
+    # With 0 -> 1 twice, both do.
+    assert flow((0, 1, 2, -1), (1, 2, 1, -1), (2, 0, 1, -1), (1, 0, 1, -1), (2, 3, 1, -1)) == [2, 1, 1, 1, 0]
+
+
+def test_of_two_ways_round_the_cheaper_one_is_taken(solver):
+    assert flow((0, 1, 1, -5), (1, 0, 1, 2), (1, 0, 1, 1)) == [1, 0, 1]
+    assert flow((0, 1, 1, -1), (1, 0, 1, 2)) == [0, 0]  # what costs more than it earns stays empty
+
+
+def test_no_arcs_carry_no_flow():
+    assert [found.tolist() for found in cheapest_circulation((np.zeros(0, int),) * 4)] == [[]]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_flows_in_flows_out(solver, seed):
+    rng = np.random.default_rng(seed)
+    tail, head, capacity, cost = (
+        rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6))
+    )
+    (found,) = cheapest_circulation((tail, head, capacity, cost))
+    assert (np.bincount(tail, found, 6) == np.bincount(head, found, 6)).all()
+    assert ((found >= 0) & (found <= capacity)).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10_000))
+def test_both_solvers_find_the_same_cost(seed):
+    rng = np.random.default_rng(seed)
+    ends, capacity, cost = rng.integers(0, 8, (2, 40)), rng.integers(0, 4, 40), rng.random(40) - 0.6
+    flows = []
+    for size in (0, SMALL):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(min_cost_circulation, "SMALL", size)
+            flows += cheapest_circulation((*ends, capacity, cost))
+    assert flows[0] @ cost == pytest.approx(flows[1] @ cost, abs=1e-4)  # 120 units, costs to half a millionth

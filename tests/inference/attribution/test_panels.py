@@ -1,0 +1,12 @@
+import numpy as np
+import pytest
+
+from pipeline.inference.attribution.panels import Panel, Sighting
+
+
+def test_a_panel_is_found_by_its_method():
+    panels = tuple(Panel(name, name.title(), np.ones((1, 1))) for name in ("attention", "grad-cam"))
+    sighting = Sighting("red", 0.9, panels)
+    assert sighting.panel("grad-cam") is panels[1]
+    with pytest.raises(KeyError):
+        sighting.panel("rollout")

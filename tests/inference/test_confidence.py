@@ -1,0 +1,116 @@
+from math import log
+
+import pytest
+
+from pipeline.inference.confidence import agreement, commonest, p_true, says_yes, token_probability, verbal
+from pipeline.scoring.abstention import read
+
+from .conftest import first_word, tokens
+
+
+def test_the_probability_of_an_answer_is_the_product_over_its_tokens():
+    # 0.5 x 0.8 x 0.5 = 0.2; neither the thought (0.1) nor the end (0.3) is part of it
+    said = tokens(("dark", 0.5), (" re", 0.8), ("d", 0.5))
+    assert token_probability("dark red", said, 1.0) == pytest.approx(0.2)
+    thought = tokens(("<think>", 0.1), ("dark red?", 0.1), ("</think>", 0.1), ("\n", 0.9))
+    assert token_probability(
+        "dark red", [*thought, *said, *tokens(("<|im_end|>", 0.3))], 1.0
+    ) == pytest.approx(0.2)
+    assert token_probability("s", tokens(("s", 0.7), ("</s>", 0.3)), 1.0) == pytest.approx(0.7)
+
+
+def test_letters_of_several_bytes_may_be_split_between_tokens():
+    first, second = "é".encode()
+    said = [{"token": "\\xc3", "logprob": log(0.5), "bytes": [first]}]
+    said += [{"token": "\\xa9", "logprob": log(0.4), "bytes": [second]}]
+    assert token_probability("é", said, 1.0) == pytest.approx(0.2)
+    plain = [{"token": "▁dark", "logprob": log(0.5)}, {"token": "▁red", "logprob": log(0.5)}]
+    assert token_probability("dark red", plain, 1.0) == pytest.approx(0.25)
+
+
+def test_a_refusal_has_no_probability_as_an_answer_however_sure_its_words():
+    assert token_probability("unanswerable", tokens(("unanswerable", 0.99)), 0.0) == 0.0
+
+
+def test_without_log_probabilities_of_the_answer_there_is_no_number():
+    assert token_probability("red", [], 1.0) is None
+    assert token_probability("red", tokens(("blue", 0.9)), 1.0) is None
+    assert token_probability("", tokens(("red", 0.9)), 1.0) is None
+
+
+def test_a_log_probability_that_is_no_number_gives_none():
+    assert token_probability("red", [{"token": "red", "logprob": float("nan")}], 1.0) is None
+
+
+def test_long_answers_keep_their_order():
+    long = [tokens(*[("a", p)] * 100) for p in (0.5, 0.4)]
+    low, lower = (token_probability("a" * 100, said, 1.0) for said in long)
+    assert low == pytest.approx(0.5**100) and lower == pytest.approx(0.4**100) and lower > 0
+
+
+def test_p_true_is_yes_beside_no_however_they_are_written():
+    # (0.3 + 0.1) / (0.3 + 0.1 + 0.1) = 0.8; "maybe" counts for neither
+    said = first_word("yes", **{"Yes": 0.3, " yes": 0.1, "▁No": 0.1, "maybe": 0.4})
+    assert p_true(said) == pytest.approx(0.8)
+    before = tokens(("<think>", 1), ("no", 1), ("</think>", 1), ("\n", 1), ("**", 1), ("<s>", 1))
+    assert p_true([*before, *said]) == pytest.approx(0.8)
+    assert p_true(first_word("no", no=0.9)) == 0.0
+    # With marks in one token with the word: 0.6 / (0.6 + 0.2).
+    assert p_true(first_word("**Yes.", **{"**Yes.": 0.6, "'no'": 0.2})) == pytest.approx(0.75)
+
+
+def test_p_true_without_yes_or_no_at_the_first_word_is_none():
+    assert p_true([]) is None
+    assert p_true(tokens(("yes", 0.9))) is None  # no likeliest tokens
+    assert p_true(first_word("maybe", maybe=0.9)) is None
+    assert p_true([*first_word("There", There=0.9), *first_word("no", no=0.9)]) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [
+        ("100", 1.0),
+        ("0", 0.0),
+        ("1", 0.01),
+        ("72.5%", 0.725),
+        ("10/10", None),  # of another scale: 1, not 0.1
+        ("I would say 7 out of 7.", None),
+        (".5", None),
+        ("\u22125", None),
+        ("**85**", 0.85),
+        ("85.", 0.85),
+        ("Confidence: 40 out of 100.", 0.4),
+        ("<think>90 or 80</think>70", 0.7),
+        ("70. I am 70% sure", 0.7),
+        ("0.9", None),
+        ("1.0", None),
+        ("between 60 and 80", None),
+        ("101", None),
+        ("-5", None),
+        ("1,000", None),
+        ("certain", None),
+        ("", None),
+    ],
+)
+def test_a_verbal_confidence_is_one_number_from_0_to_100(reply, number):
+    assert verbal(reply) == number
+
+
+def test_agreement_counts_the_commonest_answer_in_all_replies():
+    # "Two" and "2." are alike to VQA: 3 of 6; the two refusals are alike, too, but no answer
+    replies = ["red", "2.", "Two", "two", "unanswerable", "I cannot tell."]
+    answers = read(["How many dogs are there?"] * 6, replies).tolist()
+    assert answers == [1, 1, 1, 1, 0, 0]
+    assert agreement(replies, answers) == 0.5 and commonest(replies, answers) == 1
+    assert agreement(["unanswerable"] * 3, [0.0] * 3) == 0.0 and commonest(["unanswerable"], [0.0]) == 0
+    assert agreement([], []) is None
+
+
+def test_an_answer_of_which_nothing_is_left_is_no_refusal():
+    # VQA leaves out articles and full stops.
+    assert commonest(["unanswerable", "The."], [0.0, 1.0]) == 1
+
+
+def test_yes_and_no_are_read_from_the_first_that_is_said():
+    assert [says_yes(text) for text in ("Yes", "no.", "No, yes it is not", "eyes", "")] == [1, 0, 0, 0.5, 0.5]
+    assert says_yes("<think>no</think>yes") == 1

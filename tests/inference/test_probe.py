@@ -1,0 +1,166 @@
+import asyncio
+import base64
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from pipeline.inference.confidence_methods import RECIPES
+from pipeline.inference.probe import BLUE, RED, probe, probed, square
+from pipeline.inference.run_settings import RunOptions
+
+pytest.importorskip("inspect_ai")
+
+
+class StatusError(Exception):
+    def __init__(self, status_code):
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+
+class FakeModel:
+    """Says the colour that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
+
+    def __init__(self, gives=(), sees=True, refuses=None, status=400, needs=1, thinks=False):
+        self.needs, self.thinks = needs, thinks  # tokens of a reply; are its first ones thoughts?
+        self.gives, self.sees, self.refuses, self.configs, self.status = gives, sees, refuses, [], status
+        self.api = SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"])
+
+    def __str__(self):
+        return "net"
+
+    async def generate(self, messages, config):
+        self.configs.append(config)
+        if self.refuses and self.refuses(config):
+            raise StatusError(self.status)
+        (picture,) = [part.image for part in messages[0].content if part.type == "image"]
+        pixel = Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2]))).getpixel((0, 0))
+        said = {RED: "Red", BLUE: "Blue"}[pixel] if self.sees else "Grey"
+        tops = [SimpleNamespace(token="x")] * (
+            2 if "top_logprobs" in self.gives and config.top_logprobs else 1
+        )
+        tokens = [SimpleNamespace(top_logprobs=tops)] if config.logprobs and "logprobs" in self.gives else []
+        cut = config.max_tokens < self.needs
+        content = [SimpleNamespace(type="reasoning"), SimpleNamespace(type="text")] if self.thinks else said
+        choice = SimpleNamespace(
+            logprobs=SimpleNamespace(content=tokens) if tokens else None,
+            stop_reason="max_tokens" if cut and not self.thinks else "stop",
+            message=SimpleNamespace(content=content, text="" if cut else said),
+        )
+        count = (config.num_choices or 1) if "several" in self.gives else 1
+        usage = SimpleNamespace(output_tokens=min(self.needs, config.max_tokens))
+        return SimpleNamespace(
+            choices=[choice] * count, completion="" if cut else said, usage=usage, error=None
+        )
+
+
+def found(model, recipe, **how):
+    return asyncio.run(probe(model, RECIPES[recipe], **how))
+
+
+def problem(model, recipe):
+    with pytest.raises(UserError) as error:
+        found(model, recipe)
+    (line,) = error.value.problems
+    return line
+
+
+def test_a_model_that_sees_is_asked_twice_and_nothing_is_warned_of():
+    model = FakeModel()
+    assert found(model, "refusal") == (True, ()) and len(model.configs) == 2
+    assert all(config.temperature == 0 and config.logprobs is None for config in model.configs)
+
+
+def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_picture_is_sent():
+    (warning,) = found(FakeModel(sees=False), "refusal").warnings
+    assert warning == "net says 'grey' of a red and of a blue square: it may not see pictures"
+    assert found(FakeModel(sees=False), "refusal", blind=True).warnings == ()
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+@pytest.mark.parametrize("recipe", ["refusal", "token-probability"])
+def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_are_named(recipe, thinks):
+    # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
+    line = problem(FakeModel(needs=700, thinks=thinks), recipe)
+    assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "Nothing was asked" in line
+    assert ("reasoning" in line) is thinks
+    # One of 5,000 does not; 4 * 2,048 = 8,192.
+    assert "--max-tokens 8192" in problem(FakeModel(needs=5000, thinks=thinks), recipe)
+    found(FakeModel(["logprobs"], needs=700, thinks=thinks), recipe, most=800)
+
+
+@pytest.mark.parametrize("recipe", ["token-probability", "p-true"])
+def test_without_log_probabilities_recipes_that_need_none_are_proposed(recipe):
+    line = problem(FakeModel(), recipe)
+    assert line == (
+        f"net gives no log probabilities, which recipe {recipe} needs; take --recipe verbal (or agreement, refusal)."
+        " Nothing was asked"
+    )
+
+
+def test_the_chosen_token_alone_is_enough_for_one_recipe_and_not_for_the_other():
+    assert found(FakeModel(["logprobs"]), "token-probability").warnings == ()
+    line = problem(FakeModel(["logprobs"]), "p-true")
+    assert "of the chosen token alone" in line and "take --recipe token-probability (or verbal," in line
+    assert found(FakeModel(["logprobs", "top_logprobs"]), "p-true").warnings == ()
+
+
+def test_a_server_that_refuses_log_probabilities_is_told_from_one_that_refuses_everything():
+    line = problem(FakeModel(refuses=lambda config: config.logprobs), "token-probability")
+    assert "refuses to give log probabilities (status 400), which recipe token-probability needs" in line
+    assert "answers with an error (status 400)" in problem(
+        FakeModel(refuses=lambda _: True), "token-probability"
+    )
+
+
+@pytest.mark.parametrize("recipe", ["token-probability", "agreement", "refusal"])
+def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
+    # 401: the key is wrong, whatever is asked for.
+    model = FakeModel(refuses=lambda _: True, status=401)
+    assert "log probabilities" not in problem(model, recipe) and len(model.configs) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "at_once"),
+    [
+        (FakeModel(["several"]), True),
+        (FakeModel(), False),
+        (FakeModel(refuses=lambda config: config.num_choices), False),
+    ],
+)
+def test_several_replies_at_once_are_tried(model, at_once):
+    assert found(model, "agreement").at_once is at_once
+
+
+@pytest.mark.parametrize(
+    ("model", "missing", "words"),
+    [
+        ("hf-vqa/x", "torch", '--model hf-vqa/x: torch is not installed: pip install "rgqa-scorers[hf]"'),
+        ("mistral/x", "mistralai", '--model mistral/x: mistralai is not installed: pip install "mistralai"'),
+        (
+            "anthropic/x",
+            None,
+            "--model anthropic/x: Anthropic API requires optional dependencies. Install with: pip install anthropic",
+        ),
+    ],
+)
+def test_a_package_that_is_missing_is_named(model, missing, words, monkeypatch):
+    def get_model(name, **_):
+        if missing:
+            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+        raise RuntimeError(
+            "[bold]ERROR[/bold]: Anthropic API requires optional dependencies. Install with:\n\n[bold]pip install anthropic[/bold]"
+        )
+
+    monkeypatch.setattr("inspect_ai.model.get_model", get_model)
+    with pytest.raises(UserError) as error:
+        probed(RunOptions(Path("release"), model).chosen)
+    assert error.value.problems == [words]
+
+
+def test_the_square_is_a_picture_of_one_colour():
+    picture = Image.open(io.BytesIO(square((1, 2, 3), 5)))
+    assert picture.size == (5, 5) and picture.getcolors() == [(25, (1, 2, 3))]

@@ -1,0 +1,137 @@
+import base64
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from pipeline.inference.release_images import AT_ONCE, ReleasePictures
+from tests.odd_images import exif, quarters, saved, swapped_profile
+
+from .conftest import png
+
+
+def seen(uri):
+    """The kind and bytes of a data URI."""
+    head, _, data = uri.partition(";base64,")
+    return head.removeprefix("data:image/"), base64.b64decode(data)
+
+
+def write_table(folder, name, rows):
+    (folder / "data").mkdir(exist_ok=True)
+    table = {"picture_id": [picture for picture, _ in rows], "question": ["?"] * len(rows)}
+    if rows[0][1]:
+        table["image"] = [{"bytes": data, "path": f"{picture}.png"} for picture, data in rows]
+    parquet.write_table(arrow.table(table), folder / "data" / name)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Two tables of 300 and 2 rows; pictures p0 to p99 three times each, n1 in both, n2 in the second."""
+    colors = {f"p{i}": (i, 0, 0) for i in range(100)} | {"n1": (0, 9, 0), "n2": (0, 0, 9)}
+    rows = [(name, png(color)) for name, color in colors.items()]
+    write_table(tmp_path, "a.parquet", [rows[i % 101] for i in range(303)])
+    write_table(tmp_path, "b.parquet", rows[100:])
+    return SimpleNamespace(folder=tmp_path, data=dict(rows))
+
+
+def test_pictures_come_from_the_tables_as_they_are(tables):
+    found = ReleasePictures(tables.folder, tables.data)
+    for name in ("n2", "p99", "p0", "n1", "p50"):  # in no order
+        assert seen(found.data_uri(name)) == ("png", tables.data[name])
+
+
+def test_only_what_is_wanted_is_copied_and_each_once(tables):
+    found = ReleasePictures(tables.folder, ["p3", "n1"])
+    found.data_uri("n1")
+    assert found._copy.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
+
+
+def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
+    sizes = []
+
+    def batches(self, size, **options):
+        sizes.append(size)
+        return original(self, size, **options)
+
+    original = parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
+    ReleasePictures(tables.folder, ["n2"]).data_uri("n2")
+    assert set(sizes) == {AT_ONCE}
+
+
+def test_pictures_of_a_folder_may_have_any_ending(tmp_path):
+    written = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(written, "JPEG")
+    (tmp_path / "n1.jpeg").write_bytes(written.getvalue())
+    (tmp_path / "n2.png").write_bytes(png("blue"))
+    found = ReleasePictures(tmp_path, ["n1", "n2"], folder=tmp_path)
+    assert (
+        seen(found.data_uri("n1")) == ("jpeg", written.getvalue()) and seen(found.data_uri("n2"))[0] == "png"
+    )
+
+
+def test_a_large_picture_is_made_smaller_and_a_small_one_left_alone(tmp_path):
+    (tmp_path / "wide.png").write_bytes(png("red", (400, 100)))
+    (tmp_path / "small.png").write_bytes(png("red", (100, 50)))
+    found = ReleasePictures(tmp_path, ["wide", "small"], folder=tmp_path, pixels=100)
+    kind, data = seen(found.data_uri("wide"))
+    image = Image.open(io.BytesIO(data))
+    assert kind == "jpeg" and image.size == (100, 25)  # 400 to 100, and 100 to 25 with it
+    assert seen(found.data_uri("small"))[1] == png("red", (100, 50))
+
+
+def test_what_shines_through_is_laid_on_white(tmp_path):
+    written = io.BytesIO()
+    Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
+    (tmp_path / "n1.png").write_bytes(written.getvalue())
+    kind, data = seen(ReleasePictures(tmp_path, ["n1"], folder=tmp_path, pixels=50).data_uri("n1"))
+    assert kind == "jpeg" and Image.open(io.BytesIO(data)).getpixel((5, 5)) == (255, 255, 255)
+
+
+def test_missing_pictures_are_said_at_once(tables, tmp_path):
+    with pytest.raises(UserError, match="the tables of .*: 1 image not found: n9; name the folder"):
+        ReleasePictures(tables.folder, ["n1", "n9"])
+    with pytest.raises(UserError, match="2 images not found: n8, n9$"):
+        ReleasePictures(tables.folder, ["n8", "n9"], folder=tmp_path)
+
+
+def test_tables_without_pictures_have_none(tmp_path):
+    write_table(tmp_path, "a.parquet", [("n1", b"")])
+    with pytest.raises(UserError, match="1 image not found"):
+        ReleasePictures(tmp_path, ["n1"])
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"), [("pyarrow", "pip install pyarrow"), ("PIL", "pip install pillow")]
+)
+def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
+    monkeypatch.setitem(__import__("sys").modules, lost, None)
+    with pytest.raises(UserError, match=message):
+        ReleasePictures(tables.folder, ["n1"], pixels=9)
+
+
+def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
+    (tmp_path / "turned.jpg").write_bytes(
+        saved(quarters(), "JPEG", exif=exif(6), icc_profile=swapped_profile())
+    )
+    (tmp_path / "bitmap.bmp").write_bytes(saved(quarters(), "BMP"))
+    (tmp_path / "odd.jfif").write_bytes(saved(quarters(), "JPEG"))
+    found = ReleasePictures(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, pixels=1000)
+    kind, data = seen(found.data_uri("turned"))
+    image = Image.open(io.BytesIO(data))
+    # Orientation 6: the lower left quarter, green (60, 160, 90), comes to the upper left; the profile exchanges red and green.
+    assert (kind, image.size) == ("jpeg", (32, 48))
+    assert np.abs(np.array(image.getpixel((8, 12))) - (160, 60, 90)).max() <= 3
+    assert seen(found.data_uri("bitmap"))[0] == "png"
+    assert seen(found.data_uri("odd")) == ("jpeg", (tmp_path / "odd.jfif").read_bytes())
+
+
+def test_an_image_that_is_refused_is_named(tmp_path):
+    (tmp_path / "n1.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    with pytest.raises(ValueError, match="n1: .*HEIC"):
+        ReleasePictures(tmp_path, ["n1"], folder=tmp_path).data_uri("n1")

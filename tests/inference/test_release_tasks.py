@@ -1,0 +1,136 @@
+import json
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference.confidence_methods import recipe_named
+from pipeline.inference.prompts import prompt_named
+from pipeline.inference.release_tasks import release_task
+from pipeline.scoring.command import main
+
+from .conftest import said
+
+
+def ids(task):
+    return [sample.id for sample in task.dataset]
+
+
+def folder(release):
+    return {"release": release, "pictures": release / "pictures"}
+
+
+def test_each_question_on_a_picture_is_asked_once_whatever_subsets_have_it(pictured):
+    task = release_task(**folder(pictured))
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # part test; both subsets have all
+    sample = task.dataset[ids(task).index("a2")]
+    assert sample.input == "What color is the a2?" and sample.metadata["subsets"] == ["clip-easy", "pt-hard"]
+    assert sample.metadata["items"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
+
+
+def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
+    file = pictured / "rgqa/pt-hard.json"
+    rows = json.loads(file.read_text())
+    rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same picture
+    file.write_text(json.dumps(rows))
+    task = release_task(**folder(pictured), subsets="pt-hard")
+    (items,) = [sample.metadata["items"] for sample in task.dataset if len(sample.metadata["items"]) > 1]
+    assert items == ["a2", "u2"] and len(task.dataset) == 3
+
+
+def test_pairs_follow_each_other_in_the_order_of_their_hashes(pictured):
+    # sha256 of p1, p2, p3 begin with 24.., 2a.., dc..; of a2, u2, a3, u3 with 20.., 6f.., a3.., b7..; printf a2 | sha256sum
+    from hashlib import sha256
+
+    def place(name):
+        return sha256(name.encode()).hexdigest()
+
+    pairs = {"p2": ["a2", "u2"], "p3": ["a3", "u3"]}
+    expected = [name for pair in sorted(pairs, key=place) for name in sorted(pairs[pair], key=place)]
+    assert ids(release_task(**folder(pictured))) == expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "questions", "pairs"), [(0, 4, 2), (2, 2, 1), (3, 2, 1), (4, 4, 2), (99, 4, 2)]
+)
+def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
+    task = release_task(**folder(pictured), limit=limit)
+    assert len(task.dataset) == questions and task.metadata["pairs"] == pairs
+    assert {name[1] for name in ids(task) if name[0] == "a"} == {
+        name[1] for name in ids(task) if name[0] == "u"
+    }
+
+
+def test_a_limit_below_a_pair_is_refused(pictured):
+    with pytest.raises(UserError, match="limit is 1, .* take 2 or more"):
+        release_task(**folder(pictured), limit=1)
+
+
+def test_without_pairs_a_limit_counts_questions(pictured):
+    (pictured / "provenance.jsonl").unlink()
+    task = release_task(**folder(pictured), limit=3)
+    assert len(task.dataset) == 3 and task.metadata["pairs"] == 0
+
+
+def test_a_pair_of_which_an_example_is_shown_is_not_drawn(pictured):
+    # Of dev one pair is shown, of test two are left; a drawing of everything takes no half of a pair.
+    task = release_task(**folder(pictured), part="all", shots=2, limit=99)
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]
+
+
+def test_part_and_subset_choose(pictured):
+    assert sorted(ids(release_task(**folder(pictured), part="dev"))) == ["a1", "u1"]
+    assert len(ids(release_task(**folder(pictured), part="all", subsets=["pt-hard"]))) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"part": "train"}, "part is 'train', wanted test, dev, all"),
+        ({"subsets": ["easy"]}, "no subset easy; there are clip-easy, pt-hard"),
+        ({"prompt": "polite"}, "no prompt 'polite'"),
+        ({"recipe": "guess"}, "no recipe 'guess'"),
+        ({"shots": 4}, "4 examples: wanted an even number from 0 to 2"),
+        ({"pictures": ""}, "the tables of .*: 3 images not found"),
+    ],
+)
+def test_what_is_not_there_is_refused(pictured, options, message):
+    with pytest.raises(UserError, match=message):
+        release_task(**(folder(pictured) | {"part": "all"} | options))
+
+
+def test_a_log_keeps_how_was_asked(pictured):
+    task = release_task(**folder(pictured), part="all", prompt="word", recipe="agreement", samples=3, shots=2)
+    assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
+        "prompt": {"name": "word", "hash": prompt_named("word").hash},
+        "recipe": {"name": "agreement", "hash": recipe_named("agreement").hash},
+        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all", "pairs": 2,
+    }  # fmt: skip
+    blind = release_task(release=pictured, blind=True, samples=3).metadata
+    # Without pictures none has a size; and `refusal` asks once.
+    assert (blind["pixels"], blind["blind"], blind["samples"]) == (None, True, 1)
+
+
+def test_examples_are_not_asked(pictured):
+    task = release_task(**folder(pictured), part="all", shots=2)
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # dev has no more than the two examples
+    assert sorted(task.metadata["shots"]) == ["a1", "u1"]
+
+
+def test_what_the_log_says_is_what_rgqa_score_reads(answer, pictured, tmp_path, capsys):
+    # AQs a2 "yes" and a3 "dog", UQs u2 and u3. The model answers a2 right, a3 wrong, u3 "cat", and refuses u2.
+    replies = {"a2": "Yes.", "a3": "cat", "u2": "unanswerable", "u3": "cat"}
+    log = answer(lambda messages, config: said(replies[messages[-1].text[18:20]]))
+    # Thresholds 1 and 0: FPR 1/2 (u3), ACC 1/2 (a2); then FPR 1, ACC 1/2. The area: 1/2 x 1/2 / 2 + 1/2 x 1/2 = 3/8.
+    found = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert found["auaf"] == pytest.approx(3 / 8) and found["facc"] == 1 / 2
+    assert found["auroc"] == pytest.approx(3 / 4)  # u2 lies below both AQs, u3 ties with both
+    main([str(pictured), log.location, "--json", str(tmp_path / "scores.json")])
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    subset = scores["models"][0]["subsets"]["clip-easy"]["realistic"]
+    assert {name: subset[name] for name in found} == pytest.approx(found)
+    main([str(pictured), log.location, "--free-text", "--json", str(tmp_path / "free.json")])
+    free = json.loads((tmp_path / "free.json").read_text())
+    assert (
+        free["models"][0]["subsets"]["clip-easy"]["realistic"]
+        == scores["models"][0]["subsets"]["clip-easy"]["realistic"]
+    )

@@ -1,0 +1,196 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference.distributions import packed, read_distributions
+from pipeline.inference.run_folder import CLASSES, RunFolder
+
+SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
+
+
+def row(name, *more, failure="", confidence=0.5):
+    return {
+        "id": name,
+        "item_ids": [name, *more],
+        "prediction": f"é {name}",
+        "confidence": confidence,
+        "failure": failure,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run = RunFolder(tmp_path / "run")
+    with run.alone():
+        assert run.open(SETTINGS) == {}
+        run.write("run.json", SETTINGS)
+        yield run
+
+
+def opened(folder, settings=SETTINGS):
+    again = RunFolder(folder.path)
+    before = again.open(settings)
+    return before, again.rows
+
+
+def test_rows_are_there_again(folder):
+    folder.add(row("a"))
+    folder.add(row("b", "c"))
+    assert opened(folder) == (SETTINGS, [row("a"), row("b", "c")])
+
+
+def test_half_a_letter_is_kept_as_what_can_be_written(folder):
+    folder.add(
+        row("a") | {"prediction": "red \ud83d", "raw": ["\ud83d\ude00"]}
+    )  # a cut one, and a whole one in halves
+    _, rows = opened(folder)
+    assert rows == folder.rows == [row("a") | {"prediction": "red \ufffd", "raw": ["\U0001f600"]}]
+    assert folder.write_predictions(["a"]) == 1
+
+
+def test_a_distribution_is_written_from_the_journal(folder):
+    folder.add(row("a", "c") | {"distribution": packed(np.array([0.25, 0.5]))})
+    folder.add(row("b"))
+    folder.write_distribution(["c", "a"])  # a model that names no answers
+    assert not (folder.path / "distribution.npz").exists()
+    folder.write(CLASSES, ["yes", "no"])
+    folder.write_distribution(["c", "none", "b", "a"])
+    answers, rows = read_distributions(folder.path / "distribution.npz")
+    assert answers == ["yes", "no"] and {name: row.tolist() for name, row in rows.items()} == {
+        "c": [0.25, 0.5],
+        "a": [0.25, 0.5],
+    }
+
+
+def test_a_journal_of_something_else_is_one_message(folder):
+    (folder.path / "answers.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(UserError, match="not a journal"):
+        opened(folder)
+
+
+def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
+    folder.add(row("a"))
+    path = folder.path / "answers.jsonl"
+    path.write_bytes(path.read_bytes() + json.dumps(row("b"), ensure_ascii=False).encode()[:-9])
+    _, rows = opened(folder)
+    assert rows == [row("a")]
+    folder.add(row("b"))
+    assert opened(folder)[1] == [row("a"), row("b")]
+
+
+def test_other_settings_are_refused_with_what_differs(folder):
+    folder.add(row("a"))
+    with pytest.raises(UserError) as error:
+        opened(folder, SETTINGS | {"limit": 5, "recipe": {"name": "verbal", "hash": "2"}})
+    assert error.value.problems[1:] == ['recipe hash was "1", now "2"', "limit was 0, now 5"]
+
+
+def test_other_settings_are_taken_where_nothing_was_answered(folder):
+    assert opened(folder, SETTINGS | {"limit": 5}) == ({}, [])
+
+
+def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(folder):
+    for one in (row("c"), row("a", "d"), row("b", failure="truncated: no answer", confidence=None)):
+        folder.add(one)
+    assert folder.write_predictions(["a", "b", "c", "d", "e"]) == 3
+    lines = (folder.path / "predictions.jsonl").read_text().splitlines()
+    assert [json.loads(line)["questionId"] for line in lines] == ["a", "c", "d"]
+    assert lines[2] == '{"questionId": "d", "prediction": "é a", "confidence": 0.5}'
+
+
+def test_another_process_may_not_run_in_it(folder):
+    code = (
+        "from pathlib import Path; import sys; from pipeline.inference.run_folder import RunFolder\n"
+        "with RunFolder(Path(sys.argv[1])).alone(): pass"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(folder.path)], capture_output=True, text=True)
+    assert done.returncode == 1 and "another run is at work in it" in done.stderr
+
+
+def failed_start(path):
+    with pytest.raises(UserError, match="no server"), RunFolder(path).alone():
+        raise UserError("no server")
+
+
+def test_folders_that_a_failed_start_made_are_removed(tmp_path):
+    failed_start(tmp_path / "runs" / "net")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_folder_of_the_user_is_left_as_it_was(tmp_path, linked):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    given = tmp_path / "link" if linked else mine
+    if linked:
+        given.symlink_to(mine)
+    failed_start(given)
+    assert list(mine.iterdir()) == []
+    failed_start(given / "runs" / "net")  # what is below is made, and removed
+    assert list(mine.iterdir()) == []
+    (mine / "notes.txt").write_text("mine")
+    failed_start(given)
+    failed_start(given / "net")
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["run.json", "answers.jsonl", "predictions.jsonl", "scores.json", "plots"])
+@pytest.mark.parametrize("text", ["[]", '{"name": "mine"}', "no JSON", '{"id": "a"}\n{"id": "cut'])
+def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
+    run = RunFolder(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=name), run.alone():
+        run.open(SETTINGS)
+    assert (tmp_path / name).read_text() == text and [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/dev/null", "/dev/null/x", "file/x", "x" * 300])
+def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="--out") as error, RunFolder(Path(place)).alone():
+        pass
+    assert len(error.value.problems) == 1 and [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_in_its_place_is_one_message(tmp_path):
+    (tmp_path / "run").write_text("")
+    with (
+        pytest.raises(UserError, match="wanted a folder, there is a file"),
+        RunFolder(tmp_path / "run").alone(),
+    ):
+        pass
+
+
+def test_of_a_full_disk_no_half_line_stays(folder, monkeypatch):
+    folder.add(row("a"))
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            self.file.write(data[:10])
+            return 10
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+    path = folder.path / "answers.jsonl"
+    opening = type(path).open
+    monkeypatch.setattr(type(path), "open", lambda self, *a, **k: Full(opening(self, *a, **k)))
+    with pytest.raises(OSError, match="No space left"):
+        folder.add(row("b"))
+    monkeypatch.undo()
+    assert opened(folder)[1] == [row("a")]

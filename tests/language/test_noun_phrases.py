@@ -1,0 +1,64 @@
+import pytest
+
+from pipeline.core.records import Word
+from pipeline.language.noun_phrases import clause, phrase_start, whole_noun
+from pipeline.language.sentence import Sentence
+
+
+def tagged(said):
+    """A sentence of words written `word/TAG/class`; a class left out is "other"."""
+    words, text = [], ""
+    for part in said.split():
+        word, tag, kind = (*part.split("/"), "other")[:3]
+        start = len(text) + bool(text)
+        text = f"{text} {word}".strip()
+        words.append(Word(start=start, end=start + len(word), tag=tag, kind=kind, name=word))
+    return Sentence(text, words)
+
+
+PHRASES = [  # words, the noun's place, the whole noun, where its phrase starts
+    ("is/VBZ the/DT red/JJ/attribute cup/NN/object on/IN/relation", 3, "cup", 1),
+    ("is/VBZ the/DT chocolate/NN/object cake/NN/object warm/JJ", 3, "chocolate cake", 1),
+    ("is/VBZ the/DT other/JJ cup/NN/object here/RB", 3, "other cup", 1),
+    ("is/VBZ her/PRP$ very/RB old/JJ/attribute cup/NN/object here/RB", 4, "cup", 1),
+    ("on/IN/relation shiny/JJ/attribute cups/NNS/object", 2, "cups", 2),
+    ("is/VBZ the/DT laptop/NN/object computer/NN/object red/JJ", 2, "laptop computer", 1),
+    ("is/VBZ the/DT cup/NN/object look/NN red/JJ", 2, "cup", 1),
+]
+
+
+@pytest.mark.parametrize("said, noun, whole, start", PHRASES)
+def test_a_noun_has_what_belongs_to_it_but_not_how_it_looks(said, noun, whole, start):
+    sentence = tagged(said)
+    span, first = whole_noun(sentence, sentence.take(noun, noun + 1))
+    assert (sentence.said(span), first) == (whole, start)
+
+
+def test_without_tags_a_phrase_goes_back_to_its_determiner_but_not_over_a_preposition():
+    sentence = Sentence("Is there a cup on the rather shiny table?")
+    assert (phrase_start(sentence, 8), phrase_start(sentence, 3)) == (5, 2)
+    assert phrase_start(Sentence("Is the cup on tables?"), 4) == 4
+
+
+CLAUSES = [  # words behind "the nurse", what they say of her; None: it cannot be told
+    ("that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
+    ("wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
+    ("that/WDT looks/VBZ old/JJ/attribute", (("old",), ())),
+    ("that/WDT is/VBZ shown/VBN", ((), ())),
+    ("that/WDT is/VBZ juggling/VBG", None),
+    ("behind/IN/relation that/DT", ((), ())),
+    ("red/JJ/attribute", ((), ())),
+]
+
+
+@pytest.mark.parametrize("said, expected", CLAUSES)
+def test_a_clause_says_more_of_its_noun(said, expected):
+    sentence = tagged(f"is/VBZ the/DT nurse/NN/object {said} ?/.")
+    sentence.take(2, 3)
+    assert clause(sentence, 3) == expected
+
+
+def test_what_a_step_has_is_said_already():
+    sentence = tagged("the/DT nurse/NN/object that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object ?/.")
+    sentence.take(6, 7)
+    assert clause(sentence, 2) == ((), ())

@@ -1,0 +1,177 @@
+"""Questions in other words: the same meaning to whoever reads the program, at the same places to whoever reads annotations."""
+
+import msgspec
+import pytest
+
+from pipeline.core.records import Question, Step
+from pipeline.language.paraphrase import Known, paraphrase, reworded
+from tests.notation import steps
+
+
+def asked(text, program="", key="1", picture="p", annotations=None, split="val"):
+    return Question(
+        question_id=key,
+        picture_id=picture,
+        split=split,
+        text=text,
+        answer="red",
+        program=steps(program) if program else (),
+        annotations=annotations or {},
+    )
+
+
+NOTHING = Known()
+
+
+def in_other_words(text, known=NOTHING, seeds=60):
+    return {reworded(text, known, seed).text for seed in range(seeds)}
+
+
+COLOUR = "select: cup (7)->query: color [0]"
+
+
+def test_a_text_has_one_wording_on_all_pictures_and_keeps_its_source():
+    questions = [asked("What color is the cup?", COLOUR, str(n), f"p{n}") for n in range(5)]
+    said = list(paraphrase(questions, "val", 3))
+    assert len({question.text for question in said}) == 1
+    assert said[0].text != "What color is the cup?"
+    assert {question.source_text for question in said} == {"What color is the cup?"}
+    kept = [msgspec.structs.replace(q, text="What color is the cup?", source_text="") for q in said]
+    assert kept == questions  # program, answer, ids are what they were
+
+
+def test_other_splits_and_what_no_row_reads_stay():
+    questions = [asked("What color is the cup?", COLOUR, split="train"), asked("Hmm, well?", key="2")]
+    assert list(paraphrase(questions, "val", 3)) == questions
+
+
+def test_a_wording_that_the_picture_has_already_is_not_taken_twice():
+    first, second = "What color is the cup?", "Which color is the cup?"
+    for seed in range(40):
+        texts = [q.text for q in paraphrase([asked(first, COLOUR), asked(second, COLOUR, "2")], "val", seed)]
+        assert len(set(texts)) == 2
+    same = [{reworded(text, NOTHING, seed).text for text in (first, second)} for seed in range(40)]
+    assert min(map(len, same)) == 1  # some seeds would have made one of them
+
+
+def test_nothing_is_left_in_the_sources_words_where_there_are_others():
+    for text in ("Who is wearing the scarf?", "What kind of tool is this?", "Is there a judge in the photo?"):
+        assert text not in in_other_words(text)
+
+
+def test_a_verb_agrees_with_what_was_read():
+    known = Known(nameless=True)
+    assert {"What are the judges wearing?", "The judges wear what?"} <= in_other_words(
+        "What do the judges wear?", known
+    )
+    assert {"The judge wears what?", "What does the judge wear?"} <= in_other_words(
+        "What is the judge wearing?", known
+    )
+    trousers = in_other_words("What is the color of the trousers?")
+    assert "The trousers are what color?" in trousers
+    assert not any(
+        " is the trousers" in text or "trousers is" in text or "trousers has" in text for text in trousers
+    )
+
+
+def test_a_phrase_that_ends_with_a_preposition_stays_at_the_end():
+    said = in_other_words("What color is the desk the cup is on?")
+    assert "Of what color is the desk the cup is on?" in said
+    assert not any("is on is" in text or "is on has" in text or "on have" in text for text in said)
+
+
+def test_what_the_program_names_is_no_phrase_without_a_name():
+    """The thing asked for is "the tool" itself: "the tool the judge sits on" does nothing."""
+    text = "What is the tool the judge sits on?"
+    assert all(
+        said.startswith(("What is the", "What's the")) for said in in_other_words(text, Known(nameless=False))
+    )
+    named = in_other_words("What is the tool on the desk?", Known(nameless=False))
+    assert "The tool on the desk is called what?" in named
+    assert "The judge is on what?" in in_other_words("What is the judge on?", Known(nameless=True))
+
+
+def test_a_picture_on_the_wall_is_not_the_photo():
+    text = "Is there a lamp in the picture?"
+    assert "Is there a lamp in the photo?" in in_other_words(text)
+    assert not any("photo" in said for said in in_other_words(text, Known(names=frozenset(("picture",)))))
+
+
+def test_options_are_parted_as_the_program_says():
+    known = Known(options=("short sleeved", "sleeveless"))
+    said = in_other_words("Is the gown short sleeved or sleeveless?", known)
+    assert said == {
+        "Is the gown sleeveless or short sleeved?",
+        "Do you think the gown is sleeveless or short sleeved?",
+        "Do you think the gown is short sleeved or sleeveless?",
+    }
+    assert in_other_words("Is the gown short sleeved or sleeveless?") == {
+        "Is the gown short sleeved or sleeveless?"
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("What is the man that is on the left holding?", "The man on the left holds what?"),
+        ("What color is the cup?", "Of what color is the cup?"),
+        ("What is the color of the cup of the man?", "The cup of the man is what color?"),
+    ],
+)
+def test_annotations_go_where_their_words_go(before, after):
+    """ "cup" and "man" are annotated by hand: by their places in either text, counted from 0."""
+    words = lambda text: {w.strip("?").lower(): str(n) for n, w in enumerate(text.split())}  # noqa: E731
+    things = {name: key for name, key in (("cup", "7"), ("man", "8")) if name in words(before)}
+    annotations = {words(before)[name]: key for name, key in things.items()}
+    question = asked(
+        before, "select: man (8)->relate: _,holding,o (9) [0]->query: name [1]", annotations=annotations
+    )
+    said = {}
+    for seed in range(400):
+        for row in paraphrase([question], "val", seed):
+            said[row.text] = row.annotations
+    assert said[after] == {words(after)[name]: key for name, key in things.items()}
+
+
+def test_an_annotation_of_several_words_moves_whole_and_goes_with_words_that_go():
+    question = asked("What color is the big cup?", COLOUR, annotations={"4:6": "7", "0:2": "8"})
+    rows = {row.text: row.annotations for seed in range(200) for row in paraphrase([question], "val", seed)}
+    assert rows["The big cup is what color?"] == {"1:3": "7"}
+
+
+def test_an_annotation_of_words_that_are_parted_goes_and_one_of_a_single_letter_stays():
+    program = "select: x (7)->verify color: red [0]"
+    question = asked("Is the x red?", program, annotations={"1:4": "8", "2": "7"})
+    rows = {row.text: row.annotations for seed in range(40) for row in paraphrase([question], "val", seed)}
+    assert rows["Do you think the x is red?"] == {"4": "7"}
+
+
+def test_a_malformed_program_is_left_to_the_stages_that_need_it():
+    broken = msgspec.structs.replace(
+        asked("What color is the cup?"), program=(Step(operation="fly", argument="", dependencies=()),)
+    )
+    assert [row.text != broken.text for row in paraphrase([broken], "val", 1)] == [True]
+
+
+def test_who_asks_is_no_relative_clause():
+    assert all(text.startswith("Who") for text in in_other_words("Who is in front of the desk?"))
+    assert "Is the lamp in front of the desk red?" in in_other_words(
+        "Is the lamp that is in front of the desk red?"
+    )
+
+
+def title(text):
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+@pytest.mark.parametrize("style", [str.upper, str.lower, title])
+def test_other_words_follow_the_letter_case_of_the_source(style):
+    text = "Who is wearing the shirt?"
+    texts = {reworded(style(text), Known(), seed).text for seed in range(20)}
+    assert texts == {style(reworded(text, Known(), seed).text) for seed in range(20)} and len(texts) > 2
+
+
+def test_a_capital_inside_a_text_stays_with_its_word():
+    known = Known(("young", "asian"))
+    texts = {reworded("Is the man Asian or young?", known, seed).text for seed in range(20)}
+    assert "Is the man young or Asian?" in texts and not any("Young" in text for text in texts)

@@ -1,0 +1,246 @@
+"""What a question fixes, asks for and asserts, by what it would mean to answer it; all questions made up."""
+
+import pytest
+
+from pipeline.core.records import Word
+from pipeline.language.alignment import align
+from pipeline.language.presuppositions import asked_step, premises
+from pipeline.language.programs import parse
+from tests.notation import steps
+
+
+def read(text, semantic, tags=""):
+    """Premises of a question; `tags`: its words as `word/TAG/class`, with / between what the vocabulary calls it and the
+    class where that differs."""
+    words, position = [], 0
+    for said in tags.split():
+        word, tag, kind, *name = said.split("/")
+        word = word.replace("_", " ")
+        position = text.lower().index(word, position)
+        words.append(
+            Word(
+                start=position,
+                end=position + len(word),
+                tag=tag,
+                kind=kind,
+                name=name[0].replace("_", " ") if name else word,
+            )
+        )
+        position += len(word)
+    program = parse(steps(semantic))
+    sentence = align(text, program, {}, words)
+    return premises(program, sentence), sentence
+
+
+def roles(found, sentence):
+    rows = (*found.things, *found.looks, *found.relations)
+    return {sentence.said(row.span): "weak" if row.weak else "fixed" for row in rows}
+
+
+ROLES = [  # question, program, what it takes for granted, and whether that is fixed or asked for
+    (
+        "What is the red vase to the left of the lamp made of?",
+        "select: lamp (1)->relate: vase,to the left of,s (2) [0]->filter color: red [1]->query: material [2]",
+        {"vase": "fixed", "lamp": "fixed", "red": "fixed", "to the left of": "fixed"},
+    ),
+    (  # there may well be an animal to the right of it
+        "What animal is to the left of the lamp?",
+        "select: lamp (1)->relate: animal,to the left of,s (2) [0]->query: name [1]",
+        {"animal": "weak", "lamp": "fixed", "to the left of": "weak"},
+    ),
+    (
+        "What is the vase on?",
+        "select: vase (1)->relate: _,on,o (2) [0]->query: name [1]",
+        {"vase": "fixed", "on": "weak"},
+    ),
+    (  # where the boy is, is told; what he holds is asked
+        "What is the boy in front of the lamp holding?",
+        "select: lamp (1)->relate: boy,in front of,s (2) [0]->relate: _,holding,o (3) [1]->query: name [2]",
+        {"boy": "fixed", "lamp": "fixed", "in front of": "fixed", "holding": "weak"},
+    ),
+    (
+        "Which vehicle on the left is red?",
+        "select: vehicle (1)->filter hposition: left [0]->filter color: red [1]->query: name [2]",
+        {"vehicle": "weak", "left": "weak", "red": "weak"},
+    ),
+    (  # nobody may be a true answer, if there is a vase or not
+        "Who is holding a red vase?",
+        "select: vase (1)->filter color: red [0]->relate: person,holding,s (2) [1]->query: name [2]",
+        {"vase": "weak", "red": "weak", "holding": "weak"},
+    ),
+    (
+        "Who is holding the red vase?",
+        "select: vase (1)->filter color: red [0]->relate: person,holding,s (2) [1]->query: name [2]",
+        {"vase": "fixed", "red": "fixed", "holding": "weak"},
+    ),
+    (  # that there is such an animal is said
+        "What is the animal to the left of the lamp called?",
+        "select: lamp (1)->relate: animal,to the left of,s (2) [0]->query: name [1]",
+        {"animal": "fixed", "lamp": "fixed", "to the left of": "fixed"},
+    ),
+    (
+        "What are the pieces of furniture that are red?",
+        "select: furniture (1)->filter color: red [0]->query: name [1]",
+        {"pieces of furniture": "fixed", "red": "fixed"},
+    ),
+    (
+        "What kind of furniture is red?",
+        "select: furniture (1)->filter color: red [0]->query: name [1]",
+        {"furniture": "weak", "red": "weak"},
+    ),
+    ("What animal is it?", "select: animal (1)->query: name [0]", {"animal": "fixed"}),
+    ("Is the vase red?", "select: vase (1)->verify color: red [0]", {"vase": "fixed"}),
+    ("Is there a vase?", "select: vase (1)->exist: ? [0]", {}),
+    (
+        "Is there a red vase on the shelf?",
+        "select: shelf (1)->relate: vase,on,s (2) [0]->filter color: red [1]->exist: ? [2]",
+        {"shelf": "fixed"},
+    ),
+    ("Is this a young nurse?", "select: nurse (1)->verify age: young [0]", {}),
+    (
+        "Are those striped kites large?",
+        "select: kite (1)->filter pattern: striped [0]->verify size: large [1]",
+        {"kites": "fixed", "striped": "fixed"},
+    ),
+    (
+        "Is the vase to the left of a lamp?",
+        "select: vase (1)->verify rel: lamp,to the left of,o (-) [0]",
+        {"vase": "fixed"},
+    ),
+    (  # the same, with the lamp as the step that the relation starts from
+        "Is the vase to the left of a lamp?",
+        "select: lamp (1)->verify rel: vase,to the left of,s (2) [0]",
+        {"vase": "fixed"},
+    ),
+    (  # either answer takes a lamp for granted
+        "Is the vase to the left or to the right of a lamp?",
+        "select: lamp (1)->choose rel: vase,to the left of|to the right of,s (2) [0]",
+        {"vase": "fixed", "lamp": "fixed"},
+    ),
+    (
+        "Is the girl with a kite old and tall?",
+        "select: kite (1)->relate: girl,with,s (2) [0]->verify age: old [1]->verify height: tall [1]->and: [2, 3]",
+        {"girl": "fixed", "kite": "fixed", "with": "fixed"},
+    ),
+]
+
+
+@pytest.mark.parametrize("text, semantic, expected", ROLES)
+def test_without_what_is_fixed_there_is_no_answer(text, semantic, expected):
+    assert roles(*read(text, semantic)) == expected
+
+
+PREDICATES = [
+    "Is that a young nurse?",
+    "Is it an old nurse?",
+    "Is she a young nurse?",
+    "Are they old nurses?",
+]
+
+
+@pytest.mark.parametrize("text", PREDICATES)
+def test_what_something_is_said_to_be_is_asserted(text):
+    semantic = f"select: nurse (1)->verify age: {'old' if 'old' in text else 'young'} [0]"
+    found, sentence = read(text, semantic)
+    assert roles(found, sentence) == {}
+    assert found.asserted == {"object", "attribute"}
+
+
+def test_a_look_that_the_program_leaves_out_is_a_premise_of_its_own():
+    found, sentence = read(
+        "Is the red vase to the left or to the right of the lamp?",
+        "select: lamp (1)->choose rel: vase,to the left of|to the right of,s (2) [0]",
+        "the/DT/other red/JJ/attribute vase/NN/object lamp/NN/object",
+    )
+    (look,) = found.looks
+    assert (sentence.said(look.span), look.word, look.step, look.of) == ("red", "red", -1, 1)
+    said = {thing.word: thing.said for thing in found.things}
+    assert said == {"lamp": ((), ()), "vase": (("red",), ())}
+
+
+CLAUSES = [  # the words behind "the nurse", their tags, what they say of her beyond the program; None: it cannot be told
+    (
+        "that is wearing a belt",
+        "is/VBZ/other wearing/VBG/relation belt/NN/object",
+        ((), (("wearing", "s", "belt"),)),
+    ),
+    ("wearing a belt", "wearing/VBG/relation belt/NN/object", ((), (("wearing", "s", "belt"),))),
+    ("that looks old", "looks/VBZ/other old/JJ/attribute", (("old",), ())),
+    ("that is shown", "is/VBZ/other shown/VBN/other", ((), ())),
+    ("that is juggling", "is/VBZ/other juggling/VBG/other", None),
+    ("that the belt suits", "belt/NN/object suits/VBZ/other", None),
+    ("behind that lamp", "behind/IN/relation lamp/NN/object", ((), (("behind", "s", "lamp"),))),
+]
+
+
+@pytest.mark.parametrize("clause, tags, said", CLAUSES)
+def test_a_clause_that_the_program_leaves_out_binds_its_noun(clause, tags, said):
+    text = f"How tall is the nurse {clause}?"
+    found, _ = read(text, "select: nurse (1)->query: height [0]", f"is/VBZ/other nurse/NN/object {tags}")
+    (nurse,) = found.things
+    assert nurse.closed == (said is None)
+    assert nurse.said == (said or ((), ()))
+
+
+def test_a_clause_that_the_program_has_says_nothing_more():
+    found, _ = read(
+        "How tall is the nurse that is wearing the belt?",
+        "select: belt (1)->relate: nurse,wearing,s (2) [0]->query: height [1]",
+        "nurse/NN/object is/VBZ/other wearing/VBG/relation belt/NN/object",
+    )
+    assert [(thing.word, thing.said, thing.closed) for thing in found.things] == [
+        ("belt", ((), ()), False),
+        ("nurse", ((), ()), False),
+    ]
+
+
+def test_what_stands_after_the_is_fixed_even_if_no_step_names_it():
+    found, _ = read(
+        "Is she in front of the lamp?",
+        "select: she (1)->choose rel: nurse,in front of|behind,s (1) [0]",
+        "she/PRP/frame in_front_of/IN/relation the/DT/other lamp/NN/object",
+    )
+    assert [(thing.word, thing.step, thing.weak) for thing in found.things] == [("lamp", -1, False)]
+
+
+def test_a_thing_that_only_the_text_names_is_fixed_where_the_program_has_no_premise_of_its_own():
+    """GQA has such programs: she is to the right of a person, who is not what the text speaks of."""
+    found, _ = read(
+        "Is the toaster to the right of her?",
+        "select: she (1)->verify rel: person,to the right of,o (1) [0]",
+        "toaster/NN/object her/PRP/other",
+    )
+    assert [(thing.word, thing.step) for thing in found.things] == [("toaster", -1)]
+    assert [(person.word, person.step) for person in found.persons] == [("she", 0)]
+    scene, _ = read("Which room of the house is this?", "select: scene->query: room [0]", "house/NN/object")
+    assert scene.things == ()
+
+
+def test_who_names_a_person():
+    found, sentence = read("Who is tall?", "select: person (1)->filter height: tall [0]->query: name [1]")
+    assert roles(found, sentence) == {"Who": "weak", "tall": "weak"}
+
+
+def test_the_step_that_is_asked_for_is_the_one_that_names_it():
+    asks = parse(steps("select: lamp (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]"))
+    assert asked_step(asks) == 1
+    assert asked_step(parse(steps("select: lamp (1)->query: color [0]"))) is None
+
+
+ASSERTED = [  # question, program, kinds of what it asserts
+    ("How tall is the lamp?", "select: lamp (1)->query: height [0]", set()),
+    ("Is the lamp red?", "select: lamp (1)->verify color: red [0]", {"attribute"}),
+    ("Is the lamp on the left?", "select: lamp (1)->verify hposition: left [0]", {"relation"}),
+    ("Is there a lamp?", "select: lamp (1)->exist: ? [0]", {"object"}),
+    ("What is it, a lamp or a vase?", "select: it (1)->choose name: lamp|vase [0]", set()),
+    (
+        "Is the lamp above the vase?",
+        "select: vase (1)->verify rel: lamp,above,s (2) [0]",
+        {"relation"},
+    ),
+]
+
+
+@pytest.mark.parametrize("text, semantic, kinds", ASSERTED)
+def test_what_is_asserted_is_told_by_its_kind(text, semantic, kinds):
+    assert read(text, semantic)[0].asserted == kinds

@@ -1,0 +1,172 @@
+"""What the sample's own net looked at, against captum and against what stage `answer` gets."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.core.errors import UserError
+from pipeline.inference.attribution.grids import spread
+from research.reference_models import net_attribution
+from research.reference_models.inference import load_net, look
+from research.reference_models.match_net import Output
+from research.reference_models.model_io import Ask
+from research.reference_models.net_attribution import NOTED, NetSight, RegionsFound
+from research.reference_models.question_regions import asked_regions
+from research.reference_models.regions import decoded, load_head
+from tests.closure import ROOT
+
+SAMPLE = ROOT / "data/sample"
+PICTURE = "n000953"
+FILE = SAMPLE / f"source/images/{PICTURE}.jpg"
+
+
+def net(name):
+    return NetSight(SAMPLE / "vqa", SAMPLE / "clip", SAMPLE / f"vqa/{name}.safetensors")
+
+
+@pytest.fixture(scope="module")
+def rp():
+    return net("rp-0")
+
+
+@pytest.fixture(scope="module")
+def texts():
+    questions = json.loads((SAMPLE / "source/questions1.2/testdev_balanced_questions.json").read_text())
+    return [question["question"] for question in questions.values() if question["imageId"] == PICTURE][:6]
+
+
+@pytest.fixture(scope="module")
+def seen(rp, texts):
+    return rp.look(FILE, texts)
+
+
+def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
+    """The regions by way of `asked_regions`, the net by way of `models.looking`: other code, the same figures."""
+    regions = asked_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {PICTURE: FILE})
+    asked = load_net(SAMPLE / "vqa/rp-0.safetensors", exact=True)
+    store = regions.stores["found"]
+    wanted = look(asked, [Ask(PICTURE, text) for text in texts], store)
+    logits = wanted.logits.astype(float)
+    assert [one.answer for one in seen] == [asked.answers[k] for k in logits.argmax(1)]
+    assert [one.probability for one in seen] == pytest.approx(1 / (1 + np.exp(-logits.max(1))), abs=1e-4)
+    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected[PICTURE]
+    features, boxes = (torch.from_numpy(array).double() for array in store.take(np.zeros(len(texts), int)))
+    tokens = torch.from_numpy(asked.words.numbers(texts))
+    attention = asked.net(tokens, features, boxes).attention.detach().numpy()
+    for row, one in enumerate(seen):
+        wanted_grid = spread(attention[row].mean(0), boxes[row].numpy())
+        assert one.panel("attention").grid == pytest.approx(wanted_grid, abs=1e-6)
+        assert one.panel("glance-2").grid == pytest.approx(
+            spread(attention[row, 1], boxes[row].numpy()), abs=1e-6
+        )
+
+
+def test_all_grids_sum_to_one_and_marks_are_what_counts(seen):
+    for one in seen:
+        for panel in one.panels:
+            assert panel.grid.sum() == pytest.approx(1) and panel.grid.min() >= 0
+        assert all(mark.score >= NOTED for mark in one.panel("attention").marks)
+
+
+def test_a_question_is_seen_alone_as_it_is_beside_others(rp, seen, texts):
+    (alone,) = rp.look(FILE, texts[3:4])
+    for method in ("attention", "grad-cam"):
+        assert alone.panel(method).grid == pytest.approx(seen[3].panel(method).grid, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["rp-0", "own_vanilla-0"])
+def test_grad_cam_is_captums(name, texts):
+    attr = pytest.importorskip("captum.attr")
+    sight = net(name)
+
+    class Whole(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tower, self.rest = sight.tower, sight.rest
+
+        def forward(self, pixels, tokens):
+            return self.rest(self.tower(pixels), tokens)[1].logits
+
+    whole = Whole()
+    pixels = sight.tower.prepared(decoded([FILE], sight.tower.size))
+    for text, one in zip(texts, sight.look(FILE, texts), strict=True):
+        tokens = sight.tokens([text])
+        wanted = attr.LayerGradCam(whole, whole.tower).attribute(
+            pixels,
+            target=sight.asked.answers.index(one.answer),
+            additional_forward_args=tokens,
+            relu_attributions=True,
+        )[0, 0]
+        assert one.panel("grad-cam").grid == pytest.approx((wanted / wanted.sum()).detach().numpy(), abs=1e-9)
+
+
+def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts, monkeypatch):
+    """Why Grad-CAM's mean over cells says little of this net (docs/looking.md): 16 regions are read from 16 of 192 cells."""
+    slopes = []
+
+    def noted(maps, slope):
+        slopes.append(np.sort(np.abs(slope).sum(0).ravel())[::-1])
+        return ()
+
+    monkeypatch.setattr(net_attribution, "_speaking", noted)
+    rp.look(FILE, texts)
+    assert {slope.size for slope in slopes} == {192} and len(slopes) == len(texts)
+    assert min(slope[:16].sum() / slope.sum() for slope in slopes) > 0.99
+
+
+def test_cell_by_cell_weights_add_up_to_what_a_small_step_on_the_map_does(rp, texts):
+    """The sum of slope times map is how much the logit changes when all of the map grows by a share: by captum, which knows it as
+    Input x Gradient of the layer."""
+    attr = pytest.importorskip("captum.attr")
+
+    class Rest(torch.nn.Module):
+        def forward(self, maps, tokens):
+            return rp.rest(maps, tokens)[1].logits
+
+    maps = rp.tower.maps(decoded([FILE], rp.tower.size)).clone()
+    for text, one in zip(texts[:3], rp.look(FILE, texts[:3]), strict=True):
+        target = rp.asked.answers.index(one.answer)
+        wanted = attr.InputXGradient(Rest()).attribute(
+            maps.clone().requires_grad_(), target=target, additional_forward_args=rp.tokens([text])
+        )[0].sum(0).clamp(min=0)  # fmt: skip
+        assert one.panel("hires-cam").grid == pytest.approx(
+            (wanted / wanted.sum()).detach().numpy(), abs=1e-9
+        )
+
+
+def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, monkeypatch):
+    """After the tower a sum that is known: the second answer counts channel 0 of the map and takes away channel 1. Its Grad-CAM is
+    ReLU(A_0 - A_1): the mean slope of channel 0 is 1 / cells, that of channel 1 the same below 0."""
+
+    def known(maps, tokens):
+        means = maps.mean((2, 3))
+        logits = torch.stack([means[:, 0] * 0 - 99, means[:, 0] - means[:, 1]], 1)
+        n = len(maps)
+        regions = RegionsFound(
+            torch.tensor([[[0.0, 0, 1, 1]]]).expand(n, 2, 4),
+            torch.zeros(n, 1, dtype=torch.long),
+            torch.ones(n, 1),
+        )
+        return regions, Output(logits, logits, {}, torch.full((n, 1, 2), 0.5))  # fmt: skip
+
+    monkeypatch.setattr(rp.rest, "forward", known)
+    first, second = rp.tower.maps(decoded([FILE], rp.tower.size))[0, :2].numpy()
+    wanted = np.maximum(first - second, 0)
+    assert 0 < wanted.astype(bool).mean() < 1
+    (one,) = rp.look(FILE, texts[:1])
+    assert one.panel("grad-cam").grid == pytest.approx(wanted / wanted.sum())
+
+
+@pytest.mark.parametrize("name", ["blind-0", "caption_match-0", "true_regions-0"])
+def test_nets_that_look_at_no_place_are_refused(name):
+    with pytest.raises(UserError, match="so there is nothing to show"):
+        net(name)
+
+
+def test_a_picture_that_cannot_be_read_is_told(rp, texts, tmp_path):
+    (tmp_path / "broken.jpg").write_bytes(b"no picture")
+    for name in ("broken.jpg", "none.jpg"):
+        with pytest.raises(UserError, match=f"{name}: the picture is missing or cannot be read"):
+            rp.look(tmp_path / name, texts)

@@ -1,0 +1,207 @@
+"""The training loop: what a step sees, and that a killed run comes to the same weights."""
+
+import numpy as np
+import pytest
+import torch
+from torch._subclasses import FakeTensorMode
+
+from pipeline.core.errors import UserError
+from research.reference_models import net_training
+from research.reference_models.match_net import MatchNet
+from research.reference_models.net_training import NetTraining, rate_at, train
+from research.reference_models.pseudo_pairs import PairWeights, hard_pairs
+from tests.research.reference_models.toy_nets import net, recipe, world
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def run(seed=0, hard=None, shape=None, **changes):
+    store, questions = world()
+    return NetTraining(net(**(shape or {})), questions, store, recipe(**changes), seed, hard)
+
+
+def right(model):
+    """Accuracy on pictures that were not trained on."""
+    store, questions = world(seed=1)
+    with torch.no_grad():
+        regions = map(torch.from_numpy, store.take(questions.pictures))
+        logits = model(torch.from_numpy(questions.tokens), *regions).logits
+    return float((logits.argmax(1).numpy() == questions.answers).mean())
+
+
+def test_a_net_learns_to_look_where_the_question_asks(tmp_path):
+    trained = run(steps=200, batch=32, pointing=0.3)
+    train(trained, tmp_path / "net.pt", right)
+    assert right(trained.net) > 0.95  # chance: 1 / 4
+
+
+def seen_by(trained, monkeypatch):
+    """Targets of one step, and the rows that it took: pictures of regions and tokens of questions."""
+    caught = {}
+    original = net_training.target_of
+
+    def target(*arguments):
+        caught["targets"] = original(*arguments)
+        return caught["targets"]
+
+    pairs = trained._pairs
+
+    def partners(batch, rng):
+        caught["rows"], caught["pairs"] = batch.rows, pairs(batch, rng)
+        return caught["pairs"]
+
+    monkeypatch.setattr(net_training, "target_of", target)
+    monkeypatch.setattr(trained, "_pairs", partners)
+    trained.step(0)
+    return caught
+
+
+@pytest.mark.parametrize("pairs", ["random", "weighted", "hard"])
+def test_pseudo_pairs_are_of_two_pictures_as_many_as_answerable_and_all_targets_are_zero(pairs, monkeypatch):
+    pictures = world()[1].pictures
+    rng = np.random.default_rng(0)
+    hard = hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), pictures, most=5)
+    caught = seen_by(run(pairs=pairs, hard=hard), monkeypatch)
+    shown, asked = caught["pairs"]
+    assert len(shown) == len(caught["rows"]) == 16
+    assert (pictures[shown] != pictures[asked]).all()
+    assert (caught["targets"][16:] == 0).all() and (caught["targets"][:16].sum(1) == 1).all()
+    if pairs == "hard":
+        assert all(question in hard[pictures[row]] for row, question in zip(shown, asked, strict=True))
+
+
+def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():
+    plain, paired = run(batch=18), run(batch=18, pairs="random")
+    rows = [plain.batch(number).rows for number in range(10)]  # 180 questions
+    assert sorted(np.concatenate(rows).tolist()) == list(range(180))
+    assert all(np.array_equal(paired.batch(number).rows, rows[number]) for number in range(10))
+    assert not np.array_equal(plain.batch(10).rows, rows[0])  # another order
+
+
+def test_random_pairs_change_with_the_epoch_and_weighted_ones_stay():
+    changing, fixed = run(batch=18, pairs="random"), run(batch=18, pairs="weighted")
+    partners = []
+    for trained in (changing, fixed):
+        first, later = trained.batch(0).partners, trained.batch(10).partners
+        partners.append(np.array_equal(first, later))
+    assert partners == [False, True]
+
+
+def test_mixup_adds_as_many_mixed_rows_with_scaled_targets(monkeypatch):
+    seen = []
+    original = net_training.item_losses
+
+    def losses(model, output, targets, answerable):
+        seen.append(targets)
+        return original(model, output, targets, answerable)
+
+    monkeypatch.setattr(net_training, "item_losses", losses)
+    monkeypatch.setattr(net_training, "kept_share", lambda b, rng: 0.25)
+    run(pairs="random", mixup=0.7).step(0)
+    plain, mixed = seen
+    torch.testing.assert_close(mixed, 0.25 * plain)
+
+
+def test_resample_learns_weights_beside_the_net():
+    trained = run(pairs="weighted", steps=4)
+    for number in range(4):
+        trained.step(number)
+    assert trained.weights is not None and trained.weights.theta.abs().max() > 0
+
+
+def test_the_rate_goes_up_for_a_twentieth_and_down_to_nothing():
+    rates = [rate_at(step, 200, 1.0) for step in range(201)]
+    assert rates[0] == pytest.approx(0.04) and rates[10] == max(rates) == pytest.approx(1)
+    assert rates[105] == pytest.approx(0.5, abs=0.01) and rates[200] == pytest.approx(1e-3)
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "changes", [{"pairs": "random", "mixup": 0.7}, {"pairs": "weighted"}, {"pointing": 0.3}]
+)
+def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monkeypatch):
+    whole = run(**changes)
+    train(whole, tmp_path / "whole.pt", lambda model: 0.0)
+    step = NetTraining.step
+
+    def dies(self, number, batch):
+        if number == 5:
+            raise Killed
+        return step(self, number, batch)
+
+    monkeypatch.setattr(NetTraining, "step", dies)
+    with pytest.raises(Killed):
+        train(run(**changes), tmp_path / "killed.pt", lambda model: 0.0)
+    monkeypatch.setattr(NetTraining, "step", step)
+    again = run(**changes)
+    spent = train(again, tmp_path / "killed.pt", lambda model: 0.0)
+    for name, value in whole.net.state_dict().items():
+        assert torch.equal(again.net.state_dict()[name], value), name
+    assert set(spent.scores) == {6, 5}
+
+
+def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(tmp_path):
+    train(run(steps=6), tmp_path / "net.pt", lambda model: 0.0)
+    other = run(steps=4)
+    assert set(train(other, tmp_path / "net.pt", lambda model: 0.0).scores) == {4}
+
+
+def test_the_best_checkpoint_is_kept_by_the_score_it_is_given(tmp_path):
+    states, scores = [], iter([0.2, 0.9, 0.5])
+
+    def score(model):
+        states.append({name: value.clone() for name, value in model.state_dict().items()})
+        return next(scores)
+
+    trained = run(steps=24)  # tried at 20, 22 and 24
+    result = train(trained, tmp_path / "net.pt", score)
+    assert result.scores == {20: 0.2, 22: 0.9, 24: 0.5}
+    assert all(torch.equal(value, states[1][name]) for name, value in trained.net.state_dict().items())
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path):
+    trained = run(steps=8, every=2)
+    learn = trained.learn
+    trained.learn = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
+    with pytest.raises(UserError, match="no number by step 6"):
+        train(trained, tmp_path / "net.pt", lambda model: 0.0)
+    assert torch.load(tmp_path / "net.pt", weights_only=True)["done"] == 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "changes"),
+    [
+        ({}, {"pointing": 0.3}),
+        ({"head": "branch"}, {"pairs": "random", "mixup": 0.7}),
+        ({"head": "k_plus_1"}, {"pairs": "weighted"}),
+        ({"answers": 1, "match": False}, {"pairs": "hard"}),
+        ({"blind": True}, {}),
+    ],
+)
+def test_all_tensors_of_a_step_lie_where_the_net_does(shape, changes, monkeypatch):
+    """On a GPU that is not there: torch follows devices without computing, and refuses what lies on two of them."""
+    monkeypatch.setattr(MatchNet, "_read", words_alone)  # packing needs lengths, which nobody computed
+    monkeypatch.setattr(PairWeights, "draw", lambda self, count, rng: rng.integers(0, 180, count))
+    with FakeTensorMode():
+        with torch.device("cuda"):
+            there = net(**shape)
+        store, questions = world()
+        trained = NetTraining(there, questions, store, recipe(**changes), 0, np.zeros((60, 5), int))
+        batch, rng = trained.batch(0), np.random.default_rng(0)
+        losses = trained._loss(batch.rows, trained._pairs(batch, rng), batch.regions, rng)
+    assert {loss.device.type for loss in losses if loss is not None} == {"cuda"}
+
+
+def words_alone(self, tokens):
+    """`MatchNet._read` without its packing."""
+    words = torch.cat([self.embed(tokens)] * 2, -1)
+    return words, tokens != 0, words.mean(1)

@@ -1,0 +1,134 @@
+"""Unanswerable questions that nobody wrote."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import softplus
+
+from research.reference_models.pseudo_pairs import (
+    PairWeights,
+    hard_pairs,
+    kept_share,
+    random_pairs,
+    roi_mixup,
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_pair_is_never_of_one_picture(seed):
+    rng = np.random.default_rng(seed)
+    pictures = rng.integers(0, 4, 300)  # a quarter would be of one picture by chance
+    pairs = random_pairs(pictures, rng)
+    assert len(pairs) == 300  # one for each question
+    assert (pictures[pairs] != pictures).all()
+
+
+def test_every_row_of_another_picture_is_as_likely():
+    pictures = np.array([5, 1, 5, 9])
+    drawn = [random_pairs(pictures, np.random.default_rng(seed))[0] for seed in range(4000)]
+    counts = np.bincount(drawn, minlength=4)
+    assert counts[0] == counts[2] == 0
+    assert abs(counts[1] - 2000) < 4 * np.sqrt(1000)  # binomial: 4 standard deviations
+
+
+def test_questions_of_one_picture_alone_have_no_pairs():
+    with pytest.raises(ValueError, match="two pictures"):
+        random_pairs(np.array([3, 3]), np.random.default_rng(0))
+
+
+def test_hard_pairs_are_the_most_alike_of_other_pictures():
+    pictures = np.array([0, 0, 1, 2, 2])
+    of_pictures = np.eye(3)
+    of_questions = np.array([[9, 1, 1], [9, 5, 2], [8, 9, 3], [7, 6, 9], [1, 7, 9.0]])
+    # picture 0: of questions 2, 3, 4 with 8, 7, 1; picture 1: of 0, 1, 3, 4 with 1, 5, 6, 7; picture 2: of 0, 1, 2 with 1, 2, 3
+    found = hard_pairs(of_pictures, of_questions, pictures, most=2, batch=2)
+    assert found.tolist() == [[2, 3], [4, 3], [2, 1]]
+    with pytest.raises(ValueError, match="not so many"):
+        hard_pairs(of_pictures, of_questions, pictures, most=4)
+
+
+def mixed(share, rows=6, regions=10):
+    features = torch.arange(rows * regions, dtype=torch.float32).view(rows, regions, 1).repeat(1, 1, 3)
+    boxes = torch.arange(rows * regions, dtype=torch.float32).view(rows, regions, 1).repeat(1, 1, 4)
+    targets = torch.eye(rows)
+    return features, boxes, targets, *roi_mixup(features, boxes, targets, share, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (0.39, 3), (0.5, 5), (0.99, 9), (1.0, 10)])
+def test_mixup_keeps_a_share_of_the_regions_rounded_down(share, kept):
+    features, _, _, mixed_features, _, _ = mixed(share)
+    assert ((features == mixed_features).all(-1).sum(1) == kept).all()
+
+
+def test_mixup_takes_boxes_along_and_all_of_one_other_row():
+    features, boxes, _, mixed_features, mixed_boxes, _ = mixed(0.5)
+    assert torch.equal(mixed_features[..., 0], mixed_boxes[..., 0])  # both hold the number of their region
+    changed = mixed_features[..., 0] != features[..., 0]
+    for row in range(len(boxes)):
+        partners = mixed_features[row, changed[row], 0] // 10
+        assert len(set(partners.tolist())) == 1 and partners[0] != row
+    places = mixed_features[..., 0] % 10
+    assert torch.equal(places, torch.arange(10.0).expand(6, 10))  # from the same places
+
+
+def test_mixup_scales_the_target():
+    _, _, targets, _, _, mixed_targets = mixed(0.3)
+    torch.testing.assert_close(mixed_targets, 0.3 * targets)
+
+
+def test_the_share_is_drawn_from_beta_1_b():
+    rng = np.random.default_rng(0)
+    drawn = [kept_share(5.0, rng) for _ in range(4000)]
+    assert np.mean(drawn) == pytest.approx(1 / 6, abs=0.01)  # 1 / (1 + b)
+
+
+class Toy(torch.nn.Module):
+    """A model with one weight: the loss of pair i is weight * hardness i, that of the answerable part weight ** 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+    def losses(self, hardness):
+        return self.weight**2, self.weight * hardness
+
+
+HARDNESS = torch.tensor([0.1, 0.2, 3.0, 4.0])
+
+
+def ours(model, pairs):
+    positive, negative = model.losses(HARDNESS)
+    weighted, of_weights = pairs.losses(np.arange(4), negative)
+    (positive + weighted).backward()
+    gradient = model.weight.grad.item()
+    pairs.step(of_weights)
+    return gradient
+
+
+def test_the_models_gradient_contains_the_part_of_the_pairs():
+    # theta is 0, so all weights are alike and the factor is 1: d(w^2 + mean(w h)) / dw = 2 w + mean h = 4 + 1.825
+    assert ours(Toy(), PairWeights(4)) == pytest.approx(4 + 1.825)
+
+
+def test_weights_of_hard_pairs_rise_above_those_of_easy_ones():
+    pairs = PairWeights(4)
+    for _ in range(3):
+        ours(Toy(), pairs)
+    weights = pairs.weights().detach()
+    assert weights[3] > weights[2] > softplus(torch.tensor(0.0)) > weights[1] > weights[0] > 0
+    drawn = np.bincount(pairs.draw(20_000, np.random.default_rng(0)), minlength=4) / 20_000
+    wanted = weights.sqrt() / weights.sqrt().sum()
+    np.testing.assert_allclose(drawn, wanted, atol=0.02)
+
+
+def test_rgqas_arithmetic_loses_the_pairs_and_never_moves_the_weights():
+    """Their BUTD branch: one graph, `loss.backward(); loss_w.backward()` with loss_w = -loss_neg, before either step."""
+    model, theta = Toy(), torch.zeros(4, requires_grad=True)
+    weights = softplus(theta)
+    positive, negative = model.losses(HARDNESS)
+    loss_neg = (torch.sqrt(weights / weights.mean()) * negative).mean()
+    (positive + loss_neg).backward(retain_graph=True)
+    (-loss_neg).backward()
+    assert model.weight.grad is not None and theta.grad is not None
+    assert model.weight.grad.item() == pytest.approx(4)  # 2 w alone
+    assert theta.grad.abs().max() == pytest.approx(0, abs=1e-7)

@@ -1,0 +1,53 @@
+"""Questions as arrays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.sources.training_questions import AskedQuestion
+from research.reference_models.question_arrays import Gathered, spread
+from research.reference_models.question_texts import WordTable
+from research.reference_models.region_store import ArrayStore
+
+TRAIN = [
+    AskedQuestion("n1", "Is the cup red?", "yes"),
+    AskedQuestion("n2", "Is the dog red?", "no"),
+    AskedQuestion("n1", "What is it?", "cup"),
+    AskedQuestion("n1", "?", "no"),
+]
+STORE = ArrayStore(["n0", "n1", "n2"], np.zeros((3, 1, 2)), np.zeros((3, 1, 4)))
+
+
+def test_words_and_answers_are_the_frequent_ones():
+    gathered = Gathered(TRAIN)
+    assert gathered.known_words(least=2) == WordTable(("is", "red", "the"))
+    assert gathered.frequent_answers(2) == ("cup", "no")  # "no" twice; "cup" stands before "yes"
+    assert gathered.frequent_answers(9) == ("cup", "no", "yes")
+
+
+def test_the_numbers_are_those_of_the_word_table_the_answers_and_the_store():
+    gathered = Gathered(TRAIN)
+    words = gathered.known_words(least=2)
+    found = gathered.numbered(words, ("cup", "no"), STORE, Path("train.json"))
+    assert found.tokens.tolist() == words.numbers([q.text for q in TRAIN]).tolist()
+    assert found.pictures.tolist() == [1, 2, 1, 1] and found.answers.tolist() == [-1, 1, 0, 1]
+    assert found.tokens.dtype == np.uint8  # 5 numbers
+
+
+def test_a_question_of_very_many_words_is_cut():
+    long = [AskedQuestion("n1", "cup " * 300, "no")]
+    found = Gathered(long).numbered(WordTable(("cup",)), ("no",), STORE, Path("train.json"))
+    assert found.tokens.shape == (1, 40)
+
+
+def test_pictures_without_regions_are_named_with_how_many_ask_for_them():
+    gathered = Gathered([*TRAIN, AskedQuestion("n9", "Is it?", "no"), AskedQuestion("n9", "Is?", "no")])
+    with pytest.raises(UserError, match=r"1 of its 3 pictures(.|\n)*picture n9: 2 questions ask about it"):
+        gathered.numbered(WordTable(()), ("no",), STORE, Path("train.json"))
+
+
+def test_a_spread_part_has_first_and_last():
+    whole = Gathered(TRAIN).numbered(WordTable(()), ("cup", "no"), STORE, Path("train.json"))
+    assert spread(whole, 2).answers.tolist() == [-1, 1] and len(spread(whole, 99).answers) == 4

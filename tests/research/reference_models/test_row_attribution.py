@@ -1,0 +1,80 @@
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from pipeline.inference.attribution.row_attribution import row_sight
+from research.reference_models.net_attribution import NetSight
+from research.reference_models.row_attribution import sighted_rows
+from tests.closure import ROOT
+from tests.inference.attribution.tiny_nets import with_nets, write_answers
+from tests.inference.tiny_models import tiny_vilt
+
+
+@pytest.fixture(scope="module")
+def made(tiny_run, tmp_path_factory):
+    return with_nets(tiny_run, tmp_path_factory.mktemp("sight") / "run", ROOT / "data/sample/clip")
+
+
+@pytest.fixture
+def folders(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return Folders()
+
+
+def refused(folders, name, seed=0, **more):
+    with pytest.raises(UserError) as found:
+        row_sight(folders, name, seed, **more)
+    return str(found.value)
+
+
+def test_a_row_opens_the_nets_that_look_and_names_those_that_do_not(folders):
+    assert {name: type(one) for name, one in row_sight(folders, "rp").models.items()} == {"rp": NetSight}
+    assert [*row_sight(folders, "own_msp").models] == ["own_vanilla"]
+    assert [*row_sight(folders, "separated").models] == ["vanilla", "separated"]
+    sight = row_sight(folders, "caption_match")
+    assert [*sight.models] == ["vanilla"]
+    assert sight.note.startswith("net caption_match sees a caption, which has no places")
+
+
+def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
+    sight = row_sight(folders, "msp")
+    assert sight.said == {} and "make leaderboard" in sight.note
+    write_answers(made, "msp", ["01", "02"])
+    assert row_sight(folders, "msp").note == ""
+    assert row_sight(folders, "msp").said == {"01": ("red", 0.25), "02": ("red", 0.25)}
+
+
+def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
+    blind = refused(folders, "blind_net")
+    assert "row blind_net has nothing to show: net blind sees no picture" in blind
+    assert "rows of seed 0 that have something to show: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
+    assert "net true_regions sees the truth, which is not opened here" in refused(folders, "true_regions")
+    assert "no net mix of seed 0" in refused(folders, "ens")
+
+
+def test_unknown_rows_and_seeds_and_none_at_all_are_refused(folders):
+    assert refused(folders, "nobody").startswith("--model: no row nobody. There are rows of seed 0")
+    assert refused(folders, "").startswith("--model: name a row. There are rows of seed 0")
+    assert "no nets of seed 5 in data/tiny/vqa; there are 0" in refused(folders, "rp", 5)
+
+
+def test_a_row_of_predictions_alone_has_no_model_to_look(folders, made):
+    assert "row clip_score is a file of predictions: no model is here" in refused(folders, "clip_score")
+    (made / "data/tiny/predictions").mkdir(exist_ok=True)
+    (made / "data/tiny/predictions/theirs-seed0.json").write_text("[]")
+    assert "row theirs is a file of predictions" in refused(folders, "theirs")
+
+
+def test_only_rows_that_look_are_listed(folders):
+    rows = sighted_rows(folders, 0)
+    assert {"msp", "rp", "separated", "own_msp", "rp_confidence"} <= set(rows)
+    assert not {"blind_net", "true_regions", "ens", "mix"} & set(rows)
+    assert sighted_rows(folders, 3) == []
+
+
+def test_a_model_of_transformers_is_opened_from_its_folder(folders, tmp_path):
+    name = f"hf-vqa/{tiny_vilt(tmp_path / 'vilt')}"
+    sight = row_sight(folders, name, settings={"device": "cpu"})
+    assert [*sight.models] == [name]
+    assert "does not know colour" in refused(folders, name, settings={"colour": "red"})
+    assert "--model-arg is for hf-vqa/" in refused(folders, "rp", settings={"device": "cpu"})

@@ -1,0 +1,43 @@
+"""The Selector in numpy is the one that torch trained."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logit, softmax
+
+from research.reference_models.model_io import Seen
+from research.reference_models.selector import maxprob_logit, selector_confidence
+from research.reference_models.selector_training import SelectorNet
+
+RANDOM = np.random.default_rng(0)
+LOGITS = RANDOM.normal(size=(30, 5)).astype(np.float32)
+FEATURES = RANDOM.normal(3, 2, size=(30, 4)).astype(np.float32)
+SEEN = Seen(tuple("abcde"), LOGITS, FEATURES)
+
+
+def test_maxprobs_logit_is_that_of_the_largest_softmax_and_keeps_its_digits():
+    assert maxprob_logit(np.array([[math.log(3), 0, 0]])) == pytest.approx(
+        [math.log(3 / 2)]
+    )  # 3/5 against 2/5
+    expected = logit(softmax(LOGITS.astype(float), axis=1).max(axis=1))
+    assert maxprob_logit(LOGITS) == pytest.approx(expected, rel=1e-6)
+    sure = maxprob_logit(np.array([[50.0, 0], [60, 0]]))  # softmax 1 - e^-50 is 1 in float64
+    assert sure == pytest.approx([50, 60])
+
+
+def test_numpy_applies_what_torch_has():
+    torch.manual_seed(0)
+    net = SelectorNet(4, 5, 8, 0.5).double()
+    for tensor in net.parameters():
+        torch.nn.init.normal_(tensor)
+    centre, spread = FEATURES.mean(axis=0, dtype=float), FEATURES.std(axis=0, dtype=float)
+    selector = net.selector(centre, spread)
+    given = [(FEATURES - centre) / spread, softmax(LOGITS.astype(float), axis=1), maxprob_logit(LOGITS)]
+    with torch.inference_mode():
+        expected = net.eval()(*map(torch.from_numpy, given)).sigmoid().numpy()
+    assert np.ptp(expected) > 0.5
+    assert selector_confidence(SEEN, selector) == pytest.approx(expected, rel=1e-9)

@@ -1,0 +1,68 @@
+"""The Selector starts as MaxProb, learns what MaxProb cannot know, and never sees the pictures that it is checked on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.scoring.selective import risk_coverage_auc
+from research.reference_models.detectors import maxprob
+from research.reference_models.model_io import Seen
+from research.reference_models.selector import Graded, selector_confidence
+from research.reference_models.selector_training import train_selector
+
+
+def graded(seed, *, n=1500):
+    """Answers that are right where the first feature is above 0; the logits know nothing of it."""
+    random = np.random.default_rng(seed)
+    features, logits = random.normal(size=(n, 6)), random.normal(size=(n, 5))
+    right = features[:, 0] > 0
+    seen = Seen(tuple("abcde"), logits.astype(np.float32), features.astype(np.float32))
+    return Graded([f"{seed}-{i // 10}" for i in range(n)], seen, right.astype(float))
+
+
+def test_untrained_it_is_maxprob():
+    seen = graded(0).seen
+    selector = train_selector(graded(0), graded(1), epochs=0)
+    assert selector_confidence(seen, selector) == pytest.approx(maxprob(seen), rel=1e-9)
+
+
+def test_it_learns_from_features_what_logits_do_not_tell():
+    fit, check, test = graded(0), graded(1), graded(2)
+    selector = train_selector(fit, check, epochs=15, rate=3e-3)
+    confidence = selector_confidence(test.seen, selector)
+    # Half is right: sorted by nothing the risk is 1/2 throughout, sorted by rightness the area is (1 - log 2) / 2 = .153.
+    assert risk_coverage_auc(maxprob(test.seen), test.accuracy) > 0.45
+    assert risk_coverage_auc(confidence, test.accuracy) < 0.17
+
+
+def test_what_it_learned_is_given_up_where_the_check_says_that_it_does_harm():
+    fit, check = graded(0), graded(1)
+    check = check._replace(accuracy=1 - check.accuracy)  # what tells right on `fit` tells wrong here
+    selector = train_selector(fit, check, epochs=3, rate=3e-3)
+    assert selector_confidence(check.seen, selector) == pytest.approx(maxprob(check.seen), rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_torchs_own_numbers_alone():
+    fit, check = graded(0), graded(1)
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    first, second, other = (train_selector(fit, check, epochs=2, seed=seed) for seed in (0, 0, 1))
+    assert torch.equal(torch.rand(3), expected)
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    assert not np.array_equal(first.features_weight, other.features_weight)
+
+
+def test_a_feature_that_never_varies_is_no_division_by_zero():
+    fit, check = graded(0), graded(1)
+    for part in (fit, check):
+        part.seen.features[:, 3] = 7
+    confidence = selector_confidence(check.seen, train_selector(fit, check, epochs=1))
+    assert np.isfinite(confidence).all()
+
+
+def test_pictures_to_fit_on_are_not_those_to_check_on():
+    with pytest.raises(ValueError, match="150 pictures both to fit on and to check on, for instance 0-0"):
+        train_selector(graded(0), graded(0))

@@ -1,0 +1,97 @@
+"""A world of three pictures' worth of things, small enough to train a net on in a second."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from research.reference_models.class_gaussians import fit_gaussians
+from research.reference_models.fitted_tensors import Fitted
+from research.reference_models.inference import Asked
+from research.reference_models.match_net import MatchNet, NetShape
+from research.reference_models.net_training import QuestionSet, Recipe
+from research.reference_models.question_texts import WordTable
+from research.reference_models.region_store import ArrayStore
+from research.reference_models.selection import VectorScaling
+from research.reference_models.selector import Selector
+
+COLORS, THINGS, REGIONS = 4, 5, 3
+WORDS = 2 + THINGS  # padding, unknown, a word for each thing
+WIDTH = THINGS + COLORS
+
+
+def world(pictures: int = 60, seed: int = 0) -> tuple[ArrayStore, QuestionSet]:
+    """Each picture has three things of different kinds, each of a colour; "<thing>?" asks for its colour."""
+    rng = np.random.default_rng(seed)
+    features = np.full((pictures, REGIONS, WIDTH), -6.0, np.float16)
+    boxes = np.zeros((pictures, REGIONS, 4), np.float32)
+    tokens, places, answers, seats = [], [], [], []
+    for picture in range(pictures):
+        things = rng.permutation(THINGS)[:REGIONS]
+        colors = rng.integers(0, COLORS, REGIONS)
+        left = rng.permutation(REGIONS) / REGIONS
+        for place, (thing, color) in enumerate(zip(things, colors, strict=True)):
+            features[picture, place, [thing, THINGS + color]] = 0
+            boxes[picture, place] = (left[place], 0.2, left[place] + 0.3, 0.8)
+            tokens.append([2 + thing, 0])
+            places.append(picture)
+            answers.append(color)
+            seats.append([boxes[picture, place]] * 3)
+    store = ArrayStore([f"p{i}" for i in range(pictures)], features, boxes)
+    return store, QuestionSet(np.array(tokens), np.array(places), np.array(answers), np.array(seats))
+
+
+def shape(**changes) -> NetShape:
+    small = {"words": WORDS, "answers": COLORS, "region": WIDTH, "word_width": 8, "width": 8, "joint": 16}
+    return NetShape(**{**small, **changes})
+
+
+def net(seed: int = 0, **changes) -> MatchNet:
+    torch.manual_seed(seed)
+    return MatchNet(shape(**changes))
+
+
+def recipe(**changes) -> Recipe:
+    return Recipe(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
+
+
+def tiny_store(pictures: int = 4, seed: int = 0) -> ArrayStore:
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(pictures, 3, 6)).astype(np.float16)
+    return ArrayStore([f"p{i}" for i in range(pictures)], features, np.zeros((pictures, 3, 4), np.float32))
+
+
+def tiny_shape(head: str = "", answers: int = 2) -> NetShape:
+    """Of a net for the regions of `tiny_store`."""
+    return NetShape(words=4, answers=answers, region=6, head=head, word_width=4, width=4, joint=8)
+
+
+def asked_of(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> Asked:
+    return Asked(net.eval(), WordTable(("cup", "red")), answers)
+
+
+def toy_fitted(answers: int, features: int, hidden: int = 2) -> Fitted:
+    """Random numbers in the shapes of what is fitted for a net."""
+    rng = np.random.default_rng(0)
+
+    def some(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    h, j = hidden, 2 * hidden
+    shapes = [
+        (features,),
+        (features,),
+        (h, features),
+        (h,),
+        (h, answers),
+        (h,),
+        (h, j),
+        (h,),
+        (h,),
+        (1,),
+        (1,),
+    ]
+    gaussians = fit_gaussians(some(10 * answers, features), np.arange(10 * answers) % answers, answers)
+    return Fitted(
+        gaussians, VectorScaling(some(answers), some(answers)), Selector(*(some(*s) for s in shapes))
+    )

@@ -1,0 +1,43 @@
+import shutil
+
+import pytest
+
+from pipeline.benchmark.auditing.rule_comparison import ComparisonReport, read_comparison
+from pipeline.core.files import read_json
+from pipeline.core.paths import Folders
+from research.stages import comparison, paper
+
+
+@pytest.fixture
+def compared(tiny_run, tmp_path, monkeypatch):
+    """A copy of the run on the tiny world, with the comparison beside it."""
+    home = shutil.copytree(tiny_run, tmp_path / "run")
+    monkeypatch.chdir(home)
+    paper.main()
+    comparison.main()
+    return Folders()
+
+
+def test_the_papers_rules_are_audited_as_our_items_are(compared):
+    report = read_json(compared.stage("comparison") / "comparison.json", ComparisonReport)
+    counts = read_json(compared.stage("paper") / "paper.json")["subsets"]
+    assert {subset: row.uqs for subset, row in report.paper_rules.items()} == {
+        subset: row["unanswerable"] for subset, row in counts.items() if row["unanswerable"]
+    }
+    assert report.table in (compared.stage("comparison") / "comparison.md").read_text()
+    assert read_comparison(compared) == report.paper_rules
+
+
+def test_a_comparison_with_another_audit_is_not_shown(compared):
+    audit = compared.stage("audit") / "audit.json"
+    audit.write_text(audit.read_text() + "\n")
+    assert read_comparison(compared) == {}
+
+
+def test_without_a_truth_there_is_nothing_to_compare(compared):
+    shutil.rmtree(compared.truth)
+    paper.main()
+    comparison.main()
+    report = read_json(compared.stage("comparison") / "comparison.json", ComparisonReport)
+    assert report.paper_rules == {}
+    assert "nothing to compare" in (compared.stage("comparison") / "comparison.md").read_text()

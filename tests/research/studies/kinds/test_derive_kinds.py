@@ -1,0 +1,213 @@
+"""The script that makes the table of kinds, on a WordNet of a few words, and the table that it made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli.main import app
+from pipeline.core.errors import UserError
+from pipeline.language.lexicon import TABLE
+from research.studies.kinds.derive_kinds import Derivation, derive, table
+from research.studies.kinds.wordnet_files import WordNet
+
+INSTALLED = Path("/usr/share/wordnet")  # where Debian's package wordnet-base puts it
+ANIMAL, ARTIFACT, FOOD, EVENT, PERSON, PLANT = 5, 6, 13, 11, 18, 20
+
+# id: lexicographer file, words, the ids above, definition. A word's senses are numbered in this order.
+SYNSETS = {
+    1: (ARTIFACT, ("furniture",), (), "what makes a room ready; no multiplication table"),
+    2: (ARTIFACT, ("seat",), (1,), "to sit on; no multiplication table"),
+    3: (ARTIFACT, ("couch", "sofa", "lounge"), (2,), "a long seat; no multiplication table"),
+    4: (ARTIFACT, ("table",), (1,), "has a flat top; no multiplication table"),
+    5: (ARTIFACT, ("oak_table",), (4,), "a table of oak"),
+    6: (EVENT, ("table", "lounge"), (), "an event"),
+    7: (ANIMAL, ("animal",), (), "it lives"),
+    8: (ANIMAL, ("crane",), (7,), "a bird"),
+    9: (ARTIFACT, ("crane",), (), "lifts loads"),
+    10: (FOOD, ("food",), (), "to eat"),
+    11: (FOOD, ("carrot",), (10,), "orange root"),
+    12: (PLANT, ("carrot",), (), "the plant"),
+    13: (PERSON, ("person",), (), "a human"),
+    14: (PERSON, ("dish",), (13,), "a person who is nice to see"),
+    15: (ARTIFACT, ("dish",), (), "for food"),
+    16: (EVENT, ("gale",), (), "a storm"),
+    17: (ANIMAL, ("gale",), (7,), "an animal"),
+    18: (PERSON, ("oaf",), (13,), "(an ethnic slur) a person"),
+    19: (PERSON, ("skater",), (13,), "who skates: a skater; see skaters, skater"),
+    20: (ARTIFACT, ("multiplication_table",), (), "numbers"),
+    21: (ARTIFACT, ("headphone",), (1,), "for the ears"),
+    22: (ANIMAL, ("Rex",), (7,), "a dog", "@i"),
+    23: (PERSON, ("passer-by",), (13,), "it is in no other definition"),
+}
+# (word, number of its sense) -> how often it is tagged: "crane" the bird 4, the machine 1 (a quarter); gale 9 : 2.
+TAGGED = {
+    ("crane", 1): 4,
+    ("crane", 2): 1,
+    ("gale", 1): 9,
+    ("gale", 2): 2,
+    ("table", 1): 5,
+    ("table", 2): 1,
+    ("oak_table", 1): 1,
+    ("couch", 1): 2,
+    ("sofa", 1): 1,
+    ("dish", 1): 5,
+    ("skater", 1): 1,
+    ("oaf", 1): 3,
+    ("multiplication_table", 1): 1,
+}
+MADE = {
+    "KINDS": "furniture: furniture#1\nanimal: animal#1; food: food#1\nperson: person#1",
+    "SENSES": "",
+    "SILENT": "",
+    "SYNONYMS": "couch#1",
+    "SAME": "",
+    "ALSO": "",
+    "NOT": "",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    index: dict[str, list[int]] = {}
+    data = ["  1 This is the licence.  "]  # below, both words are in four definitions: everyday words
+    for key, (file, words, above, definition, *kind) in SYNSETS.items():
+        spelled = " ".join(f"{word} 0" for word in words)
+        up = [f"{(kind or ['@'])[0]} {number:08d} n 0000" for number in above]
+        data.append(
+            " ".join(
+                (
+                    f"{key:08d} {file:02d} n {len(words):02x}",
+                    spelled,
+                    f"{len(up):03d}",
+                    *up,
+                    f"| {definition}  ",
+                )
+            )
+        )
+        for word in words:
+            index.setdefault(word.lower(), []).append(key)
+    (tmp_path / "data.noun").write_text("\n".join(data) + "\n")
+    (tmp_path / "index.noun").write_text(
+        "  1 This is the licence.  \n"
+        + "".join(
+            f"{word} n {len(keys)} 1 @ {len(keys)} 0 {' '.join(f'{key:08d}' for key in keys)}  \n"
+            for word, keys in sorted(index.items())
+        )
+    )
+    (tmp_path / "cntlist.rev").write_text(
+        "".join(f"{word}%1:06:00:: {number} {count}\n" for (word, number), count in TAGGED.items())
+        + "sofa%2:30:00:: 1 1\n"
+    )
+    return tmp_path
+
+
+def rows(folder: Path, **made: str) -> dict[str, tuple[str, str]]:
+    found = Derivation(WordNet(folder), SimpleNamespace(**MADE | made)).rows()
+    return {name: (row.same, ",".join(sorted(row.kinds))) for name, row in found.items()}
+
+
+def test_a_word_is_of_the_kinds_above_its_sense(folder):
+    assert rows(folder)["couch"] == ("", "furniture")
+    assert rows(folder)["seat"] == ("", "furniture")
+    assert rows(folder)["skater"] == ("", "person")
+
+
+def test_the_words_of_a_trusted_sense_are_synonyms_unless_they_commonly_mean_something_else(folder):
+    assert rows(folder)["sofa"] == ("couch", "furniture")
+    assert rows(folder)["lounge"] == ("couch", "furniture")  # its event cannot be seen and is not tagged
+    assert rows(folder, SYNONYMS="")["sofa"] == ("", "furniture")
+
+
+def test_a_name_with_two_common_senses_gets_what_they_have_in_common(folder):
+    assert "crane" not in rows(folder)  # 1 >= 4 / 4: both are common; animal and none have nothing in common
+    assert rows(folder, SENSES="crane: crane#1")["crane"] == ("", "animal")
+
+
+def test_what_is_commonly_invisible_gets_nothing(folder):
+    assert "gale" not in rows(folder)  # 2 < 9 / 4
+
+
+def test_food_comes_before_the_plant_it_grows_on(folder):
+    assert rows(folder)["carrot"] == ("", "food")
+
+
+def test_a_word_for_people_that_also_names_a_thing_gets_nothing(folder):
+    assert "dish" not in rows(folder)
+
+
+def test_offensive_words_individuals_and_rare_people_are_left_out(folder):
+    assert not {"oaf", "rex", "passer-by"} & rows(folder).keys()
+
+
+def test_the_last_word_is_a_kind_where_wordnet_says_so_and_not_elsewhere(folder):
+    assert rows(folder)["oak table"] == ("", "furniture,table")
+    assert rows(folder)["multiplication table"] == ("", "")  # so that nobody takes it for furniture
+
+
+def test_what_is_said_in_the_plural_only_stands_so_in_the_table(folder):
+    assert rows(folder)["headphones"] == ("", "furniture")
+    assert "headphone" not in rows(folder)
+
+
+def test_the_projects_own_lists_add_and_take_away(folder):
+    made = rows(
+        folder,
+        SILENT="skater, table house",
+        SAME="settee: couch",
+        ALSO="seat: bean bag",
+        NOT="table: furniture",
+    )
+    assert made["skater"] == made["table house"] == ("", "")
+    assert made["settee"] == ("couch", "furniture")
+    assert made["bean bag"] == ("", "furniture,seat")  # with the kinds of the kind
+    assert "furniture" not in made["table"][1]
+
+
+def test_the_table_is_sorted_and_the_same_each_time(folder):
+    made = Derivation(WordNet(folder), SimpleNamespace(**MADE))
+    text = table(made.rows())
+    body = [line for line in text.splitlines() if not line.startswith("#")]
+    assert body == sorted(body)
+    assert text == table(Derivation(WordNet(folder), SimpleNamespace(**MADE)).rows())
+    assert "Princeton University" in text
+
+
+def test_a_folder_without_wordnet_is_refused_with_all_that_is_missing(tmp_path):
+    (tmp_path / "data.noun").touch()
+    with pytest.raises(UserError) as error:
+        WordNet(tmp_path)
+    assert [line.split(":")[0] for line in error.value.problems[1:]] == ["index.noun", "cntlist.rev"]
+
+
+def test_another_wordnet_is_refused_with_the_senses_that_it_lacks(folder):
+    with pytest.raises(UserError) as error:
+        rows(folder, KINDS="furniture: furniture#2 sideboard#1 but seat#1", SYNONYMS="")
+    assert [line.split(":")[0] for line in error.value.problems[1:]] == ["furniture#2", "sideboard#1"]
+
+
+def test_without_a_folder_the_script_says_how_to_call_it():
+    ran = CliRunner().invoke(app, ["study", "kinds"])
+    assert ran.exit_code == 2
+    assert "Missing argument 'folder'" in ran.stderr
+
+
+def test_the_table_is_written_where_it_is_read(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("research.studies.kinds.derive_kinds.TABLE", tmp_path / "kinds.tsv")
+    monkeypatch.setattr(
+        "research.studies.kinds.derive_kinds.Derivation",
+        lambda wordnet: Derivation(wordnet, SimpleNamespace(**MADE)),
+    )
+    count = len(Derivation(WordNet(folder), SimpleNamespace(**MADE)).rows())
+    assert derive(folder) == f"{count} names in kinds.tsv"
+    assert (tmp_path / "kinds.tsv").read_text().endswith("\n")
+
+
+@pytest.mark.skipif(
+    not INSTALLED.is_dir(), reason="needs WordNet 3.0 in /usr/share/wordnet (package wordnet-base)"
+)
+def test_the_table_in_the_project_is_what_the_script_makes():
+    assert table(Derivation(WordNet(INSTALLED)).rows()) == TABLE.read_text(encoding="utf-8")

@@ -1,0 +1,114 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.core.errors import UserError
+from pipeline.scoring import abstention_classifier
+from research.studies import abstention_training
+from research.studies.abstention_training import (
+    Networks,
+    example,
+    fit,
+    known_words,
+    save,
+    swappable,
+    together,
+    train,
+    word_vectors,
+)
+from research.studies.replies_read import Reply
+
+ROWS = [
+    Reply(question=f"What color is the {thing}?", reply=reply, style="plain", written=does)
+    for thing in ("umbrella", "dog", "bus", "cup", "kite", "sofa", "tie", "boat")
+    for reply, does in ((f"There is\nno {thing}.", "refuses"), (f"The {thing} is red.", "answers"))
+] * 8
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """GloVe's file of a few words."""
+    words = {
+        word for row in ROWS for word in (*row.question[:-1].lower().split(), *row.reply[:-1].lower().split())
+    }
+    drawn = np.random.default_rng(3).normal(0, 0.5, (len(words), 100))
+    lines = [
+        f"{word} {' '.join(f'{x:.4f}' for x in row)}" for word, row in zip(sorted(words), drawn, strict=True)
+    ]
+    path = tmp_path / "glove.txt"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_it_learns_what_refuses_and_the_scorers_read_it_so(tmp_path, vectors, monkeypatch):
+    monkeypatch.setattr(abstention_training, "replies", lambda part: ROWS)
+    monkeypatch.setattr(abstention_training, "BEGIN", (12, 3e-3))
+    monkeypatch.setattr(abstention_training, "AVERAGING", 0.5)
+    monkeypatch.setattr(abstention_training, "BATCH", 16)
+    train(vectors, tmp_path / "w.npz")
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "w.npz")
+    ours = abstention_classifier.reader.__wrapped__()
+    p = ours.p_abstains(["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."])
+    assert p[0] > 0.8
+    assert p[1] < 0.2
+    monkeypatch.setattr(abstention_training, "reader", lambda: ours)
+    monkeypatch.setattr(abstention_training, "FURTHER", (1, 0.0))
+    train(None, tmp_path / "again.npz")  # a rate of 0: what was known stays
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "again.npz")
+    again = abstention_classifier.reader.__wrapped__()
+    assert again.p_abstains(["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."]) == (
+        pytest.approx(p, abs=5e-3)
+    )
+
+
+def test_saved_weights_are_what_was_learned(tmp_path, vectors, monkeypatch):
+    generator = np.random.default_rng(0)
+    torch.manual_seed(0)
+    words, start, learned = known_words(ROWS, word_vectors(vectors), generator)
+    places = {word: place for place, word in enumerate(words)}
+    examples = [example(row, places) for row in ROWS[:16]]
+    networks = fit(
+        Networks(torch.from_numpy(start), learned), examples, swappable(ROWS, places), generator, 1, 1e-3
+    )
+    save(tmp_path / "w.npz", words, networks)
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "w.npz")
+    with torch.no_grad():
+        parts = [torch.from_numpy(part) for part in together(examples)]
+        expected = torch.sigmoid(networks.eval()(parts).mean(0)).numpy()
+    ours = abstention_classifier.reader.__wrapped__()
+    found = ours.p_abstains([row.question for row in ROWS[:16]], [row.reply for row in ROWS[:16]])
+    assert found == pytest.approx(expected, abs=5e-3)  # half-precision weights, vectors of 8 bits
+
+
+def test_words_seen_often_are_learned_and_the_rest_is_known(vectors):
+    table = word_vectors(vectors)
+    words, start, learned = known_words(ROWS[:2], table, np.random.default_rng(0))
+    # of the two rows' words only "umbrella" (4 times) and "the" (3 times: twice asked, once said) are seen three times or more
+    assert set(words[2:learned]) == {"umbrella", "the", "is"}
+    assert set(words[2:]) == set(table) | set(words[2:learned])
+    assert start[words.index("dog")] == pytest.approx(table["dog"])
+    assert not start[0].any()
+
+
+def test_both_forms_of_vectors_are_read(tmp_path, vectors):
+    table = word_vectors(vectors)
+    data = {"words": [*table], "vectors": {word: [*row.tolist(), 0.0, 1] for word, row in table.items()}}
+    path = tmp_path / "wink.json"
+    path.write_text(json.dumps(data))
+    again = word_vectors(path)
+    assert [*again] == [*table]
+    assert again["dog"] == pytest.approx(table["dog"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.txt", "dog 1 2 3"), ("a.txt", "dog one"), ("a.json", "{"), ("a.json", '{"words": ["a"]}')],
+)
+def test_what_holds_no_vectors_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=name):
+        word_vectors(tmp_path / name)
+    with pytest.raises(UserError, match="none.txt"):
+        word_vectors(tmp_path / "none.txt")

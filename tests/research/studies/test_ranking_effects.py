@@ -1,0 +1,109 @@
+"""Changed sets, of rows whose ranking is known."""
+
+import numpy as np
+import pytest
+
+from pipeline.scoring.items import BenchmarkItem, Items
+from pipeline.scoring.joined_predictions import Predictions
+from research.studies.ranked_sets import OURS, PAPER, RankedSet
+from research.studies.ranking_effects import (
+    NOISE,
+    Variant,
+    joined,
+    noisy,
+    on_pictures,
+    point,
+    points,
+    smaller,
+    variants,
+)
+from research.studies.row_scores import RowSaid
+
+PICTURES, ROWS = 40, 14
+ITEMS = Items.of(
+    row
+    for n in range(PICTURES)
+    for row in (
+        BenchmarkItem(f"a{n}", f"p{n}", {"red": 1.0}, asked=f"Is thing {n} red?", pair=str(n)),
+        BenchmarkItem(
+            f"u{n}", f"p{n}", {}, asked=f"Is thing {n} blue?", category="missing object", pair=str(n)
+        ),
+    )
+)
+ONE = RankedSet(ITEMS, [f"{n}" for n in range(2 * PICTURES)])
+REFERENCE = np.repeat(np.arange(ROWS)[:, None] / ROWS, 3, axis=1)
+
+
+def rows():
+    """Row r rejects the UQs of 2r pictures and accepts all else; every answer is right: its AUAF rises with r."""
+    made = []
+    places = {key: place for place, key in enumerate(ITEMS["id"])}
+    for r in range(ROWS):
+        low = [key.startswith("u") and int(key[1:]) < 2 * r for key in ITEMS["id"]]
+        confidence = np.where(low, 0.0, 1.0)
+        said = Predictions("row", "", places, ["red"] * len(ITEMS), confidence)
+        made.append(RowSaid(f"row {r}", False, (said,)))
+    return made
+
+
+def once():
+    return on_pictures("cap", "clip-easy", OURS, 3.0, ONE, 20, 0)
+
+
+def test_an_unchanged_set_ranks_as_the_reference_does():
+    found = point(once(), rows(), REFERENCE, 0)
+    assert (found.tau, found.items, found.x, found.series) == (1.0, 2 * PICTURES, 3.0, OURS)
+    assert found.low is not None and found.low <= 1 and found.wording is not None
+    assert point(once(), rows(), REFERENCE[::-1], 0).tau == -1
+
+
+def test_noise_tells_some_aqs_as_uqs_and_leaves_as_many_uqs_out():
+    for variant, share in zip(noisy("clip-easy", ONE, 0), NOISE, strict=True):
+        items, wrong = variant.one.items, round(share * PICTURES)
+        assert len(items) == 3 * PICTURES  # AQs and UQs, and AQs told as UQs
+        for taken in variant.taken:
+            flipped = taken[2 * PICTURES :]
+            assert flipped.sum() == wrong and taken.sum() == 2 * PICTURES - wrong
+            assert (taken * items.answerable).sum() == PICTURES - wrong
+            aqs = taken[: 2 * PICTURES][ITEMS.answerable]
+            assert (aqs + flipped == 1).all()  # each question is told as the one or the other
+        assert items["answers"][2 * PICTURES :].tolist() == [{}] * PICTURES
+    first, *_, last = (point(one, rows(), REFERENCE, 0) for one in noisy("clip-easy", ONE, 0))
+    assert first.tau == 1 and first.low == first.high  # nothing goes by lot
+    assert last.tau is not None and last.tau < 1 and first.wording is None
+
+
+def test_a_smaller_set_has_whole_pictures():
+    *some, whole = smaller("clip-easy", OURS, ONE, 0)
+    assert (whole.taken == 1).all() and len(whole.taken) == 1
+    for variant in some:
+        by_picture = variant.taken.reshape(len(variant.taken), PICTURES, 2)
+        assert (by_picture[..., 0] == by_picture[..., 1]).all()
+        assert (variant.taken.sum(axis=1) == 2 * max(2, round(variant.x * PICTURES))).all()
+        assert len({tuple(row) for row in variant.taken}) > 1  # other lots
+    taus = [one.tau for one in points([*some, whole], rows(), REFERENCE, 0)]
+    assert taus[-1] == 1 and taus[0] is not None and taus[0] < 1
+
+
+def test_draws_take_pictures_with_all_their_items():
+    taken = once().taken.reshape(21, PICTURES, 2)
+    assert (
+        (taken[..., 0] == taken[..., 1]).all()
+        and (taken[0] == 1).all()
+        and (taken.sum(axis=(1, 2)) == 80).all()
+    )
+
+
+def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
+    aqs = RankedSet(ITEMS.at(ITEMS.answerable), [""] * PICTURES)
+    changed = {("clip-easy", OURS, 2): ONE, ("clip-easy", PAPER): ONE, ("clip-hard", PAPER): aqs}
+    found = [*variants({(OURS, "clip-easy"): ONE, (PAPER, "clip-easy"): ONE}, changed, 20, 0)]
+    told = {(one.effect, one.series) for one in found}
+    assert told == {("noise", OURS), ("size", OURS), ("size", PAPER), ("cap", OURS), ("balancing", PAPER)}
+    assert [one.x for one in found if one.effect == "cap"] == [2.0]
+    assert isinstance(found[0], Variant) and len(joined(ITEMS, ITEMS)) == 4 * PICTURES
+
+
+def test_too_few_rows_have_no_ranking():
+    with pytest.raises(Exception, match="wanted 14 or more"):
+        point(once(), rows()[:3], REFERENCE, 0)

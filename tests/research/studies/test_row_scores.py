@@ -1,0 +1,135 @@
+"""Scores of rows on drawn pictures: against the scorers themselves, on items written out as often as they are drawn."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pipeline.scoring import auaf
+from pipeline.scoring.items import BenchmarkItem, Items
+from pipeline.scoring.joined_predictions import Predictions
+from research.studies.row_scores import (
+    ALL,
+    RowSaid,
+    read_rows,
+    redrawn,
+    scenes_of,
+    scores_of_rows,
+    shares_of,
+    together,
+)
+
+
+def items_of(*rows):
+    """Items of (id, picture, answer or "" for a UQ, category, pair)."""
+    return Items.of(
+        BenchmarkItem(i, p, {a: 1.0} if a else {}, category=c, pair=pair) for i, p, a, c, pair in rows
+    )
+
+
+ITEMS = items_of(
+    ("a", "p1", "red", "", ""),
+    ("b", "p1", "", "missing object", ""),
+    ("c", "p2", "no", "", ""),
+    ("d", "p2", "", "wrong attribute", ""),
+    ("e", "p3", "yes", "", ""),
+    ("f", "p3", "", "missing object", ""),
+)
+
+
+LOOKS = ([0.9, 0.2, 0.4, 0.5, 0.8, 0.4], [0.1, 0.7, 0.3, 0.2, 0.6, 0.5])
+
+
+def said(confidence, answers=("red", "x", "no", "x", "no", "x")):
+    places = {key: place for place, key in enumerate("abcdef")}
+    return Predictions("row", "", places, list(answers), np.array(confidence, float))
+
+
+ROW = RowSaid("row", False, tuple(map(said, LOOKS)))
+PICTURE = np.array([0, 0, 1, 1, 2, 2])
+CORRECT, ANSWERABLE = np.array([1, 0, 1, 0, 0, 0]), np.array([1, 0, 1, 0, 1, 0])
+
+
+def test_the_first_column_is_the_data_and_each_seed_is_scored_by_itself():
+    (found,) = scores_of_rows(ITEMS, [ROW], PICTURE, redrawn(3, 2, 0))[ALL]
+    assert found.seeds.shape == (2, 3)
+    for seed, confidence in enumerate(LOOKS):
+        assert found.seeds[seed, 0] == pytest.approx(auaf(confidence, CORRECT, ANSWERABLE))
+
+
+def test_a_draw_takes_all_items_of_a_picture_as_often_as_it_takes_the_picture():
+    drawn = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]])
+    (found,) = scores_of_rows(ITEMS, [ROW], PICTURE, drawn)[ALL]
+    for place, counts in enumerate(drawn):
+        times = counts[PICTURE]
+        columns = (np.repeat(column, times) for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
+        assert found.seeds[0, place] == pytest.approx(auaf(*columns))
+
+
+def test_copies_of_an_item_at_its_picture_make_no_interval_narrower():
+    rows = [
+        (f"{key}{n}", picture, answer, "", "")
+        for n in range(20)
+        for key, picture, answer in (("a", "p1", "red"), ("b", "p1", ""), ("c", "p2", "no"), ("d", "p2", ""))
+    ]
+    many = items_of(*rows)
+    places = {row[0]: place for place, row in enumerate(rows)}
+    answers, confidence = ["red", "x", "no", "x"] * 20, np.array([0.9, 0.2, 0.4, 0.5] * 20)
+    row = RowSaid("row", False, (Predictions("row", "", places, answers, confidence),))
+    drawn = redrawn(2, 400, 0)
+    (found,) = scores_of_rows(many, [row], np.array([0, 0, 1, 1] * 20), drawn)[ALL]
+    # Two pictures: a quarter of the draws has the first alone (AUAF 1), a quarter the second alone (0).
+    assert set(np.round(found.seeds[0], 6)) == {0.0, 0.75, 1.0}
+    assert np.mean(found.seeds[0] == 0) == pytest.approx(0.25, abs=0.06)
+
+
+def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones():
+    found = scores_of_rows(ITEMS, [ROW], PICTURE, redrawn(3, 1, 0))
+    assert list(found) == [ALL, "missing object", "wrong attribute"]
+    which = np.array([True, True, True, False, True, True])
+    columns = (column[which] for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
+    assert found["missing object"][0].seeds[0, 0] == pytest.approx(auaf(*columns))
+    shares = shares_of(ITEMS)
+    assert shares == {"missing object": pytest.approx(2 / 3), "wrong attribute": pytest.approx(1 / 3)}
+    mixed = sum(share * found[name][0].seeds[:, 0] for name, share in shares.items())
+    assert found[ALL][0].seeds[:, 0] == pytest.approx(mixed)  # a mean over unanswerable questions
+
+
+def test_both_drawings_of_a_scene_are_drawn_together_and_pictures_without_pairs_alone():
+    items = items_of(
+        ("a", "p1", "red", "", "s1"),
+        ("b", "p2", "", "", "s1"),
+        ("c", "p2", "no", "", "s2"),
+        ("d", "p1", "", "", "s2"),
+        ("e", "p3", "yes", "", "s3"),
+        ("f", "p4", "", "", "s3"),
+        ("g", "p5", "yes", "", ""),
+        ("h", "p6", "", "", ""),
+    )
+    scenes = scenes_of(items)
+    assert len(set(scenes)) == 4 and len(set(scenes[:4])) == 1 and scenes[4] == scenes[5]
+    assert scenes[6] != scenes[7]
+
+
+def test_rows_are_read_with_their_seeds_and_whether_they_are_references(tmp_path):
+    (tmp_path / "rows.yaml").write_text(
+        "msp: {confidence: MSP, reference: false}\nblind_net: {reference: true}\n"
+    )
+    files = [tmp_path / f"{name}.json" for name in ("blind_net-seed0", "msp-seed0", "msp-seed1")]
+    for path in files:
+        path.write_text(json.dumps([{"questionId": "a", "prediction": "red", "confidence": 0.5}]))
+    blind, msp = read_rows(files)
+    assert (blind.name, blind.reference, len(blind.seeds)) == ("blind_net", True, 1)
+    assert (msp.name, msp.reference, len(msp.seeds)) == ("msp", False, 2)
+
+
+def test_what_was_said_to_further_items_stands_beside_the_rest():
+    row = RowSaid(
+        "row", False, (Predictions("row", "", {"x": 0, "y": 1}, ["no", "yes"], np.array([0.1, 0.2])),)
+    )
+    more = RowSaid("row", False, (Predictions("row", "", {"z": 0}, ["red"], np.array([0.3])),))
+    ((said,),) = ([*one.seeds] for one in together([row], [more]))
+    assert said.answers == {"x": "no", "y": "yes", "z": "red"}
+    assert said.confidence is not None and said.confidence[said.places["z"]] == 0.3
+    with pytest.raises(ValueError):
+        together([row], [])

@@ -1,0 +1,73 @@
+"""Made-up graphs: complete, and true to the questions that they were made for."""
+
+import pytest
+
+from pipeline.language.lexicon import Lexicon
+from pipeline.language.programs import parse
+from pipeline.verifier.facts import facts_of
+from pipeline.verifier.verify import execute
+from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
+from research.simulated_annotators.truth_reader import obstacle
+from research.studies.simulated_graphs import THINGS, Worlds
+from research.studies.verifier_completeness import partial_graphs
+from tests.notation import question
+
+ASKED = {
+    "a": [
+        ("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "red"),
+        ("select: lamp (3)->choose rel: table,to the left of|to the right of,s (1) [0]", "left"),
+        ("select: cup (2)->query: hposition [0]", "right"),
+        ("select: dog (-)->exist: ? [0]", "no"),
+    ],
+    "b": [
+        ("select: cup (5)->query: color [0]", "blue"),
+        ("select: table (6)->relate: dog,under,s (7) [0]->query: color [1]", "black"),
+    ],
+    "c": [("select: dog (8)->relate: hat,wearing,o (9) [0]->query: color [1]", "green")],
+    "d": [("select: boat (10)->relate: kite,above,s (11) [0]->query: color [1]", "red")],
+}
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    rows = [
+        question(program, program, answer, question_id=f"{key}{number}", picture_id=key)
+        for key, asked in ASKED.items()
+        for number, (program, answer) in enumerate(asked)
+    ]
+    asked = {key: [row for row in rows if row.picture_id == key] for key in ASKED}
+    vocabulary = count_vocabulary(
+        (), rows, VocabularyParams(), lambda lexicon, _: partial_graphs(asked, lexicon)
+    )
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    return Worlds(asked, partial_graphs(asked, lexicon), vocabulary, 1)
+
+
+def test_every_question_has_its_answer_in_its_world(worlds):
+    for key, asked in ASKED.items():
+        scene, kept = worlds.scene(key)
+        assert [row.answer for row in kept] == [answer for _, answer in asked]
+        facts = facts_of(scene, worlds.lexicon)
+        for row in kept:
+            assert obstacle(row.program, scene, worlds.words) is None
+            assert execute(parse(row.program), facts).answers == (row.answer,)
+
+
+def test_a_world_is_full_of_things_with_colours_but_has_none_that_was_said_not_to_be_there(worlds):
+    scene, _ = worlds.scene("a")
+    assert scene.complete and 5 <= len(scene.objects) <= THINGS
+    assert "dog" not in {thing.name for thing in scene.objects}
+    colours = {"red", "blue", "black", "green"}
+    assert all(len(colours & set(thing.attributes)) == 1 for thing in scene.objects)
+
+
+def test_relations_that_hold_are_listed_both_ways(worlds):
+    scene, _ = worlds.scene("b")
+    edges = {(thing.object_id, e.name, e.object_id) for thing in scene.objects for e in thing.relations}
+    left = {(one, other) for one, name, other in edges if name == "to the left of"}
+    assert left and left == {(other, one) for one, name, other in edges if name == "to the right of"}
+    assert ("7", "under", "6") in edges
+
+
+def test_the_same_seed_makes_the_same_world(worlds):
+    assert worlds.scene("c") == worlds.scene("c")

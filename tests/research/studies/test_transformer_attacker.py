@@ -1,0 +1,82 @@
+"""The transformer as an attacker: what it can learn, what it must not, and that it comes out the same twice."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.benchmark.auditing.attackers import Folds, text_groups
+from pipeline.core.errors import UserError
+from pipeline.scoring import auroc
+from research.studies.transformer_attacker import TransformerPlan, transformer
+
+TINY = TransformerPlan(width=16, layers=1, heads=2, epochs=6, batch=16)
+
+
+def rows(edited, count=60):
+    """Pairs of an original and what `edited` makes of it; folds of three."""
+    texts = [text for n in range(count) for text in (f"Is the cup near lamp {n}?", edited(n))]
+    ids = [f"q{n}" for n in range(count) for _ in range(2)]
+    return texts, Folds(np.tile([0, 1], count), text_groups(texts, ids), 3, 1)
+
+
+def reach(texts, folds, plan=TINY):
+    return auroc(transformer(texts, folds, plan), folds.labels == 1)
+
+
+def test_a_word_that_only_edited_texts_have_is_found():
+    assert reach(*rows(lambda n: f"Is the unicorn near lamp {n}?")) > 0.95
+
+
+def test_it_learns_what_goes_with_what_where_no_word_tells_alone():
+    """Each of the four words stands as often in originals as in edited texts; only which two stand together tells. The
+    n-grams' weights are kept out of it."""
+    texts, ids = [], []
+    for n in range(160):
+        first, second = ("red", "cat") if n % 2 else ("blue", "dog")
+        other = "dog" if second == "cat" else "cat"
+        texts += [f"{first} {n} or {n + 1} {second}", f"{first} {n} or {n + 1} {other}"]
+        ids += [f"q{n}"] * 2
+    folds = Folds(np.tile([0, 1], 160), np.repeat(np.arange(160), 2), 2, 1)
+    plan = TransformerPlan(
+        width=32, layers=2, heads=4, epochs=30, batch=16, rate=3e-3, n_gram_rate=0.0, dropped=0.0, lost=0.0
+    )
+    assert reach(texts, folds, plan) > 0.9
+
+
+def test_it_never_learns_from_the_rows_that_it_guesses():
+    """Which of two numbers is the edited one is a coin's throw: who learned them by heart would know, nobody else."""
+    first = np.random.default_rng(5).integers(2, size=90)
+    texts = [f"Is it cup {2 * n + (k ^ side)}?" for n, k in enumerate(first) for side in (0, 1)]
+    folds = Folds(np.tile([0, 1], 90), np.repeat(np.arange(90), 2), 3, 1)
+    plan = TINY._replace(epochs=20, n_gram_rate=0.3, lost=0.0)
+    assert 0.35 < reach(texts, folds, plan) < 0.65  # one standard error is 0.04
+
+
+def test_texts_that_are_the_same_on_both_sides_tell_nothing():
+    texts, folds = rows(lambda n: f"Is the cup near lamp {n}?")
+    assert auroc(np.round(transformer(texts, folds, TINY), 6), folds.labels == 1) == 0.5
+
+
+def test_twice_the_same_and_no_trace_left_in_torchs_own_draws():
+    import torch
+
+    texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 12)
+    torch.manual_seed(3)
+    before = torch.rand(1)
+    torch.manual_seed(3)
+    first, after = transformer(texts, folds, TINY), torch.rand(1)
+    assert before == after
+    assert np.array_equal(first, transformer(texts, folds, TINY))
+
+
+def test_too_few_groups_give_no_score():
+    texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 2)
+    assert np.isnan(transformer(texts, folds, TINY)).all()
+
+
+def test_a_checkpoint_needs_its_library_and_its_files(tmp_path, monkeypatch):
+    texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 6)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(UserError, match="--init needs the library transformers"):
+        transformer(texts, folds, TINY, init=tmp_path)

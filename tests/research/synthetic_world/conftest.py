@@ -1,0 +1,102 @@
+"""Questions and scenes that several tests look at, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.records import Scene
+from research.synthetic_world.questions import SampleQuestion, questions
+from research.synthetic_world.scene_graphs import truth
+from research.synthetic_world.scenes import SPLIT_SIZES, worlds
+from research.synthetic_world.world import World
+from tests.research.synthetic_world.kitchen import KITCHEN, asked
+
+
+@pytest.fixture(scope="session")
+def of_kitchen() -> list[SampleQuestion]:
+    return asked(KITCHEN)
+
+
+@pytest.fixture(scope="session")
+def val_scenes() -> list[Scene]:
+    """The complete truth of 120 scenes of the sample world."""
+    return [truth(world) for world in worlds(5, "val", 120)]
+
+
+@pytest.fixture(scope="session")
+def drawn(val_scenes: list[Scene]) -> list[SampleQuestion]:
+    """1,560 questions about those scenes."""
+    return questions(val_scenes, seed=5, per_picture=13)
+
+
+@pytest.fixture(scope="session")
+def sample() -> list[World]:
+    """Scenes as many as the sample's testdev has."""
+    return list(worlds(11, "testdev", SPLIT_SIZES["testdev"]))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Four pictures, and steps of four; the model goes to `model`."""
+    import torch
+
+    from research.synthetic_world import clip_texts, clip_trainer, train_clip
+
+    home = tmp_path_factory.mktemp("clip")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # so little work is the faster the fewer wait for each other
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (clip_texts, "CHUNK"),
+            (clip_trainer, "CHUNK"),
+            (clip_trainer, "SCENES"),
+            (clip_trainer, "TOLD"),
+        ):
+            patch.setattr(module, name, 4)
+        for module in (clip_texts, train_clip):
+            patch.setattr(module, "WORK", home / "work")
+        patch.setattr(train_clip, "TARGET", home / "model")
+        clip_texts.draw_chunk(0)
+        yield home
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Some worlds of each part of the nets' training, and a short training; the nets go to `vqa`."""
+    import torch
+
+    from research.synthetic_world import (
+        region_trainer,
+        tower_trainer,
+        train_vqa,
+        vqa_nets,
+        vqa_regions,
+        vqa_worlds,
+    )
+
+    home = tmp_path_factory.mktemp("vqa")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        series = {
+            part: vqa_worlds.Series(s.split, s.start, min(s.asked, 8), 2 if part == "learn" else 1)
+            for part, s in vqa_worlds.SERIES.items()
+        }
+        for module, values in {
+            vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
+            region_trainer: {"BATCH": 32},
+            vqa_nets: {"HARD": 3},
+            tower_trainer: {"BATCH": 4, "EPOCHS": 4},
+            vqa_regions: {"SERIES": series, "CHUNK": 4, "WORK": home / "work", "HEAD_EPOCHS": 2},
+            train_vqa: {"SERIES": series, "WORK": home / "work", "TARGET": home / "vqa"},
+        }.items():
+            for name, value in values.items():
+                patch.setattr(module, name, value)
+        for chunk in vqa_worlds.chunks_of(list(series)):
+            vqa_worlds.draw_chunk(*chunk)
+        yield home
+    torch.set_num_threads(threads)

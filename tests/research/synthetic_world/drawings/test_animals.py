@@ -1,0 +1,52 @@
+"""Birds and ducks, and what animals have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from research.synthetic_world import drawing
+from research.synthetic_world.drawings import animals
+from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.ontology import BY_NAME, COLORS
+from tests.research.synthetic_world.shown import GROUND, check, covers, kinds_of, large, look_of, plain
+
+
+@pytest.mark.parametrize("kind", kinds_of(animals), ids=lambda kind: kind.name)
+def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+    check(kind)
+
+
+def test_a_bird_that_sits_has_feet_and_one_that_flies_has_none():
+    sitting = plain(BY_NAME["bird"])
+    flying = replace(sitting, rests="sky")
+    feet = [
+        covers(drawing.render_thing(bird, 200, GROUND).astype(int), "#c4761a").sum()
+        for bird in (sitting, flying)
+    ]
+    assert feet[0] > 500 and feet[1] < 10  # an edge of the beak is of a colour between
+
+
+@pytest.mark.parametrize(("name", "beak"), [("bird", "#f2a12e"), ("duck", animals.BEAK)])
+def test_animals_look_to_the_right(name, beak):
+    rows, columns = np.nonzero(covers(large(name), beak))
+    highest = columns[rows < rows.min() + 20]  # the beak, not the feet of the same colour
+    assert highest.mean() > 120  # of 200
+
+
+def test_far_legs_are_darker_and_painted_before_the_near_ones():
+    svg = animals.legs(look_of("brown"), (0, 10, 20, 30), 0, 20, 4)
+    near, far = tones(COLORS["brown"]).base, tones(COLORS["brown"]).dark
+    assert svg.count(near) == svg.count(far) == 4  # two legs of each, every one with its paw
+    assert svg.rindex(far) < svg.index(near)
+
+
+def test_hoofs_are_of_a_colour_of_their_own():
+    svg = animals.legs(look_of("brown"), (0, 10), 0, 20, 4, hoof="#123456")
+    assert svg.count("#123456") == 2
+
+
+def test_an_eye_has_a_light_in_it():
+    assert animals.eye(5, 5).count("<ellipse") == 3 and "#ffffff" in animals.eye(5, 5)

@@ -1,0 +1,47 @@
+"""Baskets, boxes, bags and trash cans."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.synthetic_world.drawings import DRAWINGS, containers
+from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.ontology import BY_NAME, COLORS
+from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, seen_through, shows
+
+
+@pytest.mark.parametrize("kind", kinds_of(containers), ids=lambda kind: kind.name)
+def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+    check(kind)
+
+
+def test_a_full_basket_shows_what_is_in_it():
+    assert shows("basket", "#d9a866", state="full", color="red")
+    assert not shows("basket", "#d9a866", state="empty", color="red")
+
+
+def test_only_a_basket_of_wire_is_seen_through():
+    through = {
+        material: seen_through("basket", material=material, state="empty")
+        for material in BY_NAME["basket"].materials
+    }
+    assert through["metal"] > 0.15 + max(share for material, share in through.items() if material != "metal")
+
+
+def test_an_open_box_is_dark_inside():
+    # the line tone is half black; above the front edge of an open box there is a strip of it
+    line = tones(COLORS["red"]).line
+    opened, closed = (
+        covers(large("box", color="red", state=state), line)[:70].sum() for state in ("open", "closed")
+    )
+    assert opened > 2 * closed
+
+
+def test_paper_looks_out_of_an_open_trash_can():
+    assert shows("trash can", "#fbfaf5", color="green", state="open")
+    assert not shows("trash can", "#fbfaf5", color="green", state="closed")
+
+
+def test_a_box_of_boards_is_nailed_and_one_of_paper_has_tape():
+    nails = DRAWINGS["box"](look_of(material="wood")).count("<ellipse")
+    assert nails >= 6 and DRAWINGS["box"](look_of(state="closed")).count("<ellipse") == 0

@@ -1,0 +1,42 @@
+"""Plants and what stands in the street."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from research.synthetic_world.drawings import DRAWINGS, outdoors
+from research.synthetic_world.ontology import BY_NAME, COLORS
+from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, shows
+
+
+@pytest.mark.parametrize("kind", kinds_of(outdoors), ids=lambda kind: kind.name)
+def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+    check(kind)
+
+
+@pytest.mark.parametrize("name", ["tree", "bush", "traffic light"])
+def test_what_has_one_natural_look_is_drawn_alike_whatever_its_tones(name):
+    assert BY_NAME[name].colors is None
+    assert DRAWINGS[name](look_of("red")) == DRAWINGS[name](look_of("blue"))
+
+
+def test_a_traffic_light_is_red_above_yellow_above_green():
+    pixels = large("traffic light")
+    heights = [np.nonzero(covers(pixels, color))[0].mean() for color in ("#ff3b30", "#f7b500", "#22c55e")]
+    assert heights == sorted(heights) and heights[-1] < 100  # all three in the upper half
+
+
+def test_a_tree_has_its_leaves_above_its_trunk():
+    pixels = large("tree")
+    leaves, trunk = (np.nonzero(covers(pixels, color))[0].mean() for color in (outdoors.LEAF, "#8b5e38"))
+    assert leaves < 110 < trunk
+
+
+def test_berries_tell_a_bush_from_the_leaves_of_a_tree():
+    assert shows("bush", "#d83a3a") and not shows("tree", "#d83a3a")
+
+
+def test_petals_have_the_flowers_colour_and_the_stem_is_green():
+    for color in BY_NAME["flower"].colors:
+        assert shows("flower", COLORS[color], color=color) and shows("flower", "#4f9d3f", color=color)

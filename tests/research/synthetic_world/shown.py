@@ -1,0 +1,148 @@
+"""Pictures of single things, to be looked at: what they cover, which colours they show, how they differ."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from xml.etree import ElementTree
+
+import numpy as np
+
+from research.synthetic_world import drawing
+from research.synthetic_world.drawings import DRAWINGS
+from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.ontology import BY_NAME, COLORS, KINDS, PATTERNS, STATES, Kind
+from research.synthetic_world.world import PlacedThing, World
+
+SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
+SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
+GROUND = "#e3efe6"
+SHAPES = {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
+
+
+def plain(kind: Kind, **looks) -> PlacedThing:
+    """A thing with the first of each look that its kind must have; a material where there is a choice."""
+    must = {
+        "color": kind.colors[0] if kind.colors else None,
+        "material": kind.materials[0] if len(kind.materials) > 1 else None,
+        "state": STATES[kind.state][0] if kind.state else None,
+        "pose": kind.poses[0] if kind.poses else None,
+    } | looks
+    size = drawing.natural_size(kind.name, must["pose"] or must["state"])
+    return PlacedThing("t", kind.name, (0, 0, *size), "floor", **must)
+
+
+def variants(kind: Kind) -> list[PlacedThing]:
+    """The plain thing, then things that differ from it in one look each: every look of the kind is there."""
+    base = plain(kind)
+    looks = [{"color": color} for color in (kind.colors or ())[1:]]
+    looks += [{"state": STATES[kind.state][1]}] if kind.state else []
+    looks += [{"pose": pose} for pose in kind.poses[1:]]
+    looks += [{"material": material} for material in kind.materials if material != base.material]
+    looks += [{"pattern": pattern} for pattern in PATTERNS if kind.patterned]
+    looks += [{"age": "old"}] if kind.ages else []
+    return [base, *(plain(kind, **look) for look in looks)]
+
+
+@cache
+def picture(thing: PlacedThing) -> np.ndarray:
+    return drawing.render_thing(thing, SIZE, GROUND).astype(int)
+
+
+def world(*things: PlacedThing, place: str = "office", weather: str = "") -> World:
+    return World("p1", "train", place, weather, things)
+
+
+def away(pixels: np.ndarray, color: str) -> np.ndarray:
+    """For each pixel the largest difference of its red, green and blue from a colour."""
+    return np.abs(pixels - np.array(list(bytes.fromhex(color[1:])))).max(axis=2)
+
+
+def kinds_of(module: ModuleType) -> list[Kind]:
+    """The kinds of the ontology that a module draws."""
+    return [kind for kind in KINDS if DRAWINGS[kind.name].__module__ == module.__name__]
+
+
+def large(name: str, ground: str = GROUND, **looks) -> np.ndarray:
+    """A picture of 200 x 200 of a kind's plain thing, with some looks changed."""
+    return drawing.render_thing(plain(BY_NAME[name], **looks), 200, ground).astype(int)
+
+
+def covers(pixels: np.ndarray, color: str, tolerance: int = 10) -> np.ndarray:
+    """Where a picture shows a colour: bool [height, width]."""
+    return away(pixels, color) <= tolerance
+
+
+def shows(name: str, hue: str, /, **looks) -> bool:
+    """Whether a thing shows a colour on more than a few pixels."""
+    return bool(covers(large(name, **looks), hue).sum() > 20)
+
+
+def seen_through(name: str, **looks) -> float:
+    """The share of a thing's box behind which black and white grounds look different."""
+    white, black = (large(name, ground, **looks) for ground in ("#ffffff", "#000000"))
+    kind = plain(BY_NAME[name], **looks)
+    wide, tall = (int(200 / 1.08 * side / max(kind.box[2:])) for side in kind.box[2:])
+    box = np.s_[100 - tall // 2 : 100 + tall // 2, 100 - wide // 2 : 100 + wide // 2]
+    return float((np.abs(white - black).max(axis=2)[box] > SEEN).mean())
+
+
+def look_of(color: str = "red", **looks) -> Look:
+    return Look(color, tones(COLORS[color]), **looks)
+
+
+def check(kind: Kind) -> None:
+    """Every look of a kind is well-formed, fills its box, and differs visibly from every other look."""
+    check_that_it_is_well_formed(kind)
+    check_that_every_look_fills_its_box(kind)
+    check_that_looks_can_be_told_apart(kind)
+    check_that_the_colour_said_is_the_colour_seen(kind)
+
+
+def check_that_it_is_well_formed(kind: Kind) -> None:
+    for thing in variants(kind):
+        root = ElementTree.fromstring(
+            f'<svg xmlns="http://www.w3.org/2000/svg">{drawing.thing_svg(thing)}</svg>'
+        )
+        assert {element.tag.split("}")[1] for element in root.iter()} <= SHAPES
+        text = ElementTree.tostring(root, encoding="unicode")
+        used = {part.split(")")[0] for part in text.split("url(#")[1:]}
+        assert used == {element.get("id") for element in root.iter() if element.get("id")}, thing
+
+
+def check_that_every_look_fills_its_box(kind: Kind):
+    for thing in variants(kind):
+        marked = away(picture(thing), GROUND) > 8
+        side = 1.08 * max(thing.box[2:])  # render_thing leaves 4 % on each side of the longer edge
+        pixel = SIZE / side
+        width, height = thing.box[2] * pixel, thing.box[3] * pixel
+        rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
+        # a pixel of tolerance for antialiasing, and 2 % of the picture for outlines on the box's edge
+        slack = 1 + 0.02 * SIZE
+        assert rows[0] >= (SIZE - height) / 2 - slack and rows[-1] <= (SIZE + height) / 2 + slack, thing
+        assert columns[0] >= (SIZE - width) / 2 - slack and columns[-1] <= (SIZE + width) / 2 + slack, thing
+        # what is said of places (on, next to, behind) holds as drawn: the drawing reaches the box's edges
+        assert rows[-1] - rows[0] >= 0.9 * height - 2 and columns[-1] - columns[0] >= 0.9 * width - 2, thing
+        assert marked.sum() >= 0.12 * width * height, thing
+
+
+def check_that_looks_can_be_told_apart(kind: Kind):
+    shown = [picture(thing) for thing in variants(kind)]
+    things = variants(kind)
+    area = [(away(pixels, GROUND) > 8).sum() for pixels in shown]
+    for i in range(len(shown)):
+        for j in range(i):
+            # a material's grain or gloss is the subtlest look: it must change at least a 30th of the thing
+            differs = (np.abs(shown[i] - shown[j]).max(axis=2) > SEEN).sum()
+            assert differs >= min(area[i], area[j]) / 30, (things[i], things[j])
+
+
+def check_that_the_colour_said_is_the_colour_seen(kind: Kind):
+    for color in kind.colors or ():
+        thing = plain(kind, color=color, material=None)
+        pixels = picture(thing)
+        drawn = away(pixels, GROUND) > 8
+        # light and shade move a colour by up to 0.22 of the way to white and 0.22 to black
+        alike = {name: (drawn & (away(pixels, COLORS[name]) < 56)).sum() for name in COLORS}
+        assert alike[color] >= 0.06 * drawn.sum(), (thing, alike)

@@ -1,0 +1,132 @@
+"""The release of twins: in the form of all releases, each text and each picture once of either kind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from pipeline.benchmark.release.check_release import check_release, released
+from pipeline.core.errors import UserError
+from pipeline.core.records import Item
+from pipeline.scoring.benchmark import read_benchmark
+from research.synthetic_world.counterfactual_pairs import twins
+from research.synthetic_world.counterfactual_release import draw_twins, items_of
+from research.synthetic_world.secret_seed import seed_hash, seed_number
+
+REPO = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a release of 24 pairs."""
+    folder = tmp_path_factory.mktemp("twins")
+    (folder / "data/sample").mkdir(parents=True)
+    (folder / "data/sample/clip").symlink_to(REPO / "data/sample/clip")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        draw_twins("a secret", 24, "small")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def items(home: Path) -> list[Item]:
+    return list(released(home / "data/release/small/1.0.0"))
+
+
+def test_it_passes_the_check_of_every_release_and_is_read_by_the_scorers(home: Path) -> None:
+    release = home / "data/release/small/1.0.0"
+    assert "48 items agree" in check_release(release)
+    (read,) = read_benchmark(release).subsets.values()
+    assert len(read) == 48
+    assert set(read["category"]) == {"", "missing object", "wrong attribute", "wrong relation"}
+
+
+def test_every_text_and_every_picture_is_once_an_aq_and_once_a_uq(items: list[Item]) -> None:
+    for name in ("text", "picture_id", "pair_id"):
+        kinds = Counter((getattr(item, name), item.unanswerable) for item in items)
+        assert set(kinds.values()) == {1}, name
+        assert len(kinds) == 48
+
+
+def test_both_pictures_of_a_scene_are_in_one_part(items: list[Item]) -> None:
+    parts = {(int(item.picture_id[1:]) // 2, item.part) for item in items}
+    assert len(parts) == 12
+
+
+def test_the_seed_is_not_told_but_its_hash_is(home: Path) -> None:
+    release = home / "data/release/small/1.0.0"
+    wanted = hashlib.sha256(b"a secret").hexdigest()
+    assert seed_hash("a secret") == wanted
+    assert json.loads((release / "params.json").read_text())["seed_sha256"] == wanted
+    number = str(seed_number("a secret"))
+    for path in (
+        path for path in home.rglob("*") if path.is_file() and path.suffix in (".json", ".md", ".jsonl")
+    ):
+        text = path.read_text()
+        assert "a secret" not in text and number not in text, path
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data/sample").mkdir(parents=True)
+    (tmp_path / "data/sample/clip").symlink_to(REPO / "data/sample/clip")
+    monkeypatch.chdir(tmp_path)
+    draw_twins("a secret", 24, "small")
+    sums = "data/release/small/1.0.0/CHECKSUMS.sha256"
+    assert (tmp_path / sums).read_bytes() == (home / sums).read_bytes()
+    assert twins(seed_number("another"), 0).asked[0] != twins(seed_number("a secret"), 0).asked[0]
+
+
+def test_the_sheet_shows_a_pair_of_each_category(home: Path) -> None:
+    with Image.open(home / "data/release/small/1.0.0/card.png") as sheet:
+        assert sheet.size[0] == 3 * 320 + 20
+
+
+def test_the_report_counts_and_tells_how_well_the_altered_one_is_told(home: Path) -> None:
+    report = json.loads((home / "data/release/small/1.0.0/twins.json").read_text())
+    assert report["pairs"] == 24
+    assert report["categories"] == {"missing object": 8, "wrong attribute": 8, "wrong relation": 8}
+    assert report["altered_by_things"]["groups"] == report["altered_by_vector"]["groups"] == 12
+
+
+@pytest.mark.parametrize(("seed", "pairs"), [("", 24), ("s", 3), ("s", 0)])
+def test_what_cannot_be_drawn_is_refused(
+    seed: str, pairs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="an even number|the seed is empty"):
+        draw_twins(seed, pairs)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_data_set_that_is_there_is_left_as_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    with pytest.raises(UserError, match="is there; give another --name"):
+        draw_twins("other", 24, "small")
+    check_release(home / "data/release/small/1.0.0")
+
+
+def test_nothing_is_left_of_an_attempt_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # without the sample's CLIP
+    with pytest.raises(UserError):
+        draw_twins("s", 4, "small")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_an_item_lacks_what_was_altered(items: list[Item]) -> None:
+    both = twins(seed_number("a secret"), 1)
+    scores = {(scene.picture_id, asked.text): 0.1 for scene in both.truths for asked in both.asked}
+    assert [item.category for item in items_of(both, scores)] == [None, "wrong attribute"] * 2
+    assert [item.picture_id for item in items_of(both, scores)] == [
+        "n000002",
+        "n000003",
+        "n000003",
+        "n000002",
+    ]
+    assert {item.item_id for item in items} >= {"000002", "twins_n000003+000002"}

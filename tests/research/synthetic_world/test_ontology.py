@@ -1,0 +1,82 @@
+"""The kinds of the world: each can be drawn, placed and talked about."""
+
+import pytest
+
+from research.synthetic_world import ontology
+from research.synthetic_world.ontology import (
+    ATTRIBUTE_TYPES,
+    BY_NAME,
+    CATEGORIES,
+    COLORS,
+    KINDS,
+    MATERIALS,
+    PLACES,
+    STATES,
+)
+from research.synthetic_world.world_statistics import CONTAINERS, SUPPORTERS
+
+RESTS = {"floor", "top", "wall", "sky", "hand", "head", "body", "legs", "inside"}
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+
+
+def test_names_are_unique_and_no_name_is_an_attribute_or_a_category_of_others():
+    assert len(BY_NAME) == len(KINDS) == 62
+    assert not set(BY_NAME) & set(ATTRIBUTE_TYPES)
+    assert not [kind.name for kind in KINDS if kind.plural in BY_NAME.keys() - {kind.name}]  # sheep are sheep
+
+
+@each_kind
+def test_looks_are_those_of_the_world(kind):
+    assert set(kind.colors or ()) <= set(COLORS) and set(kind.materials) <= set(MATERIALS)
+    assert (
+        kind.state in ("", *STATES)
+        and set(kind.poses) <= set(ontology.POSES)
+        and set(kind.ages) <= set(ontology.AGES)
+    )
+    assert len(set(kind.colors or ())) == len(kind.colors or ()), "a colour twice"
+
+
+@each_kind
+def test_every_kind_has_a_place_to_be_and_something_to_rest_on(kind):
+    assert kind.rests and set(kind.rests) <= RESTS
+    assert kind.places and set(kind.places) <= set(PLACES)
+    assert min(kind.size) > 15 and kind.size[0] <= 200 and kind.size[1] <= 160
+    if "top" in kind.rests:
+        hosts = [BY_NAME[name] for name in SUPPORTERS[kind.name]]
+        for place in kind.places:
+            assert any(place in host.places for host in hosts) or set(kind.rests) != {"top"}, place
+    if "inside" in kind.rests:
+        assert any(set(BY_NAME[name].places) & set(kind.places) for name in CONTAINERS[kind.name])
+
+
+@each_kind
+def test_something_can_be_said_of_every_kind(kind):
+    # what tells two of a kind apart: a colour, else a size, a pose or an age; else there is only one of it
+    assert kind.colors or kind.sized or kind.poses or kind.ages or kind.name in ("traffic light",)
+
+
+def test_every_attribute_has_one_type():
+    values = [*COLORS, *MATERIALS, *ontology.PATTERNS, *ontology.SIZES, *ontology.POSES, *ontology.AGES]
+    values += [state for pair in STATES.values() for state in pair]
+    assert len(values) == len(set(values)) == len(ATTRIBUTE_TYPES)
+
+
+def test_categories_hold_exactly_their_kinds():
+    assert {name for members in CATEGORIES.values() for name in members} == {
+        kind.name for kind in KINDS if kind.category
+    }
+    assert CATEGORIES["person"] == ("man", "woman", "boy", "girl") and "" not in CATEGORIES
+
+
+def test_indoors_and_outdoors_share_no_place():
+    assert not set(ontology.INDOORS) & set(ontology.OUTDOORS) and set(PLACES) == {
+        *ontology.INDOORS,
+        *ontology.OUTDOORS,
+    }
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_colours_are_far_apart(color):
+    rgb = {name: bytes.fromhex(code[1:]) for name, code in COLORS.items()}
+    for other in COLORS.keys() - {color}:
+        assert max(abs(a - b) for a, b in zip(rgb[color], rgb[other], strict=True)) >= 40, other

@@ -1,0 +1,78 @@
+"""One attempt at a scene: what comes in, and what carries it."""
+
+import numpy as np
+import pytest
+
+from research.synthetic_world.layout import fits
+from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, WEATHERS
+from research.synthetic_world.scene_plan import ScenePlan
+from research.synthetic_world.world_statistics import CONTAINERS, SINGLE, SUPPORTERS
+
+
+@pytest.fixture(scope="module")
+def plans():
+    """Two filled plans for every kind that may be featured."""
+    made = []
+    for number, kind in enumerate([*KINDS, *KINDS]):
+        plan = ScenePlan(np.random.default_rng(number), kind)
+        plan.fill()
+        made.append(plan)
+    return made
+
+
+def test_the_place_is_one_where_the_featured_kind_is_at_home(plans):
+    assert all(plan.place in plan.featured.places for plan in plans)
+    assert all((plan.weather == "") == (plan.place in INDOORS) for plan in plans)
+    assert {plan.weather for plan in plans} == {"", *WEATHERS}
+
+
+def test_it_never_snows_on_the_beach(plans):
+    assert not [plan for plan in plans if plan.place == "beach" and plan.weather == "snowy"]
+
+
+def test_the_featured_kind_comes_into_most_plans(plans):
+    # one that finds no room is tried again with another plan (scenes.scene)
+    there = sum(any(thing.kind == plan.featured.name for thing in plan.things) for plan in plans)
+    assert there > 0.7 * len(plans)
+
+
+def test_a_plan_fits_and_is_no_fuller_than_wanted(plans):
+    for plan in plans:
+        assert fits(plan.things)
+        assert 8 <= plan.wanted <= 12
+        assert len({thing.object_id for thing in plan.things}) == len(plan.things)
+
+
+def test_hosts_are_there_and_carry_what_they_can(plans):
+    for plan in plans:
+        by_id = {thing.object_id: thing for thing in plan.things}
+        for thing in plan.things:
+            host = by_id[thing.host] if thing.host else None
+            match thing.rests:
+                case "top" if BY_NAME[thing.kind].category != "person":
+                    assert host.kind in SUPPORTERS[thing.kind]
+                case "inside":
+                    assert host.kind in CONTAINERS[thing.kind] and host.state not in ("closed", "empty")
+                case "hand" | "head" | "body" | "legs":
+                    assert BY_NAME[host.kind].category == "person"
+                case "wall" | "sky":
+                    assert host is None
+
+
+def test_nothing_hangs_on_a_wall_outdoors_or_flies_indoors(plans):
+    for plan in plans:
+        assert not [t for t in plan.things if t.rests == ("sky" if plan.place in INDOORS else "wall")]
+
+
+def test_of_some_kinds_one_is_enough_and_in_the_sky_are_two_at_most(plans):
+    for plan in plans:
+        kinds = [thing.kind for thing in plan.things]
+        assert all(kinds.count(name) <= 1 for name in SINGLE)
+        assert sum(thing.rests == "sky" for thing in plan.things) <= 2
+
+
+def test_one_generator_gives_one_plan():
+    first, second = (ScenePlan(np.random.default_rng(5), BY_NAME["dog"]) for _ in range(2))
+    first.fill()
+    second.fill()
+    assert first.things == second.things and first.things

@@ -1,0 +1,113 @@
+"""Training the sample's nets: what is made, what stays, what goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import UserError
+from research.reference_models import net_plans, net_training
+from research.reference_models.inference import load_net
+from research.synthetic_world import train_vqa, vqa_nets, vqa_worlds
+from research.synthetic_world.train_vqa import train_sample_vqa, training
+from tests.research.synthetic_world.here_pool import Here
+
+BASE, MORE = 6.0, 2.0
+
+
+@pytest.fixture(autouse=True)
+def here(few_worlds, monkeypatch):
+    monkeypatch.setattr(train_vqa, "get_context", lambda kind: Here)
+    monkeypatch.setattr(train_vqa, "BASE_EPOCHS", BASE)
+    monkeypatch.setattr(train_vqa, "MORE_EPOCHS", MORE)
+    monkeypatch.setattr(net_plans, "BATCH", 16)
+
+
+def weights(folder: Path, name: str) -> bytes:
+    return (folder / f"{name}.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(few_worlds):
+    return few_worlds / "vqa"
+
+
+def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
+    train_sample_vqa(0)
+    told = training(folder)
+    assert set(told.nets) == {f"{name}-0" for name in net_plans.NETS}
+    for run in (told.detector, told.own_detector):
+        assert run is not None and set(run.report) == {"recall", "precision", "looks right"}
+    for run in told.nets.values():
+        net = load_net(train_vqa.file_of(run.net, run.seed))
+        assert run.parameters == sum(p.numel() for p in net.net.parameters())
+        assert run.criterion in run.report and run.tries
+    assert load_net(folder / "separated-0.safetensors").answers == ("answerable",)
+    assert not (folder / "base-0.safetensors").exists()  # which is for training alone
+
+
+def test_what_is_there_already_stays(folder, monkeypatch):
+    before, detectors = training(folder), [weights(folder, name) for name in ("regions", "regions_own")]
+    monkeypatch.setattr(train_vqa, "train_net", None)  # it would be called in vain
+    train_sample_vqa(0)
+    assert training(folder) == before
+    assert [weights(folder, name) for name in ("regions", "regions_own")] == detectors
+
+
+def test_another_seed_makes_other_nets_with_the_same_detector(folder):
+    detector = weights(folder, "regions")
+    train_sample_vqa(1, nets=["blind"])
+    train_sample_vqa(2, nets=["vanilla"])  # which needs a base
+    assert {name for name in training(folder).nets if name[-2:] != "-0"} == {"blind-1", "base-2", "vanilla-2"}
+    assert weights(folder, "blind-1") != weights(folder, "blind-0") and weights(folder, "regions") == detector
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch):
+    whole = weights(folder, "rp-0")
+    for path in (folder / "rp-0.safetensors", few_worlds / "work" / "rp-0.pt"):
+        path.unlink()
+    step, every = net_training.NetTraining.step, net_plans.recipe_of
+
+    def dies(self, number, batch):
+        if number == self.recipe.steps - 1:
+            raise KeyboardInterrupt
+        return step(self, number, batch)
+
+    def often(*arguments):
+        return every(*arguments).__class__(**{**vars(every(*arguments)), "every": 1})
+
+    monkeypatch.setattr(net_plans, "recipe_of", often)
+    monkeypatch.setattr(net_training.NetTraining, "step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        train_sample_vqa(0)
+    assert not (folder / "rp-0.safetensors").exists() and (few_worlds / "work" / "rp-0.pt").exists()
+    monkeypatch.setattr(net_training.NetTraining, "step", step)
+    train_sample_vqa(0)
+    assert weights(folder, "rp-0") == whole
+
+
+def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monkeypatch, few_worlds):
+    seen = []
+    original = vqa_nets.figures
+
+    def figures(asked, data, store):
+        seen.append((len(seen), {q.picture_id for q in data.questions}))
+        return original(asked, data, store)
+
+    monkeypatch.setattr(vqa_nets, "figures", figures)
+    (few_worlds / "work" / "vanilla-0.pt").unlink()
+    train_vqa.train_net("vanilla", 0)
+    choose, report = (
+        {r.scene.picture_id for r in vqa_worlds.worlds_of(part)} for part in ("choose", "report")
+    )
+    assert [pictures for _, pictures in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
+
+
+def test_an_unknown_net_is_refused_with_those_there_are():
+    with pytest.raises(UserError, match=r"unknown nets: rpp; there are base, blind"):
+        train_sample_vqa(0, nets=["rpp", "blind"])
+
+
+def test_hard_pairs_are_of_other_pictures(few_worlds):
+    hard, data = train_vqa._hard(), vqa_nets.PartData.read("learn")
+    assert hard.shape == (8, 3)
+    assert all(data.pictures[row] != place for place in range(8) for row in hard[place])

@@ -1,0 +1,102 @@
+"""The regions of the nets' pictures: what is made, what stays, what goes on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from research.reference_models import towers
+from research.reference_models.regions import FOUND
+from research.synthetic_world import region_trainer, tower_trainer, vqa_regions
+from research.synthetic_world.tower_trainer import TowerTraining
+from research.synthetic_world.vqa_regions import found_regions, own_regions
+
+
+@pytest.fixture(scope="module")
+def work(few_worlds):
+    return few_worlds / "work"
+
+
+@pytest.fixture
+def no_clip(monkeypatch):
+    def refused(*_):
+        raise AssertionError("the CLIP was opened")
+
+    monkeypatch.setattr(towers.ClipTower, "__init__", refused)
+    monkeypatch.setattr("pipeline.candidates.encoders.weights.weighted", refused)
+
+
+@pytest.fixture(scope="module")
+def own(work):
+    """The own detector's file and its training's run."""
+    path = work / "regions_own.safetensors"
+    return path, own_regions(path, None)
+
+
+def test_the_own_detector_is_made_without_the_clip(work, own, no_clip):
+    (work / "tower.pt").unlink()
+    path, run = own
+    before = path.read_bytes()
+    assert own_regions(path, None).report == run.report and path.read_bytes() == before
+    for part, count in (("learn", 8), ("choose", 4), ("report", 4)):
+        found = np.load(work / part / "found-own.npy")
+        assert len(found) == count and found.shape[1] == FOUND + 1
+        assert np.load(work / part / "boxes-own.npy").shape == (count, FOUND + 1, 4)
+    assert run.pictures == 4 + 8 and run.tries and set(run.report) == {"recall", "precision", "looks right"}
+
+
+def test_the_two_detectors_find_by_maps_of_their_own(work, own):
+    found_regions(work / "regions.safetensors", None)
+    ours, clips = (np.load(work / "report" / f"found{kind}.npy") for kind in ("-own", ""))
+    assert ours.shape == clips.shape and not np.array_equal(ours, clips)
+    assert (work / "report" / "pictures.json").exists()
+
+
+def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(work, own, monkeypatch):
+    (work / "tower.pt").unlink()
+    asked, of = [], region_trainer.regions_of
+    monkeypatch.setattr(
+        tower_trainer, "regions_of", lambda tower, head, part: asked.append(part) or of(tower, head, part)
+    )
+    measured = []
+    monkeypatch.setattr(
+        vqa_regions, "worlds_of", lambda part, real=vqa_regions.worlds_of: measured.append(part) or real(part)
+    )
+    again = own_regions(own[0], None)
+    assert set(asked) == {"choose"} and len(asked) == len(again.tries) and measured == ["report"]
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
+    path, _ = own
+    whole = path.read_bytes()
+    (work / "tower.pt").unlink()
+    step, recipe_of = TowerTraining.step, tower_trainer.recipe_of
+
+    def dies(self, number, *rest):
+        if number == self.recipe.steps - 1:
+            raise KeyboardInterrupt
+        return step(self, number, *rest)
+
+    def often(pictures):
+        made = recipe_of(pictures)
+        return replace(made, every=1)
+
+    monkeypatch.setattr(tower_trainer, "recipe_of", often)
+    monkeypatch.setattr(TowerTraining, "step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        own_regions(path, None)
+    assert (work / "tower.pt").exists()
+    monkeypatch.setattr(TowerTraining, "step", step)
+    own_regions(path, None)
+    assert path.read_bytes() == whole
+
+
+def test_what_is_known_is_not_trained_again_and_only_lacking_regions_are_written(work, own, monkeypatch):
+    path, run = own
+    monkeypatch.setattr(tower_trainer, "TowerTraining", None)  # it would be called in vain
+    lacking, there = (work / part / "scores-own.npy" for part in ("choose", "learn"))
+    values, time = np.load(lacking), there.stat().st_mtime_ns
+    lacking.unlink()
+    assert own_regions(path, run) is run
+    np.testing.assert_array_equal(np.load(lacking), values)
+    assert there.stat().st_mtime_ns == time

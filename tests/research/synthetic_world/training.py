@@ -1,0 +1,16 @@
+"""A few steps of training on four pictures."""
+
+from pathlib import Path
+
+from pipeline.core.atomic_files import sha256_file
+from research.synthetic_world import clip_texts, clip_trainer, train_clip
+
+
+def weights(folder: Path) -> str:
+    return sha256_file(folder / "model/open_clip_model.safetensors")
+
+
+def trained(start: Path | None = None) -> clip_trainer.Trainer:
+    made = clip_trainer.Trainer(*clip_texts.load(1), start=start)
+    train_clip.train(made, text_steps=2, small_steps=1, picture_steps=2, every=1)
+    return made

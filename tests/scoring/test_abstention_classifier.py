@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+import torch
+
+from pipeline.scoring.abstention_classifier import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
+from pipeline.scoring.reply_words import pair_of
+from research.studies.abstention_training import Network
+
+QUESTIONS = ["What color is the umbrella?", "Is it red?", "What color is the umbrella?", "?"]
+REPLIES = [
+    "There is no umbrella in this picture, only a parasol.",
+    "no",
+    "red",
+    "I can't tell, it is too dark. " * 20,
+]
+
+
+@pytest.fixture(scope="module")
+def networks():
+    """Two networks with drawn weights."""
+    torch.manual_seed(1)
+    return [Network().eval() for _ in range(2)]
+
+
+@pytest.fixture(scope="module")
+def drawn(networks):
+    """A reader of a few words with these networks."""
+    words = [PADDING, UNKNOWN, "no", "umbrella", "red", "the", "is", "it", "dark", "only", "?"]
+    vectors = np.random.default_rng(1).normal(size=(len(words), 100)).astype(np.float32)
+    weights = [{name: value.detach().numpy() for name, value in net.named_parameters()} for net in networks]
+    return ReplyReader({word: place for place, word in enumerate(words)}, vectors, weights)
+
+
+def test_the_network_is_torchs(networks, drawn):
+    pairs = [pair_of(question, reply) for question, reply in zip(QUESTIONS, REPLIES, strict=True)]
+    asked, asked_flags, _, said, said_flags, _ = map(torch.from_numpy, drawn.batch(pairs))
+    with torch.no_grad():
+        votes = torch.stack([network(asked, asked_flags, said, said_flags) for network in networks])
+    expected = torch.sigmoid(votes.mean(0)).numpy()
+    assert drawn.p_abstains(QUESTIONS, REPLIES) == pytest.approx(expected, abs=1e-5)
+    assert np.ptp(expected) > 1e-4
+
+
+def test_who_stands_beside_a_reply_does_not_matter(drawn):
+    together = drawn.p_abstains(QUESTIONS * 300, REPLIES * 300)
+    alone = [
+        drawn.p_abstains([question], [reply])[0] for question, reply in zip(QUESTIONS, REPLIES, strict=True)
+    ]
+    assert together == pytest.approx(np.tile(alone, 300), abs=1e-5)
+    assert drawn.p_abstains([], []).tolist() == []
+
+
+def test_words_that_it_does_not_know_are_alike(drawn):
+    first, second = drawn.p_abstains(["is it red?"] * 2, ["zzyzx is dark", "qwerty is dark"])
+    assert first == second
+
+
+def test_the_weights_that_come_with_the_scorers():
+    ours = reader()
+    assert [*ours.places][:2] == [PADDING, UNKNOWN]
+    assert len(ours.places) == len(ours.vectors)
+    assert np.isfinite(ours.vectors).all()
+    assert WEIGHTS.stat().st_size < 6e6
+    p = ours.p_abstains(["What color is the umbrella?"] * 2, ["There is no umbrella.", "red"])
+    assert p[0] > 0.9
+    assert p[1] < 0.1

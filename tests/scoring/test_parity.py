@@ -1,0 +1,150 @@
+"""The published script is made of scikit-learn's curves and NumPy's interpolation; so is the oracle here."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import auc, f1_score, precision_recall_curve, roc_curve
+
+from pipeline.scoring import aupr, detection_error, ff95, fpr_at_tpr, published_scores
+
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.sampled_from([0.1, 0.3, 0.5, 0.9]), st.floats(0, 1, width=32)),
+        st.booleans(),
+        st.booleans(),
+    ),
+    min_size=2,
+    max_size=80,
+).filter(lambda rows: len({row[2] for row in rows}) == 2)
+
+
+def oracle(confidence, correct, answerable):
+    fpr, tpr, _ = roc_curve(answerable, confidence)
+    kept = confidence > 0.5
+    thresholds = np.unique(confidence)[::-1]
+    acc = np.array(
+        [0, *((correct & answerable & (confidence >= t)).sum() / answerable.sum() for t in thresholds)]
+    )
+    false = np.array(
+        [0, *((~answerable & (confidence >= t)).sum() / (~answerable).sum() for t in thresholds)]
+    )
+    found = {"auaf": auc(false, acc), "ff95": np.interp(acc[-1] * 0.95, acc, false) if acc[-1] else 0.0}
+    found |= {
+        "accuracy_indomain": correct[answerable].mean(),
+        "facc": (correct & answerable).sum() / answerable.sum(),
+    }
+    if not kept.all():
+        precision, recall, _ = precision_recall_curve(answerable, confidence)
+        out_precision, out_recall, _ = precision_recall_curve(~answerable, -confidence)
+        share = answerable.mean()
+        found |= {
+            "fpr95": np.interp(0.95, tpr, fpr),
+            "fpr81.4": np.interp(0.814, tpr, fpr),
+            "auroc": auc(fpr, tpr),
+            "aupr_in": auc(recall, precision),
+            "aupr_out": auc(out_recall, out_precision),
+            "detection_error": (share * (1 - tpr) + (1 - share) * fpr)[tpr >= 0.95].min(),
+            "accuracy": correct.mean(),
+            "accuracy_accept": correct[kept].mean() if kept.any() else 0.0,
+            "f1": f1_score(answerable, kept, zero_division=0),
+        }
+    return found
+
+
+@given(ROWS)
+def test_numbers_are_scikit_learns_and_numpys_to_the_last_bits(rows):
+    confidence, correct, answerable = map(np.array, zip(*rows, strict=True))
+    found = published_scores(confidence, correct, answerable)
+    expected = oracle(confidence, correct, answerable)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-13, abs=1e-13)
+
+
+def test_when_everything_is_accepted_nine_numbers_are_not_given():
+    found = published_scores([0.9, 0.8], [True, False], [True, False])
+    assert {name for name, value in found.items() if np.isnan(value)} == {
+        "fpr95",
+        "fpr81.4",
+        "auroc",
+        "aupr_in",
+        "aupr_out",
+        "detection_error",
+        "accuracy_accept",
+        "accuracy",
+        "f1",
+    }
+
+
+def test_ff95_is_read_off_the_end_of_a_flat_part():
+    # 20 AQs, 19 right ones first: ACC is 19/20 = 0.95 x FACC from there on, while one UQ after the other is accepted,
+    # until the last AQ. Strict: the lowest such FPR, 0. The script: the highest, 2/4 (then ACC rises to 1).
+    confidence = np.linspace(1, 0, 24)
+    answerable = np.array([True] * 19 + [False, False, True, False, False])
+    correct = answerable.copy()
+    assert ff95(confidence, correct, answerable) == 0.0
+    assert published_scores(confidence, correct, answerable)["ff95"] == pytest.approx(0.5)
+    assert fpr_at_tpr(confidence, answerable) == 0.0
+    assert published_scores(confidence, correct, answerable)["fpr95"] == pytest.approx(0.5)
+
+
+def test_nothing_right_has_ff95_zero_in_the_script():
+    assert published_scores([0.9, 0.4], [False, False], [True, False])["ff95"] == 0.0
+    assert np.isnan(ff95([0.9, 0.4], [False, False], [True, False]))
+
+
+def test_aupr_by_trapezoids_is_not_average_precision():
+    # All tied, half AQs: precision 1/2 at recall 1, and the script's (0, 1): area 3/4. Average precision is 1/2.
+    assert published_scores([0.4, 0.4], [True, False], [True, False])["aupr_in"] == pytest.approx(0.75)
+    assert aupr([0.4, 0.4], [True, False]) == pytest.approx(0.5)
+
+
+def test_detection_error_misses_thresholds_between_equal_steps():
+    # 40 AQs above the one UQ, all apart: the curve rises in equal steps and the script keeps its ends alone; both
+    # find 0 there. With a UQ after 38 AQs and one after the 40th, the best threshold is before the first UQ: 2 of 42.
+    confidence = np.linspace(1, 0, 42)
+    answerable = np.array([True] * 38 + [False] + [True] * 2 + [False])
+    assert detection_error(confidence, answerable) == pytest.approx(1 / 42)  # all AQs and the first UQ
+    assert published_scores(confidence, answerable, answerable)["detection_error"] == pytest.approx(1 / 42)
+    # 40 AQs in one row, then 60 UQs in a row: TPR >= 0.95 is first reached inside the row, where the points are gone,
+    # but the row's end has TPR 1 and FPR 0 as well.
+    assert (
+        published_scores(np.linspace(1, 0, 100), [True] * 40 + [False] * 60, [True] * 40 + [False] * 60)[
+            "detection_error"
+        ]
+        == 0
+    )
+
+
+def test_detection_error_is_higher_where_the_best_threshold_lies_inside_of_equal_steps():
+    # 40 confidences, each of one AQ and two UQs. Strict: at 38 AQs 2 + 76 of 120 are wrong. The script keeps the ends of
+    # the straight line alone: 80 of 120.
+    confidence = np.repeat(np.arange(40)[::-1] / 40, 3)
+    answerable = np.tile([True, False, False], 40)
+    assert detection_error(confidence, answerable) == pytest.approx(78 / 120)
+    found = published_scores(confidence, answerable, answerable)["detection_error"]
+    assert found == pytest.approx(80 / 120)
+    assert found == pytest.approx(oracle(confidence, answerable, answerable)["detection_error"])
+
+
+def test_uq_is_a_right_answer_to_a_uq_at_the_fixed_threshold_alone():
+    # accept > 0.5: the AQ (right) and one UQ, for which the model said "UQ".
+    found = published_scores([0.9, 0.8, 0.1], [True, True, False], [True, False, False])
+    assert (
+        found["accuracy_accept"] == 1.0 and found["accuracy"] == pytest.approx(2 / 3) and found["facc"] == 1.0
+    )
+
+
+def test_confidence_equal_to_tau_is_rejected():
+    # F1 of "answerable": with 0.5 rejected nothing is found.
+    assert published_scores([0.5, 0.4], [True, False], [True, False])["f1"] == 0.0
+
+
+def test_a_single_kind_is_refused():
+    with pytest.raises(ValueError, match="only AQs"):
+        published_scores([0.5], [True], [True])
+
+
+@pytest.mark.parametrize(("answerable", "kind"), [([True, True], "AQs"), ([False, False], "UQs")])
+def test_the_published_script_needs_both_kinds(answerable, kind):
+    with pytest.raises(ValueError, match=f"needs AQs and UQs; there are only {kind}"):
+        published_scores([0.9, 0.1], [True, False], answerable)

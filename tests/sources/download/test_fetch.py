@@ -1,0 +1,502 @@
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.filesize import decimal as spoken
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl
+from pipeline.core.records import Picture, Question, Scene
+from pipeline.sources.download.web_files import Patience
+from pipeline.stages import ingest
+from tests.sources.download.conftest import (
+    GRAPHS,
+    JSONS,
+    PICTURES,
+    archives,
+    hub_files,
+    jpeg,
+    packed,
+    wait_until,
+)
+
+ROOT = Path(__file__).parents[3]
+TEXTS = [
+    "questions1.2/testdev_balanced_questions.json",
+    "questions1.2/train_balanced_questions.json",
+    "questions1.2/val_balanced_questions.json",
+    "sceneGraphs/train_sceneGraphs.json",
+    "sceneGraphs/val_sceneGraphs.json",
+]
+TESTDEV = ["images/n1.jpg", "images/n2.jpg", "images/n3.jpg"]
+SOURCE = Path("data/gqa/source")
+
+
+def made():
+    """What lies in the source folder (the working directory is the project)."""
+    return sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file())
+
+
+def wrong(get, **options):
+    with pytest.raises(UserError) as caught:
+        get(**options)
+    return caught.value.problems
+
+
+def set_params(text):
+    Path("params.yaml").write_text(Path("params.yaml").read_text().replace(*text))
+
+
+@pytest.mark.parametrize("origin", ["official", "hub"])
+def test_exactly_what_ingest_reads_is_there_afterwards(get, server, origin):
+    get(**({"origin": "hub"} if origin == "hub" else {}))
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    for name in TEXTS:
+        base = Path(name).name
+        assert json.loads((SOURCE / name).read_text()) == (JSONS | GRAPHS)[base]
+    for name in TESTDEV:
+        assert (SOURCE / name).read_bytes() == jpeg(PICTURES.index(Path(name).stem))
+    assert not Path("data/gqa/fetching").exists()
+    ingest.main()
+    out = Path("data/gqa/interim/ingest")
+    assert [row.picture_id for row in read_jsonl(out / "pictures.jsonl", Picture)] == ["n1", "n2", "n3"]
+    assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6  # two each on 3 + 2 + 1 pictures
+    assert len(list(read_jsonl(out / "scenes.jsonl", Scene))) == 3
+
+
+def test_only_the_directory_and_the_wanted_pictures_are_received(get, server):
+    get()
+    images = server.files["/images.zip"]
+    ranges = [wanted.removeprefix("bytes=") for path, wanted in server.log if path == "/images.zip"]
+    received = sum(int(last) + 1 - int(first) for first, last in (found.split("-") for found in ranges))
+    directory = images[images.index(b"PK\x01\x02") :]
+    pictures = images.index(b"images/2370001.jpg") - 30  # n1, n2, n3 come first; a local header has 30 bytes
+    # The end of the directory (22 bytes) is read to find it, and 1 byte to ask for the size.
+    assert received <= pictures + len(directory) + 2 * 22 + 1 + 20
+    assert received < len(images) * 0.75
+
+
+def test_a_second_run_asks_for_no_content_again(get, server):
+    get()
+    before, stamp = made(), (SOURCE / "fetched.json").read_bytes()
+    count = len(server.log)
+    get()
+    starts = {path: data.index(b"PK\x01\x02") for path, data in server.files.items() if path.endswith(".zip")}
+    for path, wanted in server.log[count:]:  # nothing but directories and the byte that tells the size
+        first = int(wanted.removeprefix("bytes=").split("-")[0])
+        assert first >= starts[path] or wanted == "bytes=0-0"
+    assert (made(), (SOURCE / "fetched.json").read_bytes()) == (before, stamp)
+
+
+def test_another_split_brings_its_pictures_and_graphs(get):
+    said = get(split="val")
+    assert [name for name in made() if "images" in name] == ["images/2370003.jpg"]
+    assert "and `split: val` in its section `ingest`" in said
+
+
+def test_what_the_parameters_do_not_name_is_not_fetched(get):
+    set_params(("[testdev, train, val]", "[testdev]"))
+    set_params(("[train, val]", "[]"))
+    get()
+    assert made() == ["fetched.json", *TESTDEV, TEXTS[0]]
+    get(split="train")  # its own questions, graphs and pictures come with it
+    assert set(made()) - {"fetched.json", *TESTDEV, TEXTS[0]} == {
+        "images/2370001.jpg",
+        "images/2370002.jpg",
+        TEXTS[1],
+        "sceneGraphs/train_sceneGraphs.json",
+    }
+
+
+def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
+    set_params(("split: testdev\n", "split: testdev\n    questions: all\n"))
+    get()
+    assert [name for name in made() if "questions1.2" in name] == [
+        "questions1.2/testdev_all_questions.json",
+        "questions1.2/train_all_questions/train_all_questions_0.json",
+        "questions1.2/train_all_questions/train_all_questions_1.json",
+        "questions1.2/val_all_questions.json",
+    ]
+
+
+def test_choices_come_when_asked_for(get):
+    get(choices=True)
+    assert "eval/testdev_choices.json" in made()
+    assert (
+        wrong(get, choices=True, split="train")[1]
+        == "eval.zip: there are no choices of train; leave out --choices"
+    )
+
+
+def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
+    said = get(dry_run=True)
+    assert made() == [] and not Path("data/gqa/fetching").exists()
+    for name in TEXTS:
+        size = len(json.dumps((JSONS | GRAPHS)[Path(name).name]))
+        assert re.search(rf"{re.escape(name)}: [\d.]+ \w+ from \w+.*, {spoken(size)} on disk", said)
+    mean = sum(len(jpeg(at)) for at in range(len(PICTURES))) // len(PICTURES)
+    assert f"398 pictures, about {spoken(398 * mean)} from images.zip" in said
+    get()
+    for name in TESTDEV[:2]:
+        (SOURCE / name).unlink()
+    said = get(dry_run=True)
+    assert "images/: pictures 2 of 3, " in said
+    assert "everything is there" not in said
+    get()
+    assert "everything is there" in get(dry_run=True)
+
+
+def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
+    get()
+    for name in (TEXTS[1], TESTDEV[1]):
+        (SOURCE / name).unlink()
+    *_, told = get(dry_run=True).splitlines()
+    size = len(json.dumps(JSONS[Path(TEXTS[1]).name])) + len(jpeg(1))
+    assert re.fullmatch(
+        rf"fetch: nothing done \(dry run\); to receive: [\d.]+ \w+; on disk: {spoken(size)}", told
+    )
+
+
+def test_a_dry_run_estimates_what_is_made_from_parquet_and_pictures_that_nobody_knows_yet(get, server):
+    said = get(origin="hub", dry_run=True).splitlines()
+    assert re.search(r": [\d.]+ kB from testdev_balanced_instructions, about [\d.]+ kB on disk", said[1])
+    assert "  images/: pictures of testdev, " in said[-2]
+    said = get(split="val", dry_run=True).splitlines()  # of val nobody knows the number before
+    assert said[-2].startswith("  images/: pictures from images.zip (")
+    assert said[-2].endswith(" each on average); counted once the questions are there")
+    assert said[-1].count("and the pictures") == 2
+
+
+def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
+    assert get(dry_run=True, all_of_it=True, choices=True).splitlines()[1:] == [
+        "  questions1.2.zip: all of it, 1.4 GB as its authors state",
+        "  sceneGraphs.zip: all of it, 42.7 MB as its authors state",
+        "  images.zip: all of it, 20.3 GB as its authors state",
+        "  eval.zip: all of it, 784 MB as its authors state",
+    ]
+    said = get(dry_run=True, all_of_it=True, origin="hub")
+    assert "sceneGraphs.zip" in said and "images.zip" not in said
+    assert server.log == []
+
+
+@pytest.mark.parametrize("origin", ["official", "hub"])
+def test_stalls_cuts_and_busy_answers_do_no_harm(get, server, origin):
+    names = [path for path in server.files if path.endswith((".zip", ".parquet")) or "/tree/" in path]
+    for at, path in enumerate(names):
+        server.faults[path] = [500, "cut", (429, "0"), "stall" if at == 0 else "cut", 503]
+    impatient = Patience(silence=0.5, attempts=20, pause=0.01, longest=3)
+    get(patience=impatient, **({"origin": "hub"} if origin == "hub" else {}))
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    assert json.loads((SOURCE / TEXTS[0]).read_text()) == JSONS["testdev_balanced_questions.json"]
+
+
+@pytest.mark.parametrize("place", [b"images/n2.jpg", b"PK\x01\x02"], ids=["a picture", "the directory"])
+def test_garbled_content_is_noticed_and_read_again(get, server, place):
+    first = server.files["/images.zip"].index(place) - (30 if place.startswith(b"images") else 0)
+    server.garbled = {("/images.zip", first)}
+    get()
+    assert not server.garbled
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+
+
+def covered(ranges):
+    """The bytes that requests asked for, as a set of positions."""
+    return {
+        at
+        for first, last in (found.removeprefix("bytes=").split("-") for found in ranges)
+        for at in range(int(first), int(last) + 1)
+    }
+
+
+@pytest.mark.parametrize("origin", ["official", "hub"])
+def test_a_killed_fetch_goes_on_where_it_stopped(get, server, project, origin):
+    last = (
+        "/images.zip"
+        if origin == "official"
+        else max(path for path in server.files if "testdev_balanced_images" in path and "resolve" in path)
+    )
+    # Of the archive: the size, three reads of the directory, the first picture; of the second picture, and of the hub's
+    # file (after its size), one half comes and then nothing.
+    server.faults[last] = [None] * (5 if origin == "official" else 1) + ["stall"] * 50
+    command = [sys.executable, "-m", "pipeline.cli", "fetch", "gqa", "--jobs", "1", "--from"]
+    command += [server.url] if origin == "official" else ["hub", "--archives", server.url]
+    running = subprocess.Popen(
+        command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+    )
+    wait_until(lambda: len(server.faults[last]) < 50, 60)
+    wait_until(lambda: any(path.stat().st_size for path in Path("data/gqa/fetching").rglob("*.part")))
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    server.faults.clear()
+    assert made()[-len(TEXTS) :] == TEXTS
+    assert [name for name in made() if "images" in name] == TESTDEV[:1]
+    before = [wanted for path, wanted in server.log if path == last and wanted != "bytes=0-0"]
+    count = len(server.log)
+    get(**({"origin": "hub"} if origin == "hub" else {}))
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    again = [wanted for path, wanted in server.log[count:] if path == last and wanted != "bytes=0-0"]
+    half = covered(before[-1:])
+    assert len(covered(before[:-1]) & covered(again)) == 0
+    assert len(half & covered(again)) <= len(half) // 2 + 1
+
+
+def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
+    get()
+    kept = (SOURCE / TEXTS[4]).read_bytes()
+    other = {name: json.dumps(value).encode() for name, value in GRAPHS.items()}
+    other["val_sceneGraphs.json"] = other["val_sceneGraphs.json"].replace(b"brown", b"white")
+    server.files["/sceneGraphs.zip"] = packed(other)
+    first, told = wrong(get)
+    assert first.endswith("1 problem")
+    assert re.match(
+        r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changed",
+        told,
+    )
+    assert (SOURCE / TEXTS[4]).read_bytes() == kept
+    get(accept_changed=True)
+    assert (SOURCE / TEXTS[4]).read_bytes() == other["val_sceneGraphs.json"]
+    get()
+
+
+def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
+    get()
+    other = {name: json.dumps(value).replace("brown", "white").encode() for name, value in GRAPHS.items()}
+    data = bytearray(packed(other))
+    server.files["/sceneGraphs.zip"] = bytes(data)
+    second = data.index(b"val_sceneGraphs.json") - 30  # a local header has 30 bytes
+    server.files["/sceneGraphs.zip"] = bytes(data[: second + 60]) + b"x" * 20 + bytes(data[second + 80 :])
+    assert "val_sceneGraphs.json: damaged" in wrong(get, accept_changed=True)[1]
+    assert "white" in (SOURCE / TEXTS[3]).read_text() and "white" not in (SOURCE / TEXTS[4]).read_text()
+    server.files["/sceneGraphs.zip"] = bytes(data)
+    assert "it is not what was first fetched" in wrong(get)[1]
+    get(accept_changed=True)
+    assert "white" in (SOURCE / TEXTS[4]).read_text()
+    get()
+
+
+def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
+    get(origin="hub")
+    assert "everything is there" in get(origin="hub", dry_run=True)
+    from tests.sources.download.conftest import on_hub, parquet
+    from tests.sources.download.test_hub_copy import listed
+
+    rows = [
+        on_hub(row | {"answer": "white"}, name)
+        for name, row in JSONS["testdev_balanced_questions.json"].items()
+    ]
+    path = "testdev_balanced_instructions"
+    listed(server, path, parquet(rows))
+    get(origin="hub")  # a file of another name is another file; what is there stays
+    assert "white" not in (SOURCE / TEXTS[0]).read_text()
+    rows = [row | {"fullAnswer": "It is white."} for row in rows]
+    listed(server, path, parquet(rows))
+    assert "x.parquet: it is not what was first fetched" in wrong(get, origin="hub")[1]
+    get(origin="hub", accept_changed=True)
+    assert "It is white." in (SOURCE / TEXTS[0]).read_text()
+    get(origin="hub")
+
+
+def test_a_damaged_file_of_ours_is_fetched_again(get):
+    get()
+    for name in (TEXTS[0], TESTDEV[1]):
+        (SOURCE / name).write_bytes(b"damaged")
+    said = get()
+    assert said.count("is not as it was fetched; fetched again") == 2
+    assert (SOURCE / TESTDEV[1]).read_bytes() == jpeg(1)
+
+
+def test_a_damaged_picture_from_the_hub_is_fetched_again(get):
+    get(origin="hub")
+    (SOURCE / TESTDEV[1]).write_bytes(b"damaged")
+    get(origin="hub")
+    assert (SOURCE / TESTDEV[1]).read_bytes() == jpeg(1)
+
+
+@pytest.mark.parametrize("origin", ["official", "hub"])
+def test_a_file_of_the_users_own_is_never_replaced(get, origin):
+    options = {"origin": "hub"} if origin == "hub" else {}
+    (SOURCE / "images").mkdir()
+    (SOURCE / "questions1.2").mkdir()
+    (SOURCE / TEXTS[0]).write_text("{}")
+    assert f"{TEXTS[0]}: is there already and is not what" in wrong(get, **options)[1]
+    assert (SOURCE / TEXTS[0]).read_text() == "{}"
+    (SOURCE / TEXTS[0]).unlink()
+    (SOURCE / TESTDEV[0]).write_bytes(b"mine")
+    assert f"{TESTDEV[0]}: is there already and is not" in wrong(get, **options)[1]
+    assert (SOURCE / TESTDEV[0]).read_bytes() == b"mine"
+
+
+def test_files_that_the_user_unpacked_before_are_taken_as_they_are(get, server):
+    for name in [*TEXTS[:2], TESTDEV[0]]:
+        (SOURCE / name).parent.mkdir(exist_ok=True)
+        base = Path(name).name
+        (SOURCE / name).write_bytes(jpeg(0) if base.endswith("jpg") else json.dumps(JSONS[base]).encode())
+    said = get(dry_run=True)
+    assert TEXTS[0] not in said and TEXTS[2] in said and "pictures 2 of 3" in said
+    get()
+    assert set(json.loads((SOURCE / "fetched.json").read_text())["files"]) == {*TEXTS, *TESTDEV}
+
+
+def test_everything_that_is_wrong_is_told_at_once(get, server):
+    members = {name: b"{}" for name in JSONS if "train_balanced" not in name}
+    server.files["/questions1.2.zip"] = packed(members)
+    del server.files["/sceneGraphs.zip"]
+    first, *rest = wrong(get)
+    assert first == f"{SOURCE}: 2 problems"
+    assert rest[0] == "questions1.2.zip, train_balanced_questions.json: expected one such member, there are 0"
+    assert rest[1] == f"{server.url}/sceneGraphs.zip: no such file (the server answers 404)"
+
+
+def test_every_picture_that_is_missing_is_told(get, server):
+    server.files["/images.zip"] = packed({"images/n2.jpg": jpeg(1)})
+    assert wrong(get)[1:] == [
+        f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("n1", "n3")
+    ]
+
+
+def test_a_picture_damaged_on_the_server_does_not_keep_the_others(get, server):
+    data = bytearray(server.files["/images.zip"])
+    data[data.index(b"images/n2.jpg") + 100] ^= 1
+    server.files["/images.zip"] = bytes(data)
+    (told,) = wrong(get)[1:]
+    assert "images/n2.jpg: damaged" in told
+    assert [name for name in made() if "images" in name] == [TESTDEV[0], TESTDEV[2]]
+
+
+def test_a_server_that_is_down_is_told_with_what_to_do(get, server):
+    server.faults["/questions1.2.zip"] = [500] * 9
+    told = wrong(get)
+    assert "questions1.2.zip: the server answers 500; tried 6 times" in told[0]
+    assert told[1] == "what was received is kept; run the same command again to go on"
+
+
+def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_asked(get, server):
+    server.ranges = False
+    size = spoken(len(server.files["/questions1.2.zip"]))
+    told = wrong(get)
+    assert told[0] == f"{SOURCE}: 2 problems"  # questions and graphs, each once
+    assert (
+        f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; all of it is {size}"
+        in told[1]
+    )
+    assert "--whole" in told[1]
+    server.faults["/images.zip"] = [None, "cut"]
+    get(all_of_it=True)
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    assert not Path("data/gqa/fetching").exists()
+
+
+def test_a_whole_archive_that_was_cut_off_is_continued_where_ranges_are_served(get, server):
+    server.faults["/images.zip"] = [None, "cut"]
+    get(all_of_it=True)
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    size = len(server.files["/images.zip"])
+    asked = [wanted for path, wanted in server.log if path == "/images.zip"]
+    assert asked == ["bytes=0-0", f"bytes=0-{size - 1}", f"bytes={size // 2}-{size - 1}"]
+
+
+@pytest.mark.parametrize("origin", ["official", "hub", "whole"])
+def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, origin):
+    options = {"cache": project / "cache"} | ({"origin": "hub"} if origin == "hub" else {})
+    get(**options, all_of_it=origin == "whole")
+    before = {name: (SOURCE / name).read_bytes() for name in made() if name != "fetched.json"}
+    shutil.rmtree(SOURCE)
+    count = len(server.log)
+    get(**options, offline=True)
+    assert {name: (SOURCE / name).read_bytes() for name in made() if name != "fetched.json"} == before
+    assert len(server.log) == count
+
+
+def test_what_the_cache_lacks_is_told(get, project):
+    told = wrong(get, cache=project / "cache", offline=True)
+    assert (
+        told[1]
+        == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
+    )
+    assert wrong(get, offline=True) == ["--offline takes all from a cache; name it with --cache"]
+
+
+def test_archives_may_lie_in_a_folder(get, server, tmp_path):
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    for name, data in archives().items():
+        (folder / name).write_bytes(data)
+    get(origin=str(folder))
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    assert server.log == []
+    first = (SOURCE / "fetched.json").read_bytes()
+    get()  # the same archives from elsewhere: what was seen first stays noted
+    assert (SOURCE / "fetched.json").read_bytes() == first
+    (folder / "sceneGraphs.zip").unlink()
+    shutil.rmtree(SOURCE)
+    assert wrong(get, origin=str(folder))[1] == (
+        f"{folder}/sceneGraphs.zip: no such file; put it there, or name the archives' place with --archives"
+    )
+
+
+def test_a_folder_may_hold_the_hubs_parquet_files(get, server, tmp_path):
+    for name, data in hub_files().items():
+        path = tmp_path / "hub" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    get(origin=str(tmp_path / "hub"), archives=server.url)
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+    assert {path for path, _ in server.log} == {"/sceneGraphs.zip"}
+    assert (tmp_path / "hub/testdev_balanced_images/testdev-00000-of-00002.parquet").exists()
+
+
+def test_a_proxy_of_the_environment_is_used(get, server, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    get(origin="http://gqa.invalid")
+    assert made() == ["fetched.json", *TESTDEV, *TEXTS]
+
+
+def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
+    class Usage:
+        free = 5000
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
+    told = wrong(get)
+    needed = sum(len(json.dumps((JSONS | GRAPHS)[Path(name).name])) for name in TEXTS)
+    assert told[0] == "not enough room on the disk; nothing was fetched"
+    asked, missing = re.search(
+        r"([\d.]+) kB needed, 5.0 kB free; make room for ([\d.]+) kB more", told[1]
+    ).groups()
+    # the files, and beside them what is received before it is unpacked: at most the two archives
+    packed_size = len(archives()["questions1.2.zip"]) + len(archives()["sceneGraphs.zip"])
+    assert needed < 1000 * float(asked) < needed + packed_size
+    assert float(missing) == pytest.approx(float(asked) - 5, abs=0.11)
+    assert made() == []
+
+
+def test_a_picture_id_that_is_a_path_is_refused(get, server):
+    bad = {"1": JSONS["testdev_balanced_questions.json"]["0100"] | {"imageId": "../n1"}}
+    members = {name: json.dumps(value).encode() for name, value in JSONS.items()}
+    server.files["/questions1.2.zip"] = packed(
+        members | {"testdev_balanced_questions.json": json.dumps(bad).encode()}
+    )
+    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: picture '../n1' is no plain name"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"origin": "nowhere"}, "'nowhere': neither `official`, `hub`, a web address"),
+        ({"origin": "ftp://x"}, "'ftp://x': neither"),
+        ({"split": "test"}, "--split test: expected one of testdev, val, train"),
+        (
+            {"data_set": "birds"},
+            "params.yaml: no section `birds` with an `ingest` in it; run: rgqa init birds",
+        ),
+    ],
+)
+def test_a_mistake_in_the_command_is_told(get, options, message):
+    assert wrong(get, **options)[0].startswith(message)

@@ -1,0 +1,168 @@
+import hashlib
+import io
+import json
+import shutil
+
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from tests.sources.download.conftest import PICTURES, TESTDEV, jpeg, parquet
+
+
+def listed(server, folder, data):
+    """Put one Parquet file on the hub in place of what a folder has."""
+    path = f"{folder}/x.parquet"
+    server.files[f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"] = data
+    entry = {
+        "type": "file",
+        "size": len(data),
+        "path": path,
+        "oid": "0" * 40,
+        "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134},
+    }
+    server.files[f"/api/datasets/lmms-lab-encoder/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
+    return f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"
+
+
+def images(**changed):
+    return [
+        {"id": name, "image": {"bytes": changed.get(name, jpeg(PICTURES.index(name))), "path": None}}
+        for name in TESTDEV
+    ]
+
+
+def png():
+    file = io.BytesIO()
+    Image.new("RGB", (40, 20)).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_a_picture_keeps_its_format(get, server, project):
+    listed(server, "testdev_balanced_images", parquet(images(n2=png())))
+    get(origin="hub")
+    assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == [
+        "n1.jpg",
+        "n2.png",
+        "n3.jpg",
+    ]
+    count = len(server.log)
+    get(origin="hub")
+    assert not any("resolve" in path for path, _ in server.log[count:])
+    (project / "data/gqa/source/images/n2.png").write_bytes(png()[:-1] + b"x")  # damaged since
+    get(origin="hub")
+    assert (project / "data/gqa/source/images/n2.png").read_bytes() == png()
+
+
+def test_pictures_that_are_missing_or_none_are_all_told_and_the_others_written(get, server, project):
+    listed(server, "testdev_balanced_images", parquet(images(n2=b"<html>")[:2]))
+    with pytest.raises(UserError) as caught:
+        get(origin="hub")
+    assert caught.value.problems[1:] == [
+        "picture n2 of testdev_balanced_images: neither JPEG nor PNG",
+        "picture n3: not in testdev_balanced_images of the hub",
+    ]
+    assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
+
+
+def test_a_file_that_has_not_the_stated_sum_is_not_used(get, server, project):
+    data = parquet(images())
+    path = listed(server, "testdev_balanced_images", data)
+    server.files[path] = data[:100] + bytes([data[100] ^ 1]) + data[101:]
+    with pytest.raises(UserError, match="x.parquet: damaged, or changed meanwhile"):
+        get(origin="hub")
+    server.files[path] = data
+    get(origin="hub")
+
+
+def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
+    entry = {
+        "type": "file",
+        "oid": "0" * 40,
+        "size": 1,
+        "path": "testdev_balanced_instructions/../../x.parquet",
+    }
+    server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = json.dumps(
+        [entry]
+    ).encode()
+    with pytest.raises(UserError, match="is not a file of this folder"):
+        get(origin="hub")
+
+
+LIST = "/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"
+
+
+def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
+    server.faults[LIST] = [401] * 9
+    with pytest.raises(UserError, match=r"gives no list of its files .*401.* HF_TOKEN right") as caught:
+        get(origin="hub")
+    assert not any("run the same command again" in line for line in caught.value.problems)
+    assert server.asked("testdev_balanced_instructions") == 1
+
+
+def test_the_old_name_serves_where_the_hub_does_not_know_the_new_one(get, server, project):
+    server.files = {
+        path.replace("lmms-lab-encoder/GQA", "lmms-lab/GQA"): data for path, data in server.files.items()
+    }
+    get(origin="hub")
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3
+    contents = [path for path, _ in server.log if "/resolve/" in path]
+    assert contents and all(path.startswith("/datasets/lmms-lab/GQA/") for path in contents)
+
+
+def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    get(origin="hub")
+    assert {path.startswith(("/api/", "/datasets/")) for path in server.tokens["Bearer hf_secret"]} == {True}
+    assert any(path.endswith(".parquet") for path in server.tokens["Bearer hf_secret"])
+    assert all(path.endswith(".zip") for path in server.tokens[""])
+
+
+def test_a_hub_that_is_down_is_given_up_with_what_to_do(get, server):
+    server.faults[LIST] = [503] * 99
+    with pytest.raises(UserError, match="gives no list of its files .*503") as caught:
+        get(origin="hub")
+    assert caught.value.problems[-1] == "what was received is kept; run the same command again to go on"
+
+
+def test_a_list_that_is_none_is_told(get, server):
+    server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
+    with pytest.raises(UserError, match="the hub gives no list of its files"):
+        get(origin="hub")
+
+
+def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, server, project):
+    second = (
+        "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    )
+    server.faults[second] = [500] * 9
+    with pytest.raises(UserError, match="the server answers 500"):
+        get(origin="hub")
+    assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
+    server.faults.clear()
+    count = len(server.log)
+    get(origin="hub")
+    content = [path for path, wanted in server.log[count:] if "resolve" in path and wanted != "bytes=0-0"]
+    assert set(content) == {second}
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3
+
+
+def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
+    cache = project / "cache"
+    assert "to receive: 0 bytes" not in get(origin="hub", cache=cache, dry_run=True)
+    get(origin="hub", cache=cache)
+    shutil.rmtree(project / "data/gqa/source")
+    assert "to receive: 0 bytes" in get(origin="hub", cache=cache, dry_run=True)
+
+
+def test_a_picture_lost_after_a_break_is_fetched_all_the_same(get, server, project):
+    second = (
+        "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
+    )
+    server.faults[second] = [500] * 9
+    with pytest.raises(UserError):
+        get(origin="hub")
+    (project / "data/gqa/source/images/n1.jpg").unlink()
+    server.faults.clear()
+    get(origin="hub")
+    assert len(list((project / "data/gqa/source/images").iterdir())) == 3

@@ -1,0 +1,138 @@
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.sources.download.manifest import Manifest, SeenRemote, named_pictures, needs
+from pipeline.sources.read_source import IngestParams
+
+FIRST = SeenRemote(address="https://x/a.zip", size=1000, sum="aaaa")
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    (tmp_path / "a.json").write_bytes(b"{}")
+    noted = Manifest(tmp_path)
+    noted.remotes["a.zip"] = FIRST
+    noted.note("a.json", "a.zip")
+    return noted
+
+
+def test_what_was_noted_is_there_in_a_later_run(manifest, tmp_path):
+    manifest.save()
+    later = Manifest(tmp_path)
+    assert later.remotes == {"a.zip": FIRST}
+    seen = json.loads((tmp_path / "fetched.json").read_text())["files"]["a.json"]
+    assert seen == {"size": 2, "sha256": hashlib.sha256(b"{}").hexdigest(), "origin": "a.zip"}
+    assert later.intact("a.json")
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{} ", None], ids=["another sum", "another size", "gone"])
+def test_a_file_that_is_not_as_it_was_is_not_intact(manifest, tmp_path, content):
+    (tmp_path / "a.json").unlink() if content is None else (tmp_path / "a.json").write_bytes(content)
+    assert not manifest.intact("a.json")
+
+
+def test_a_file_that_nobody_noted_is_not_intact(manifest, tmp_path):
+    (tmp_path / "b.json").write_bytes(b"{}")
+    assert not manifest.intact("b.json")
+
+
+def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
+    (tmp_path / "temporary").write_bytes(b"[1]")
+    manifest.note("c.json", "a.zip", tmp_path / "temporary")
+    (tmp_path / "temporary").rename(tmp_path / "c.json")
+    assert manifest.intact("c.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "told"),
+    [
+        ("a.zip", FIRST, ""),
+        ("a.zip", SeenRemote(address="https://mirror/a.zip", size=1000, sum="aaaa"), ""),
+        ("b.zip", SeenRemote(address="https://x/b.zip", size=1, sum="b"), ""),
+        (
+            "a.zip",
+            SeenRemote(address="https://x/a.zip", size=1000, sum="bbbb"),
+            "it is not what was first fetched from https://x/a.zip (1,000 bytes, as then; sum aaaa then, bbbb now)",
+        ),
+        (
+            "a.zip",
+            SeenRemote(address="https://x/a.zip", size=999, sum="bbbb"),
+            "it is not what was first fetched from https://x/a.zip (1,000 bytes then, 999 now; sum aaaa then, bbbb now)",
+        ),
+    ],
+)
+def test_a_remote_file_is_compared_with_the_one_first_seen_wherever_it_lies(manifest, name, now, told):
+    assert manifest.changed(name, now) == told
+
+
+def test_a_manifest_that_is_none_is_told(tmp_path):
+    (tmp_path / "fetched.json").write_text('{"files": 3}')
+    with pytest.raises(UserError, match="fetched.json: not what is expected here"):
+        Manifest(tmp_path)
+
+
+def set_params(*changes):
+    for old, new in changes:
+        Path("params.yaml").write_text(Path("params.yaml").read_text().replace(old, new))
+
+
+def test_what_ingest_reads_is_needed(project):
+    every = IngestParams(
+        split="testdev", question_splits=("testdev", "train", "val"), graph_splits=("train", "val")
+    )
+    assert needs("gqa", None) == every
+
+
+def test_the_split_asked_for_comes_first_and_brings_its_graphs(project):
+    set_params(("[testdev, train, val]", "[testdev]"), ("graph_splits: [train, val]", "graph_splits: []"))
+    assert needs("gqa", "val") == IngestParams(
+        split="val", question_splits=("val", "testdev"), graph_splits=("val",)
+    )
+    assert needs("gqa", None).graph_splits == ()  # nobody has published graphs of testdev
+
+
+def test_what_gqa_does_not_have_is_told(project):
+    set_params(
+        ("[testdev, train, val]", "[testdev, test]"),
+        ("graph_splits: [train, val]", "graph_splits: [testdev]"),
+    )
+    with pytest.raises(UserError) as caught:
+        needs("gqa", None)
+    assert caught.value.problems[1:] == [
+        "question_splits: 'test'; GQA has questions with answers for testdev, val, train",
+        "graph_splits: 'testdev'; GQA has scene graphs for val and train",
+    ]
+
+
+def named(tmp_path, **pictures):
+    """The pictures named by two files: question id -> picture id."""
+    paths = []
+    for name in ("val_0", "val_1"):
+        path = f"questions1.2/{name}.json"
+        (tmp_path / "questions1.2").mkdir(exist_ok=True)
+        (tmp_path / path).write_text(
+            json.dumps({key: {"imageId": value} for key, value in pictures.get(name, {}).items()})
+        )
+        paths.append(path)
+    return named_pictures(tmp_path, paths, Problems("x"))
+
+
+def test_the_pictures_of_several_files_are_named_once_each(tmp_path):
+    assert named(tmp_path, val_0={"1": "n2", "2": "n1"}, val_1={"3": "n2"}) == [
+        "n1",
+        "n2",
+    ]
+
+
+def test_a_picture_without_a_plain_name_and_a_question_without_a_picture_are_told(tmp_path):
+    with pytest.raises(UserError) as caught:
+        named(tmp_path, val_0={"1": "../n2", "2": 7})
+    assert caught.value.problems[1:] == [
+        "questions1.2/val_0.json, question 1: picture '../n2' is no plain name",
+        "questions1.2/val_0.json, question 2: Expected `str`, got `int` - at `$.imageId`"
+        "; ids are strings, a number loses its leading zeros",
+    ]

@@ -1,0 +1,99 @@
+import json
+import zlib
+
+import pytest
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.sources.download.manifest import Manifest
+from pipeline.sources.download.official_archives import Official, is_web
+from pipeline.sources.download.web_files import PATIENT, Web
+from tests.sources.download.conftest import JSONS, archives, jpeg, packed
+
+
+@pytest.fixture
+def official(tmp_path):
+    """The archives in a folder."""
+    for name, data in archives().items():
+        (tmp_path / name).write_bytes(data)
+    web = Web(tmp_path / "cache", PATIENT, jobs=2)
+    yield Official(web, str(tmp_path))
+    web.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "web"),
+    [
+        ("https://x/y", True),
+        ("http://127.0.0.1:80", True),
+        ("ftp://x", False),
+        ("/data/gqa", False),
+        ("", False),
+    ],
+)
+def test_a_web_address_begins_with_http(address, web):
+    assert is_web(address) is web
+
+
+def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
+    assert Official(official.web, "https://x/gqa/").address == "https://x/gqa"
+    assert official.address == str(tmp_path)
+    with pytest.raises(
+        UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
+    ):
+        Official(official.web, str(tmp_path / "not there"))
+
+
+def paths(files):
+    return [file.path for file in files]
+
+
+def test_a_split_has_one_file_of_questions_or_a_folder_of_them(official):
+    assert paths(official.questions("val", "balanced")) == ["questions1.2/val_balanced_questions.json"]
+    assert paths(official.questions("train", "all")) == [
+        f"questions1.2/train_all_questions/train_all_questions_{part}.json" for part in (0, 1)
+    ]
+
+
+def test_choices_are_of_the_split_alone(official):
+    assert paths(official.choices("testdev")) == ["eval/testdev_choices.json"]
+    with pytest.raises(UserError, match="there are no choices of train; leave out --choices"):
+        official.choices("train")
+
+
+def test_each_picture_that_the_archive_lacks_is_told(official):
+    with pytest.raises(UserError) as caught:
+        official.pictures(["n1", "x1", "x2"])
+    assert caught.value.problems == [
+        f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("x1", "x2")
+    ]
+
+
+def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
+    (wanted,) = official.pictures(["n1"])
+    assert (wanted.origin, wanted.receive) == ("images.zip", 0)  # a folder is read in place
+    assert (wanted.size, wanted.crc) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
+
+
+def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others(official, tmp_path):
+    data = bytearray(packed({"images/n1.jpg": jpeg(0), "images/n2.jpg": jpeg(1)}))
+    data[data.index(b"images/n1.jpg") + 100] ^= 1
+    (tmp_path / "images.zip").write_bytes(data)
+    source = tmp_path / "source"
+    manifest, problems = Manifest(source), Problems("x")
+    wanted = official.pictures(["n1", "n2"]) + official.questions("val", "balanced")
+    official.fetch(wanted, manifest, problems)
+    assert (source / "images/n2.jpg").read_bytes() == jpeg(1)
+    text = (source / "questions1.2/val_balanced_questions.json").read_text()
+    assert json.loads(text) == JSONS["val_balanced_questions.json"]
+    assert sorted(manifest.files) == ["images/n2.jpg", "questions1.2/val_balanced_questions.json"]
+    (damage,) = problems.lines
+    assert "images/n1.jpg: damaged" in damage
+    assert not (source / "images/n1.jpg").exists()
+
+
+def test_what_is_seen_of_an_archive_is_its_size_and_the_sum_of_its_directory(official, tmp_path):
+    assert official.remotes() == {}
+    official.archive("images.zip")
+    seen = official.remotes()["images.zip"]
+    assert (seen.address, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
+    assert len(seen.sum) == 64

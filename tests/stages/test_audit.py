@@ -1,0 +1,31 @@
+import json
+
+from pipeline.benchmark.auditing.subset_audit import AuditReport
+from pipeline.core.files import read_json
+
+
+def test_the_report_of_a_whole_run_has_the_subsets_and_the_truth(tiny_run):
+    folder = tiny_run / "data/tiny/interim/audit"
+    report = json.loads((folder / "audit.json").read_text())
+    assert set(report["subsets"]) and "paper_rules" not in report
+    assert {"clip-easy", "clip-hard", "pt-easy", "pt-hard"} == set(report["screen_against_truth"])
+    for subset in ("clip-easy", "clip-hard"):
+        if subset in report["subsets"]:
+            assert (
+                report["subsets"][subset]["text_margin"]["largest"]
+                == report["subsets"][subset]["picture_margin"]["largest"]
+                == 0
+            )
+    text = (folder / "audit.md").read_text()
+    assert "simulated" in text and "paper's rules" not in text
+
+
+def test_the_audit_is_typed_and_says_the_same_to_programs_and_to_people(tiny_run):
+    folder = tiny_run / "data/tiny/interim/audit"
+    report = read_json(folder / "audit.json", AuditReport)
+    text = (folder / "audit.md").read_text()
+    assert report.table in text
+    for subset, audit in report.subsets.items():
+        assert f"| `{subset}` | {audit.uqs} + {audit.aqs} |" in report.table
+    for warning in report.warnings:
+        assert f"> **Warning.** {warning}" in text

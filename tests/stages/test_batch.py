@@ -1,0 +1,221 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from annotation.study.assignment import Asking, AskingRules
+from annotation.study.assignment_params import as_asked
+from annotation.study.filter_leakage import Betrayal, betrayals, shown_questions
+from annotation.study.forecast import simulated_stream
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.records import Estimate, Screened, Task, TaskQuestion, Verified
+from pipeline.sources import gqa_files
+from pipeline.stages import batch
+from pipeline.stages.batch import report, warn_of_cues
+from research.simulated_annotators.truth_reader import obstacle
+from research.simulated_annotators.word_senses import WordSenses
+
+OUT = Path("data/tiny/interim/batch")
+
+
+def tasks():
+    batch.main()
+    return list(read_jsonl(OUT / "tasks.jsonl", Task))
+
+
+def questions_of(task):
+    """The candidate and its companion."""
+    return sorted((task.first, task.second), key=lambda question: question.role)
+
+
+def filters_of(made):
+    return [row for task in made for row in questions_of(task)[1:] if row.role == "filter"]
+
+
+def test_every_candidate_is_judged_in_one_task(screened):
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    assert len(rows) > 200
+    assert sorted(questions_of(t)[0].candidate_id for t in tasks()) == sorted(
+        r.candidate.candidate_id for r in rows
+    )
+
+
+def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
+    made = tasks()
+    counts = Counter(row.expected for row in filters_of(made))
+    assert 0 < counts["invalid"] <= counts["valid"] + 2  # two subsets, each with one more at most
+    assert Counter(questions_of(t)[1].role for t in made)["filter"] == counts.total() < len(made)
+
+
+def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
+    words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
+    truth = {
+        s.picture_id: s
+        for s in gqa_files.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)
+    }
+    wrong = []
+    for task in tasks():
+        filter_question = questions_of(task)[1]
+        if filter_question.role == "filter" and filter_question.text != "Is this a color image?":
+            reason = obstacle(filter_question.program, truth[task.picture_id], words)
+            wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
+    assert wrong == []
+
+
+def test_filters_come_from_all_sources(screened):
+    assert {row.source for row in filters_of(tasks())} == {
+        "own question",
+        "judged candidate",
+        "foreign question",
+        "template",
+    }
+
+
+def test_the_browser_sees_nothing_that_tells_the_filter(screened):
+    made = tasks()
+    shown = read_json(OUT / "label_studio_tasks.json")
+    assert [row["data"]["task"] for row in shown] == [t.task_id for t in made]
+    assert {tuple(sorted(row["data"])) for row in shown} == {("first", "image", "second", "task")}
+    assert {tuple(row) for row in shown} == {("data",)}
+    text = (OUT / "label_studio_tasks.json").read_text()
+    secrets = {"role", "expected", "filter", "clipeasy", "cliphard", "invalid", "judged"}
+    secrets |= {q.key for t in made for q in (t.first, t.second)} | {
+        q.candidate_id for t in made for q in (t.first, t.second) if q.candidate_id
+    }
+    assert not [secret for secret in secrets if secret in text]
+
+
+def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screened, set_params):
+    batch.main()
+    before = {path.name: path.read_bytes() for path in OUT.iterdir()}
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    write_jsonl(screened / "screen/screened.jsonl", rows[::-1])
+    batch.main()
+    assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
+    set_params("batch", seed=2)
+    batch.main()
+    assert (OUT / "tasks.jsonl").read_bytes() != before["tasks.jsonl"]
+
+
+def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
+    set_params("batch", template_share=1.0)
+    batch.main()
+    told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["filters_told_by"]}
+    assert told["words, learnt on other texts"] > 0.8
+    assert (
+        "warning: filter questions can be distinguished from candidates by: words, learnt on"
+        in capsys.readouterr().err
+    )
+
+
+def test_the_report_counts_tasks_and_filters(screened):
+    made = tasks()
+    report = read_json(OUT / "batch.json")
+    assert sum(report["tasks"].values()) == sum(report["filters"].values()) + report["repeats"] == len(made)
+    assert report["filters_valid"] + report["filters_invalid"] + report["repeats"] == len(made)
+    valid = sum(row.expected == "valid" for row in filters_of(made))
+    assert report["filters_valid"] == valid
+
+
+def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    known = [
+        Verified(
+            candidate=row.candidate,
+            judgement=row.judgement,
+            status="answerable" if i % 2 else "unanswerable",
+            votes_invalid=3,
+            votes_valid=0,
+            votes_set_aside=0,
+            verdict_ids=(),
+            simulated=True,
+        )
+        for i, row in enumerate(rows[:80])
+    ]
+    Path("data/tiny/rounds").mkdir()
+    write_jsonl("data/tiny/rounds/1.jsonl", known)
+    expected = {
+        row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known
+    }
+    used = [row for row in filters_of(tasks()) if row.source == "verified candidate"]
+    assert {q.expected for q in used} == {"valid", "invalid"}
+    assert all(q.expected == expected[q.candidate_id] for q in used)
+
+
+def test_without_screened_candidates_the_stage_says_so(tiny):
+    with pytest.raises(UserError, match="screened.jsonl: no such file"):
+        batch.main()
+
+
+def test_tasks_are_json_that_label_studio_can_read(screened):
+    batch.main()
+    rows = json.loads((OUT / "label_studio_tasks.json").read_text())
+    assert all(
+        row["data"]["image"].startswith("/data/local-files/?d=tiny/source/images/n10000") for row in rows
+    )
+
+
+def asked(number, expected, source, candidate_first):
+    candidate = TaskQuestion(key="c", text=f"candidate {number}", role="candidate")
+    known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected=expected, source=source)
+    first, second = (candidate, known) if candidate_first else (known, candidate)
+    return Task(task_id=str(number), picture_id="n1", subset="clip-hard", first=first, second=second)
+
+
+def test_filters_are_counted_by_source_and_verdict(capsys):
+    rows = [
+        asked(1, "valid", "own question", True),
+        asked(2, "valid", "own question", False),
+        asked(3, "invalid", "template", False),
+    ]
+    figures = report(rows, [])
+    assert figures["tasks"] == {"clip-hard": 3}
+    assert figures["filters"] == {"own question, valid": 2, "template, invalid": 1}
+    assert (figures["filters_valid"], figures["filters_invalid"], figures["candidate_first"]) == (2, 1, 1)
+    assert figures["repeats"] == 0
+    hidden = Betrayal(cue="position in the task", auroc=0.58, low=0.56, high=0.6)  # no more than is tolerated
+    warn_of_cues(figures | {"filters_told_by": [hidden]})
+    assert capsys.readouterr().err == ""
+
+
+def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
+    warn_of_cues(report([asked(1, "valid", "own question", True)], []))
+    assert "no filter question is known to be unanswerable" in capsys.readouterr().err
+
+
+def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
+    (screened / "screen/screened.jsonl").write_text("")
+    with pytest.raises(
+        UserError, match="no candidate is left to be judged; give more pictures and questions"
+    ):
+        batch.main()
+
+
+def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(monkeypatch):
+    def row(number):
+        block = number // 50
+        asked = TaskQuestion(key="c", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")
+        known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected="valid")
+        return Task(
+            task_id=f"{number:04}",
+            picture_id=f"n{number % 9}",
+            subset="clip-hard",
+            first=asked,
+            second=known,
+            block=block,
+        )
+
+    made = [row(number) for number in range(1000)]
+    estimates = {f"c{number}": 0.2 for number in range(1000)}
+    rows = [Estimate(candidate_id=key, answerable=0.2, difficulty="random") for key in estimates]
+    monkeypatch.setattr(batch, "MOST_MEASURED", 120)
+    left = iter(made)
+    found = batch.betrayed(left, rows, seed=0)
+    # 120 judgements and a wave of 100 reach into the fifth block of 50; the first task of the sixth ends it.
+    assert next(left).task_id == "0251"
+    everything = Asking([as_asked(task) for task in made], estimates, AskingRules(budget=120, seed=0))
+    stream = simulated_stream(everything, [f"person {number}" for number in range(batch.PEOPLE)], 0)
+    assert len(stream) == 120
+    assert found == betrayals(shown_questions(stream, {task.task_id: task for task in made}), 0)

@@ -1,0 +1,185 @@
+"""embed: each picture and each distinct text once, whatever happened to earlier runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.candidates.encoders import clip, embedding
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.errors import UserError
+from pipeline.core.files import write_jsonl
+from pipeline.core.records import Picture, Question
+from pipeline.stages import embed
+
+OUT = Path("data/world/interim/embed")
+OUTPUTS = ("pictures.npy", "picture_ids.json", "texts.npy", "texts.json", "embed.json")
+TEXTS = ["What color is the dog?", "Is it red?", "What color is the dog?", "Where is the cat?"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
+    """Five pictures, one of them the copy of another, four questions, and one about a picture that is not there."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pictures = []
+    for name in ("a", "b", "c", "d"):
+        path = Path("data/world/source/images") / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
+        pictures.append(
+            Picture(
+                picture_id=name,
+                split="testdev",
+                path=str(path),
+                width=40,
+                height=30,
+                sha256=sha256_file(path),
+            )
+        )
+    copy = Path("data/world/source/images/e.png")
+    copy.write_bytes(Path(pictures[0].path).read_bytes())
+    pictures.append(
+        Picture(
+            picture_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=pictures[0].sha256
+        )
+    )
+    questions = [
+        Question(question_id=f"0{i}", picture_id="a", split="testdev", text=text, answer="")
+        for i, text in enumerate(TEXTS)
+    ]
+    questions.append(
+        Question(question_id="09", picture_id="t", split="train", text="Not about any of these?", answer="")
+    )
+    write_jsonl("data/world/interim/ingest/pictures.jsonl", pictures)
+    write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
+    shutil.copytree(tiny_clip, "data/world/clip")
+    section = {"model": "local-dir:data/world/clip", "device": "cpu", "picture_batch": 2, "text_batch": 2}
+    Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
+    return tmp_path
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Everything that the model was asked to encode, in order, once for each time."""
+    seen: list[str] = []
+
+    def counting(method):
+        def wrapped(self, items, batch) -> Iterator:
+            for indices, rows in method(self, items, batch):
+                seen.extend(str(items[i]) for i in indices)
+                yield indices, rows
+
+        return wrapped
+
+    monkeypatch.setattr(clip.Encoder, "pictures", counting(clip.Encoder.pictures))
+    monkeypatch.setattr(clip.Encoder, "texts", counting(clip.Encoder.texts))
+    return seen
+
+
+def written() -> dict[str, str]:
+    return {name: hashlib.sha256((OUT / name).read_bytes()).hexdigest() for name in OUTPUTS}
+
+
+def test_rows_are_pictures_by_id_and_distinct_texts(world: Path) -> None:
+    embed.main()
+    assert json.loads((OUT / "picture_ids.json").read_text()) == ["a", "b", "c", "d", "e"]
+    assert json.loads((OUT / "texts.json").read_text()) == [
+        "Is it red?",
+        "What color is the dog?",
+        "Where is the cat?",
+    ]
+    pictures, texts = np.load(OUT / "pictures.npy"), np.load(OUT / "texts.npy")
+    assert (pictures.shape, pictures.dtype, texts.shape, texts.dtype) == (
+        (5, 16),
+        np.float32,
+        (3, 16),
+        np.float32,
+    )
+    np.testing.assert_allclose(np.linalg.norm(pictures, axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(pictures[0], pictures[4])  # e is a copy of a
+    report = json.loads((OUT / "embed.json").read_text())
+    assert (report["pictures"], report["questions"], report["distinct_texts"]) == (5, 4, 3)
+
+
+def test_each_row_is_the_vector_of_its_own_picture_and_text(world: Path, tiny_clip: Path) -> None:
+    embed.main()
+    encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
+    for row, name in enumerate("abcd"):
+        ((_, expected),) = encoder.pictures([f"data/world/source/images/{name}.png"], 1)
+        np.testing.assert_allclose(np.load(OUT / "pictures.npy")[row], expected[0], atol=1e-6)
+    for row, text in enumerate(sorted(set(TEXTS))):
+        ((_, expected),) = encoder.texts([text], 1)
+        np.testing.assert_allclose(np.load(OUT / "texts.npy")[row], expected[0], atol=1e-6)
+
+
+def test_a_picture_or_text_that_occurs_twice_is_encoded_once(world: Path, encoded: list[str]) -> None:
+    embed.main()
+    assert len(encoded) == len(set(encoded)) == 4 + 3
+
+
+def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: list[str]) -> None:
+    embed.main()
+    first = written()
+    encoded.clear()
+    embed.main()
+    assert encoded == [] and written() == first
+    embedding.CACHE.unlink()
+    embed.main()
+    assert len(encoded) == 7 and written() == first
+
+
+def test_after_a_kill_nothing_is_encoded_twice(
+    world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, batches = embedding.Cache.put, []
+
+    def dying(self, keys, vectors) -> None:
+        put(self, keys, vectors)
+        batches.append(keys)
+        if len(batches) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(embedding.Cache, "put", dying)
+    with pytest.raises(KeyboardInterrupt):
+        embed.main()
+    assert encoded == ["Is it red?", "Where is the cat?"] and not OUT.exists()  # short ones first
+    embed.main()
+    assert len(encoded) == len(set(encoded)) == 7
+
+
+def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, encoded: list[str]) -> None:
+    embed.main()
+    first = written()
+    assert embedding.export_vectors() == Path("data/world/vectors/clip.safetensors")
+    embedding.CACHE.unlink()
+    encoded.clear()
+    embed.main()
+    assert encoded == [] and written() == first
+
+
+def test_unreadable_pictures_are_all_named_and_the_others_kept(world: Path, encoded: list[str]) -> None:
+    kept = Path("data/world/source/images/b.png").read_bytes()
+    Path("data/world/source/images/b.png").write_bytes(b"")
+    Path("data/world/source/images/d.png").write_bytes(b"\x89PNG broken")
+    with pytest.raises(UserError) as caught:
+        embed.main()
+    assert [Path(line.split(":")[0]).name for line in caught.value.problems[1:]] == ["b.png", "d.png"]
+    Path("data/world/source/images/b.png").write_bytes(kept)
+    Path("data/world/source/images/d.png").write_bytes(kept)
+    encoded.clear()
+    embed.main()
+    assert [Path(item).name for item in encoded if item.endswith("png")] == ["b.png", "d.png"]
+
+
+def test_pictures_without_questions_are_an_error(world: Path) -> None:
+    write_jsonl("data/world/interim/ingest/questions.jsonl", [])
+    with pytest.raises(UserError, match="5 pictures and no question about any of them"):
+        embed.main()

@@ -1,0 +1,95 @@
+"""The human study from a release to the scorers' comparison of people and a model."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from annotation.cli import app
+from annotation.client import print_quality
+from pipeline.benchmark.release.provenance import Provenance
+from pipeline.core.files import read_jsonl
+from pipeline.core.records import Task
+from pipeline.scoring.command import read
+from pipeline.scoring.model_report import score
+from pipeline.scoring.options import parser
+
+HOME = Path("data/tiny-people")
+
+
+@pytest.fixture
+def copied(tiny_run, tmp_path, monkeypatch):
+    shutil.copytree(tiny_run, tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+    return Path("data/release/tiny/0.1.0")
+
+
+def run(*words):
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
+    told = run("study", "draw", "--each", "4", "--seed", "5")
+    assert "AQs" in told and "dataset: tiny-people" in told
+    items = {
+        (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
+    }
+    tasks = list(read_jsonl(HOME / "interim/batch/tasks.jsonl", Task))
+    asked = Counter[str]()
+    for task in tasks:
+        for row in (task.first, task.second):
+            item = items[task.subset, row.question_id]
+            assert (item.part, item.text, item.picture_id) == ("test", row.text, task.picture_id)
+            assert item.unanswerable == (row.expected == "invalid")
+            asked[task.subset] += 1
+    # Two people: one is always right, one accepts everything. Imported, as from another Label Studio.
+    export = [
+        {
+            "data": {"task": task.task_id},
+            "annotations": [
+                {
+                    "id": 2 * n + who,
+                    "completed_by": who + 1,
+                    "created_at": f"2026-01-01T00:00:{n % 60:02}Z",
+                    "result": [
+                        {"from_name": name, "value": {"choices": [choice]}}
+                        for name, choice in zip(("first", "second"), choices, strict=True)
+                    ],
+                }
+                for who, choices in enumerate(
+                    [(task.first.expected, task.second.expected), ("valid", "unsure")], 1
+                )
+            ],
+        }
+        for n, task in enumerate(tasks)
+    ]
+    Path("export.json").write_text(json.dumps(export))
+    params = Path("params.yaml")
+    params.write_text(params.read_text().replace("dataset: tiny\n", "dataset: tiny-people\n"))
+    run("import", "export.json")
+    told = run("study", "score")
+    for subset, questions in asked.items():
+        assert f"{subset} " in told
+        model = copied / "sanity" / subset / "clip_score.json"
+        human = f"human={HOME / 'study/judgements' / subset}.json"
+        words = [copied, model, "--subset", subset, "--scores", "human", "--bootstrap", "0", "--extra", human]
+        found = score(*read(parser().parse_args([str(word) for word in words])))
+        row = found.models[0].subsets[subset]["human"]
+        assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
+            questions,  # half of them, twice
+            questions,
+            1.0,
+            0.5,
+        )
+
+
+def test_the_report_is_told_in_the_terminal(copied, capsys):
+    print_quality.report()
+    told = capsys.readouterr().out
+    assert told.startswith("SIMULATED VERDICTS")
+    assert "report: for the browser -> data/tiny/interim/collect/quality.html" in told

@@ -1,0 +1,65 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pipeline.candidates.ranking.propose import parts
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.records import Candidate, OwnScore, Question
+from pipeline.stages import rank
+from tests.candidates.ranking.small_world import world
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project folder in which rank can run."""
+    monkeypatch.chdir(tmp_path)
+    questions, vectors = world()
+    (tmp_path / "params.yaml").write_text(
+        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, dev_share: 0.4}\n"
+    )
+    interim = tmp_path / "data/d/interim"
+    write_jsonl(
+        interim / "ingest/questions.jsonl",
+        [
+            *questions,
+            Question(question_id="9", picture_id="train picture", split="train", text="?", answer="x"),
+        ],
+    )
+    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_list)):
+        write_json(interim / f"embed/{name}.json", value)
+    np.save(interim / "embed/pictures.npy", vectors.pictures)
+    np.save(interim / "embed/texts.npy", vectors.texts)
+    return interim
+
+
+def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_time(project, monkeypatch):
+    rank.main()
+    questions, vectors = world()
+    first = {path.name: path.read_bytes() for path in (project / "rank").iterdir()}
+    assert first.keys() == {"candidates.jsonl", "own_scores.jsonl", "parts.json", "rank.json"}
+    candidates = list(read_jsonl(project / "rank/candidates.jsonl", Candidate))
+    assert [c.candidate_id for c in candidates] == sorted(c.candidate_id for c in candidates)
+    program_of = {q.question_id: q.program for q in questions}
+    assert all(c.program == program_of[c.question_id] and c.program for c in candidates)
+    assert candidates[0].candidate_id == f"clipeasy_{candidates[0].picture_id}+{candidates[0].question_id}"
+    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", OwnScore))) == len(
+        questions
+    )  # the train question is none of ours
+    assert read_json(project / "rank/parts.json") == parts(vectors.picture_ids, 0.4, 0)
+    assert read_json(project / "rank/rank.json")["parts"] == Counter(
+        parts(vectors.picture_ids, 0.4, 0).values()
+    )
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    rank.main()
+    assert {path.name: path.read_bytes() for path in (project / "rank").iterdir()} == first
+
+
+def test_a_draw_larger_than_its_pool_is_refused(project):
+    (project.parents[2] / "params.yaml").write_text(
+        "dataset: d\nd:\n  rank: {hard_draw: 40, hard_pool: 25, easy_last: 30, easy_pool: 25}\n"
+    )
+    with pytest.raises(UserError) as caught:
+        rank.main()
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["hard_draw", "easy_last"]

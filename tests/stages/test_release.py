@@ -1,0 +1,190 @@
+import json
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from annotation.study.answers_table import judged_questions
+from annotation.study.quality_page import page
+from pipeline.benchmark.release.check_release import check_release, publish
+from pipeline.benchmark.release.errata import add_erratum
+from pipeline.benchmark.release.provenance import Provenance, canary
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Item, Verdict
+from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.without_errata import without_errata
+from pipeline.stages import audit as audit_stage
+from pipeline.stages import release as release_stage
+from pipeline.tasks.collect_verdicts import CollectParams, collect
+from tests.annotation.study.conftest import candidates, task, verdict
+
+
+@pytest.fixture
+def release(tiny_run, monkeypatch):
+    monkeypatch.chdir(tiny_run)
+    return tiny_run / "data/release/tiny/0.1.0"
+
+
+def items(release):
+    return [row.item for row in read_jsonl(release / "provenance.jsonl", Provenance)]
+
+
+def test_every_row_is_marked_as_simulated_and_carries_the_canary(release):
+    assert all(item.simulated for item in items(release))
+    assert "verdicts of this release are simulated" in (release / "README.md").read_text()
+    mark = canary("tiny", "0.1.0", simulated=True)
+    assert mark.startswith("VERDICTS SIMULATED") and not canary("tiny", "0.1.0").startswith("VERDICTS")
+    assert mark in (release / "README.md").read_text()
+    for path in (release / "rgqa").glob("*.json"):
+        assert {row["canary"] for row in json.loads(path.read_text())} == {mark}
+
+
+def test_scorers_read_the_difficulty_of_every_uq_from_a_release(release):
+    told = {(item.subset, item.item_id): item.difficulty or "" for item in items(release)}
+    read = read_benchmark(release).subsets
+    assert told == {(name, row.id): row.difficulty for name, rows in read.items() for row in rows}
+    assert {item.difficulty for item in items(release) if item.unanswerable} <= {
+        "random",
+        "popular",
+        "adversarial",
+    }
+
+
+def test_items_are_sorted_and_their_ids_differ_within_a_subset(release):
+    keys = [(item.subset, item.item_id) for item in items(release)]
+    assert len(keys) == len(set(keys))
+    assert isinstance(items(release)[0], Item)
+
+
+@pytest.fixture
+def rehearsal(tiny_run, tmp_path, monkeypatch):
+    """The tiny project, its items rehearsed instead of judged by who knows the truth."""
+    shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for stage, name, kind in (("balance", "items.jsonl", Item), ("collect", "verdicts.jsonl", Verdict)):
+        path = Folders().stage(stage) / name
+        write_jsonl(path, [msgspec.structs.replace(row, rehearsal=True) for row in read_jsonl(path, kind)])
+    return tmp_path
+
+
+def set_version(version):
+    Path("params.yaml").write_text(
+        re.sub(r"(?m)^version: .*$", f'version: "{version}"', Path("params.yaml").read_text())
+    )
+
+
+def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
+    set_version("0.1.0-rehearsal")
+    release_stage.main()
+    home = rehearsal / "data/release/tiny/0.1.0-rehearsal"
+    card = (home / "README.md").read_text()
+    assert (
+        "# REHEARSAL of Tiny" in card
+        and "THIS IS A REHEARSAL, NO BENCHMARK" in card
+        and "put together from the answers" in card
+    )
+    rows = [row for path in (home / "rgqa").glob("*.json") for row in json.loads(path.read_text())]
+    assert rows and all(
+        row["canary"].startswith("REHEARSAL, NO BENCHMARK: verdicts simulated from graphs") for row in rows
+    )
+    assert all(row.rehearsal for row in items(home)) and "REHEARSAL" in check_release(home)
+    assert json.loads((home / "croissant.json").read_text())["description"].startswith("REHEARSAL")
+    with pytest.raises(UserError, match="a rehearsal"):
+        publish(home, rehearsal / "published")
+    assert not (rehearsal / "published").exists()
+
+
+def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeypatch):
+    with pytest.raises(UserError, match='version: "0.1.0-rehearsal"'):
+        release_stage.main()
+    shutil.copy(
+        tiny_run / "data/tiny/interim/balance/items.jsonl", Folders().stage("balance") / "items.jsonl"
+    )
+    set_version("0.1.0-rehearsal")
+    with pytest.raises(UserError, match="and nothing else"):
+        release_stage.main()
+
+
+def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annotators():
+    said = {
+        "a": {"x": "invalid", "expert-01": "invalid"},
+        "b": {"x": "invalid", "y": "invalid"},
+        "c": {"x": "valid"},
+    }
+    tasks = {key: task(key) for key in said}
+    verdicts = [
+        verdict(key, who, choice, "valid") for key, row in said.items() for who, choice in row.items()
+    ]
+    rows, params = candidates(said), CollectParams(rule="majority")
+    result = collect(rows, judged_questions(tasks, verdicts), params, {}, {"ca", "cb"})
+    uqs = [
+        Item(
+            item_id=f"c{key}",
+            subset="clip-hard",
+            picture_id=f"n{key}",
+            question_id="q",
+            text="",
+            unanswerable=True,
+            answer="",
+            pair_id="p",
+            part="test",
+        )
+        for key in "ab"
+    ]
+    found = release_stage.vote_counts(uqs, result.verified, result.quality)
+    assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
+    assert found.agreement.startswith("On 1 candidate, sampled at random, that two or more judged")
+    assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
+
+
+@pytest.fixture
+def again(tiny_run, tmp_path, monkeypatch):
+    """A copy of the tiny project, to release it once more."""
+    shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data/release/tiny/0.1.0"
+
+
+@pytest.mark.parametrize("answer", ["unanswerable", "Unsuitable.", "n/a", "uq", "UQ"])
+def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(again, answer):
+    path = Folders().stage("balance") / "items.jsonl"
+    rows = list(read_jsonl(path, Item))
+    aq = next(row for row in rows if not row.unanswerable)
+    write_jsonl(path, [msgspec.structs.replace(row, answer=answer) if row == aq else row for row in rows])
+    with pytest.raises(UserError, match=f"{aq.item_id}: "):
+        release_stage.main()
+
+
+def test_items_that_the_report_of_balance_does_not_count_are_never_released_or_audited(again):
+    path = Folders().stage("balance") / "items.jsonl"
+    rows = list(read_jsonl(path, Item))
+    for changed in (rows[:4], rows[1:], [*rows, rows[0]], [rows[1], *rows[1:]]):
+        write_jsonl(path, changed)
+        for stage in (release_stage, audit_stage):
+            with pytest.raises(UserError, match="run dvc repro balance"):
+                stage.main()
+
+
+def test_the_same_inputs_give_the_same_bytes(again):
+    files = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    shutil.rmtree(again)
+    release_stage.main()
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == files
+
+
+def test_errata_of_the_data_set_are_told_by_its_next_release_and_left_out_by_scores(again):
+    read = read_benchmark(again).subsets["pt-easy"]
+    faulty = next(item for item in read if not item.answers)
+    add_erratum(Folders(), "0.1.0", faulty.id, "it has an answer")
+    release_stage.main()
+    assert check_release(again)
+    assert f"| `{faulty.id}` | 0.1.0 | it has an answer |" in (again / "ERRATA.md").read_text()
+    assert "Known to be faulty (ERRATA.md): 1 of its" in (again / "README.md").read_text()
+    left = without_errata(read_benchmark(again), again, "auto")
+    pair = {item.id for item in read if item.pair == faulty.pair}
+    assert set(left.errata) == pair and faulty.id in pair
+    assert len(left.subsets["pt-easy"]) == len(read) - len(pair)

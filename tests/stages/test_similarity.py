@@ -1,0 +1,275 @@
+"""similarity: every edited question gets the cosine with its picture, each text encoded once whatever happened before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.candidates.encoders import clip, embedding
+from pipeline.core.atomic_files import sha256_file
+from pipeline.core.errors import run
+from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.records import (
+    Candidate,
+    Edit,
+    EditScore,
+    Judgement,
+    Picture,
+    Question,
+    Screened,
+    Subset,
+    candidate_id,
+)
+from pipeline.stages import embed, similarity
+
+HOME = Path("data/world")
+OUT = HOME / "interim/similarity"
+# Subset, picture, question and edited text; "Is the cat red?" is asked of two pictures. The last one was not edited.
+EDITED: list[tuple[Subset, str, str, str]] = [
+    ("pt-hard", "b", "02", "Is the cat red?"),
+    ("pt-easy", "a", "01", "What color is the horse next to the table?"),
+    ("pt-easy", "c", "03", "Is the cat red?"),
+    ("pt-easy", "c", "04", "Where is the boat?"),
+]
+TEXTS = ["Is the cat red?", "What color is the horse next to the table?", "Where is the boat?"]
+
+
+def screened(subset: Subset, picture: str, question: str, text: str, score: float | None = None) -> Screened:
+    edit = Edit(start=0, end=1, kind="object", old="x", new="y")
+    candidate = Candidate(
+        candidate_id=candidate_id(subset, picture, question),
+        subset=subset,
+        picture_id=picture,
+        question_id=question,
+        text=text,
+        edits=() if score else (edit,),
+        score=score,
+    )
+    return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
+
+
+def screen(edited: Sequence[tuple[Subset, str, str, str]]) -> None:
+    rows = [*(screened(*row) for row in edited), screened("clip-easy", "a", "09", "Is it open?", 0.25)]
+    write_jsonl(HOME / "interim/screen/screened.jsonl", rows)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
+    """Three pictures, embedded by a tiny CLIP, and what screen left."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pictures = []
+    for name in "abc":
+        path = HOME / f"source/images/{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
+        fields = {"picture_id": name, "split": "testdev", "path": str(path), "sha256": sha256_file(path)}
+        pictures.append(Picture(**fields, width=40, height=30))
+    asked = {"01": "a", "02": "b", "03": "c"}
+    questions = [
+        Question(question_id=q, picture_id=p, split="testdev", text=f"Is it {q}?", answer="")
+        for q, p in asked.items()
+    ]
+    write_jsonl(HOME / "interim/ingest/pictures.jsonl", pictures)
+    write_jsonl(HOME / "interim/ingest/questions.jsonl", questions)
+    shutil.copytree(tiny_clip, HOME / "clip")
+    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "picture_batch": 2, "text_batch": 1}
+    Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
+    embed.main()
+    screen(EDITED)
+    return tmp_path
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every text that the model was asked to encode, in order, once for each time."""
+    seen: list[str] = []
+    texts = clip.Encoder.texts
+
+    def counting(self: clip.Encoder, items: Sequence[str], batch: int, **options: bool) -> Iterator:
+        for indices, rows in texts(self, items, batch, **options):
+            seen.extend(items[i] for i in indices)
+            yield indices, rows
+
+    monkeypatch.setattr(clip.Encoder, "texts", counting)
+    return seen
+
+
+def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(clip, "Encoder", refused)
+
+
+def written() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in OUT.iterdir()}
+
+
+def error(capsys: pytest.CaptureFixture[str]) -> str:
+    """What a user sees of a run that ends with exit code 1."""
+    with pytest.raises(SystemExit) as caught:
+        run(similarity.main)
+    assert caught.value.code == 1
+    return capsys.readouterr().err
+
+
+def test_scores_are_the_cosines_of_what_the_model_says_of_text_and_picture(
+    world: Path, tiny_clip: Path
+) -> None:
+    similarity.main()
+    encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
+    expected = {}
+    for subset, picture, question, text in EDITED:
+        ((_, (of_picture,)),) = encoder.pictures([HOME / f"source/images/{picture}.png"], 1)
+        ((_, (of_text,)),) = encoder.texts([text], 1)
+        cosine = of_picture @ of_text / np.linalg.norm(of_picture) / np.linalg.norm(of_text)
+        expected[candidate_id(subset, picture, question)] = float(cosine)
+    rows = list(read_jsonl(OUT / "edit_scores.jsonl", EditScore))
+    assert [row.candidate_id for row in rows] == sorted(
+        expected
+    )  # the one that rank scored is not among them
+    assert {row.candidate_id: row.score for row in rows} == pytest.approx(expected, abs=2e-6)
+    assert len({row.score for row in rows}) == 4 and all(
+        row.score == round(row.score or 0, 6) for row in rows
+    )
+
+
+def test_vectors_are_kept_and_the_report_counts(world: Path) -> None:
+    similarity.main()
+    assert json.loads((OUT / "texts.json").read_text()) == TEXTS
+    vectors = np.load(OUT / "texts.npy")
+    assert (vectors.shape, vectors.dtype) == ((3, 16), np.float32)
+    report = json.loads((OUT / "similarity.json").read_text())
+    assert (report["candidates"], report["distinct_texts"]) == (4, 3)
+    assert report["model"] == json.loads((HOME / "interim/embed/embed.json").read_text())["model"]
+    scores = {row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditScore)}
+    easy = sorted(score or 0 for key, score in scores.items() if key.startswith("pteasy"))
+    assert [report["score_quantiles"]["pt-easy"][q] for q in ("0.00", "0.50", "1.00")] == easy
+    assert set(report["score_quantiles"]) == {"pt-easy", "pt-hard"}
+
+
+def test_only_new_texts_are_encoded_when_others_come(world: Path, encoded: list[str]) -> None:
+    similarity.main()
+    assert sorted(encoded) == TEXTS  # each once, though one is asked twice
+    first = written()
+    screen([*EDITED[1:], ("pt-hard", "a", "05", "Is the dog blue?")])
+    similarity.main()
+    assert encoded[3:] == ["Is the dog blue?"]
+    screen(EDITED)
+    similarity.main()
+    assert encoded[4:] == [] and written() == first
+
+
+def test_after_a_kill_it_goes_on_with_what_is_missing(
+    world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = embedding.Cache.put
+
+    def dying(self: embedding.Cache, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+        put(self, keys, vectors)
+        if len(encoded) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(embedding.Cache, "put", dying)
+        with pytest.raises(KeyboardInterrupt):
+            similarity.main()
+    assert len(encoded) == 2 and not OUT.exists()
+    similarity.main()
+    assert sorted(encoded) == TEXTS and len(list(read_jsonl(OUT / "edit_scores.jsonl", EditScore))) == 4
+
+
+def test_exported_vectors_stand_in_for_the_model(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    similarity.main()
+    first = written()
+    embedding.export_vectors()
+    embedding.CACHE.unlink()
+    without_model(monkeypatch)
+    similarity.main()
+    assert written() == first
+
+
+def test_where_nothing_was_edited_no_model_is_loaded_and_the_files_are_empty(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen([])
+    without_model(monkeypatch)
+    similarity.main()
+    assert np.load(OUT / "texts.npy").shape == (0, 16) and (OUT / "edit_scores.jsonl").read_bytes() == b""
+    assert json.loads((OUT / "similarity.json").read_text())["score_quantiles"] == {}
+
+
+def test_a_text_that_the_edit_made_too_long_has_no_score_and_is_told_of(
+    world: Path, encoded: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "Is the horse " + "very " * 20 + "red?"  # the tiny model reads 20 tokens
+    screen([*EDITED, ("pt-hard", "a", "06", long)])
+    similarity.main()
+    told = capsys.readouterr()
+    assert "warning: 1 edited texts are longer than the model's context of 20 tokens" in told.err
+    assert "5 edited questions, 3 texts (3 newly encoded)" in told.out and sorted(encoded) == TEXTS
+    scores = {row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditScore)}
+    assert [key for key, score in scores.items() if score is None] == ["pthard_a+06"]
+    assert json.loads((OUT / "texts.json").read_text()) == TEXTS and len(scores) == 5
+    report = json.loads((OUT / "similarity.json").read_text())
+    assert (report["distinct_texts"], report["too_long"]) == (4, 1)
+    screen(EDITED)
+    similarity.main()
+    assert list(read_jsonl(OUT / "edit_scores.jsonl", EditScore)) == [
+        EditScore(candidate_id=key, score=score) for key, score in scores.items() if score is not None
+    ]
+
+
+def test_a_model_other_than_that_of_embed_is_refused(
+    world: Path, encoded: list[str], make_clip: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_clip(world / "other", text_cfg={"layers": 1})
+    section = {"model": f"local-dir:{other}", "device": "cpu"}
+    Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
+    told = error(capsys)
+    assert f"error: embed: model: local-dir:{other} is not the model that made the pictures' vectors" in told
+    assert "run dvc repro" in told and encoded == [] and not OUT.exists()
+
+
+def bad_seed(change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Exported vectors, changed, in place of what was computed."""
+    similarity.main()
+    seed = embedding.export_vectors()
+    found, vectors = embedding.read_seed(seed)
+    embedding.write_seed(seed, found, change(vectors))
+
+
+def test_vectors_of_another_width_or_length_are_refused(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad_seed(lambda vectors: vectors[:, :8])
+    told = error(capsys)
+    assert (
+        "vectors of 8 numbers, but the model's have 16; delete the file, and vectors/clip.safetensors" in told
+    )
+    assert told.count("error:") == 1 and "Traceback" not in told
+    (HOME / "vectors/clip.safetensors").unlink()
+    embedding.CACHE.unlink()
+    bad_seed(lambda vectors: 2 * vectors)
+    told = error(capsys)
+    assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in told
+    assert "(run embed again): 3 problems" in told and told.count("error:") == 1
+
+
+def test_pictures_of_another_width_or_none_at_all_are_refused(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pictures = np.load(HOME / "interim/embed/pictures.npy")
+    np.save(HOME / "interim/embed/pictures.npy", np.eye(3, 8, dtype=np.float32))
+    assert "similarity/texts.npy: of 8 and 16 dimensions" in error(capsys)
+    np.save(HOME / "interim/embed/pictures.npy", pictures)
+    screen([*EDITED, ("pt-easy", "z", "07", "Is the cat red?")])
+    assert "pteasy_z+07: no picture z was embedded" in error(capsys)
+    assert not (OUT / "edit_scores.jsonl").exists()

@@ -1,0 +1,131 @@
+"""Stages that go through the pictures one by one: in however many processes the same bytes, and never all rows at once."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from pipeline.candidates.perturbing import perturb_image
+from pipeline.core import per_image as core_candidates
+from pipeline.core.engine import ordered_map
+from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
+from pipeline.stages import ingest, perturb, screen, tag, vocabulary
+from pipeline.verifier import vocabulary as vocabulary_counts
+from pipeline.verifier.reconstruct_graph import Reconstructed
+
+STAGES = (vocabulary, tag, perturb, screen)
+COPIES = 6
+
+
+@pytest.fixture
+def ingested(tiny, set_params):
+    """The tiny world `COPIES` times, under other ids; CLIP proposes every question at another picture."""
+    for stage in ("vocabulary", "perturb"):
+        set_params(stage)
+    ingest.main()
+    home = tiny / "data/tiny/interim"
+    pictures = list(read_jsonl(home / "ingest/pictures.jsonl", Picture))
+    shown = {picture.picture_id for picture in pictures}
+    questions = [q for q in read_jsonl(home / "ingest/questions.jsonl", Question) if q.picture_id in shown]
+    pictures = [again(row, copy) for copy in range(COPIES) for row in pictures]
+    questions = [again(row, copy) for copy in range(COPIES) for row in questions]
+    ids = sorted(picture.picture_id for picture in pictures)  # the copies of a picture stand together
+    other = {picture_id: ids[(number + COPIES) % len(ids)] for number, picture_id in enumerate(ids)}
+    proposed = [
+        Candidate(
+            candidate_id=f"cliphard_{other[q.picture_id]}+{q.question_id}",
+            subset="clip-hard",
+            picture_id=other[q.picture_id],
+            question_id=q.question_id,
+            text=q.text,
+            program=q.program,
+            score=0.2,
+            rank=1,
+        )
+        for q in questions
+    ]
+    write_jsonl(home / "ingest/pictures.jsonl", sorted(pictures, key=lambda row: row.picture_id))
+    write_jsonl(home / "ingest/questions.jsonl", sorted(questions, key=lambda row: row.question_id))
+    write_jsonl(home / "ingest/scenes.jsonl", [])
+    write_jsonl(home / "rank/candidates.jsonl", sorted(proposed, key=lambda row: row.candidate_id))
+    return home
+
+
+def again(row, copy: int):
+    """A picture or question of another copy of the world."""
+    ids = {
+        name: f"{getattr(row, name)}-{copy}" for name in ("picture_id", "question_id") if hasattr(row, name)
+    }
+    return msgspec.structs.replace(row, **ids)
+
+
+def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ordered_map, "__defaults__", (3,))  # items in a piece
+    for module in (vocabulary_counts, tag, core_candidates):
+        patch.setattr(module, "processes", lambda *_: number)
+
+
+def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, monkeypatch):
+    found = []
+    for number in (1, 2):
+        in_processes(number, monkeypatch)
+        for stage in STAGES:
+            stage.main()
+        found.append({path.name: path.read_bytes() for path in ingested.rglob("*.json*")})
+    assert found[0] == found[1]
+    edited = [row.candidate_id for row in read_jsonl(ingested / "perturb/candidates.jsonl", Candidate)]
+    kept = [row.candidate.candidate_id for row in read_jsonl(ingested / "screen/screened.jsonl", Screened)]
+    assert edited == sorted(set(edited)) and kept == sorted(set(kept))
+    assert {name.split("_")[0] for name in kept} == {"cliphard", "pteasy", "pthard"}
+    texts = [row.text for row in read_jsonl(ingested / "tag/tags.jsonl", Tagged)]
+    assert texts == sorted({q.text for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
+    told = [row.picture_id for row in read_jsonl(ingested / "vocabulary/reconstructed.jsonl", Reconstructed)]
+    assert told == sorted({q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
+
+
+def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patch: pytest.MonkeyPatch) -> int:
+    """The most records of a kind that are alive while the stage works on a picture (by `name` in `place`), looked at for every tenth one;
+    those of earlier tests do not count."""
+    work: Callable = getattr(place, name)
+    before = sum(type(thing) is kind for thing in gc.get_objects())
+    alive, calls = [0], [0]
+
+    def watched(*args, **kwargs):
+        made = work(*args, **kwargs)
+        calls[0] += 1
+        if calls[0] % 10 == 0:
+            alive[0] = max(alive[0], sum(type(thing) is kind for thing in gc.get_objects()) - before)
+        return made
+
+    patch.setattr(place, name, watched)
+    stage.main()
+    assert calls[0] >= 8 * COPIES
+    return alive[0]
+
+
+@pytest.mark.parametrize(
+    "stage, place, work, kinds",
+    [
+        (vocabulary, vocabulary_counts, "graph_of", [Question, Reconstructed]),
+        (perturb, perturb, "perturb_picture", [Question, Candidate]),
+        (screen, screen, "screen_picture", [Question, Candidate]),
+    ],
+    ids=["vocabulary", "perturb", "screen"],
+)
+def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, place, work, kinds, ingested):
+    for earlier in STAGES[: STAGES.index(stage)]:
+        earlier.main()
+    asked = Counter(q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question))
+    # A question makes three candidates at most, one of them at another picture.
+    most = {Question: max(asked.values()), Candidate: 3 * max(asked.values()), Reconstructed: 1}
+    for kind in kinds:
+        gc.collect()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(perturb_image, "SAMPLED", 1)  # the pictures that are surveyed are kept: here one
+            assert most_alive(stage, place, work, kind, patch) <= 2 * most[kind] < 2 * sum(asked.values()) / 8

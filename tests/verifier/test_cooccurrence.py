@@ -1,0 +1,37 @@
+"""What pictures show together, counted by hand."""
+
+from pipeline.language.lexicon import Lexicon
+from pipeline.verifier.cooccurrence import shown_in
+
+LEXICON = Lexicon({"furniture": ("couch", "table")}, {})
+PICTURES = [("couch", "table", "dogs"), ("dog", "table"), ("kite",), ("kite", "table")]
+NAMES = ("couch", "table", "dog", "dogs", "kite", "furniture")
+
+
+def test_pictures_are_counted_by_the_lemmas_of_names_and_by_categories():
+    shown = shown_in(PICTURES, NAMES, LEXICON, partial=False)
+    assert shown.names == {"couch": 1, "dog": 2, "furniture": 3, "kite": 2, "table": 3}
+    assert (shown.pictures, shown.partial, shown.each) == (4, False, 2.0)  # (3 + 2 + 1 + 2) / 4
+
+
+def test_pairs_are_counted_once_in_the_order_of_the_alphabet():
+    assert shown_in(PICTURES, NAMES, LEXICON, partial=True).together == {
+        "couch": {"dog": 1, "furniture": 1, "table": 1},
+        "dog": {"furniture": 2, "table": 2},
+        "furniture": {"kite": 1, "table": 3},
+        "kite": {"table": 1},
+    }
+
+
+def test_of_too_many_pairs_those_seen_most_seldom_are_left_out_and_the_bound_is_told():
+    shown = shown_in(PICTURES, NAMES, LEXICON, partial=False, most=4)
+    assert shown.together == {"dog": {"furniture": 2, "table": 2}, "furniture": {"table": 3}}
+    assert shown.least == 2
+
+
+def test_one_name_said_in_two_numbers_is_one_thing():
+    assert shown_in([("dog", "dogs")], NAMES, LEXICON, partial=False).each == 1.0
+
+
+def test_without_pictures_nothing_is_shown():
+    assert shown_in([], NAMES, LEXICON, partial=False).names == {}

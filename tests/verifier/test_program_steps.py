@@ -1,0 +1,115 @@
+"""Steps one by one: what is found for certain, what may be, what voids the question, and what the answer may be where a
+scene leaves something open (complete scenes are in test_judgement)."""
+
+import pytest
+
+from pipeline.language.programs import parse
+from pipeline.verifier.program_steps import THE_SCENE, filter_, relate, select
+from pipeline.verifier.three_valued_logic import Void
+from pipeline.verifier.verify import execute
+from tests.notation import facts, steps
+
+OPEN = facts("table 1: red", "cup 2: blue; on 1", "cup 3; to the left of 1", complete=False, place="beach")
+WORLD = ("table 1: red", "table 2", "cup 3: blue; on 1")
+
+
+def find(step, program, known):
+    """What the steps of a program up to one find; the last one is not run."""
+    operations = parse(steps(program))
+    results = []
+    for operation, run in zip(operations, step, strict=False):
+        results.append(run(operation, [results[i] for i in operation.inputs], operations, known))
+    return results[-1]
+
+
+def ids(things):
+    return [thing.object_id for thing in things]
+
+
+@pytest.mark.parametrize(("complete", "maybe"), [(True, []), (False, ["2"])])
+def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
+    kept = find(
+        (select, filter_),
+        "select: table (1)->filter color: red [0]->query: name [1]",
+        facts(*WORLD, complete=complete),
+    )
+    assert (ids(kept.sure), ids(thing for thing, _ in kept.maybe)) == (["1"], maybe)
+
+
+@pytest.mark.parametrize(
+    ("program", "category"),
+    [
+        ("select: lamp (1)->query: color [0]", "missing object"),
+        ("select: cup (3)->filter color: red [0]->query: name [1]", "wrong attribute"),
+    ],
+)
+def test_what_certainly_finds_none_voids_the_question(program, category):
+    with pytest.raises(Void) as void:
+        find((select, filter_), program, facts(*WORLD))
+    assert void.value.category == category
+
+
+def test_a_relation_finds_the_named_thing_on_its_side():
+    on = "select: table (1)->relate: cup,on,s (3) [0]->query: color [1]"
+    assert ids(find((select, relate), on, facts(*WORLD)).sure) == ["3"]
+    under = "select: cup (3)->relate: table,on,o (1) [0]->query: color [1]"
+    assert ids(find((select, relate), under, facts(*WORLD)).sure) == ["1"]
+    with pytest.raises(Void, match=r"no cup \(table on it\)"):
+        find((select, relate), "select: table (1)->relate: cup,on,o (3) [0]->query: color [1]", facts(*WORLD))
+
+
+def test_the_scene_is_a_thing_of_its_own():
+    assert find((select,), "select: scene->query: place [0]", facts(*WORLD)).sure == (THE_SCENE,)
+
+
+def test_a_category_may_be_what_is_asked_for():
+    known = facts("animal 1", "dog 2", complete=False)
+    animal, dog = known.things
+    assert known.called(animal, "dog") is None
+    assert known.called(dog, "animal") is True
+    assert known.called(dog, "cat") is False
+
+
+@pytest.mark.parametrize(
+    ("program", "possible"),
+    [
+        # exist: sure, perhaps
+        ("select: cup (2)->exist: ? [0]", ("yes",)),
+        ("select: lamp (-)->exist: ? [0]", ("yes", "no")),
+        # verify: of the only one there is an answer all the same
+        ("select: table (1)->verify material: wood [0]", ("yes", "no")),
+        ("select: table (1)->verify color: blue [0]", ("no",)),
+        # choose: an option that is ruled out is left out
+        ("select: table (1)->choose color: blue|red [0]", ("red",)),
+        ("select: table (1)->choose: blue|heavy [0]", ("heavy",)),
+        # query
+        ("select: table (1)->query: color [0]", ("red",)),
+        ("select: table (1)->query: material [0]", ()),
+        ("select: scene->query: place [0]", ("beach",)),
+        # which of two things is older is never told
+        ("select: table (1)->select: cup (2)->choose older: ? [0, 1]", ()),
+        # same and different by what both are known to have
+        ("select: table (1)->select: cup (2)->same color:  [0, 1]", ("yes", "no")),
+    ],
+)
+def test_what_the_answer_may_be(program, possible):
+    assert execute(parse(steps(program)), OPEN).possible == possible
+
+
+@pytest.mark.parametrize(
+    ("program", "doubt"),
+    [
+        ("select: table (1)->verify rel: lamp,on,s (7) [0]", "nothing is known of any lamp"),
+        ("select: table (1)->verify rel: table,near,s (1) [0]", "it is not told what table is near"),
+        ("select: table (1)->choose rel: lamp,on|under,s (7) [0]", "nothing is known of any lamp"),
+        ("select: scene->verify weather: sunny [0]", "it is not known whether"),
+        ("select: table (1)->same: color [0]", "it is not known how many are meant by 'table'"),
+        (
+            "select: table (1)->select: cup (2)->choose older: ? [0, 1]",
+            "it is not known which of the two is older",
+        ),
+    ],
+)
+def test_a_doubt_says_what_is_not_known(program, doubt):
+    outcome = execute(parse(steps(program)), facts("table 1: red", "cup 2", complete=False, place=""))
+    assert outcome.answerability == "unknown" and outcome.detail.startswith(doubt)

@@ -1,0 +1,231 @@
+"""What one program with its answer states: the facts that it presupposes, and those that it asks for."""
+
+import msgspec
+import pytest
+
+from pipeline.language.programs import parse
+from pipeline.verifier.statements import Statement, named, of_program, scene_is, told_besides
+from tests.notation import answered_question, steps
+
+TABLE, CUP = Statement("name", "1", value="table"), Statement("name", "2", value="cup")
+ON = Statement("relation", "2", value="on", other="1")
+THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "expected"),
+    [
+        # presupposed: a table, a cup on it; asked: its colour
+        (
+            "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
+            "red",
+            [TABLE, CUP, ON, Statement("name", "2"), Statement("attribute", "2", "color", "red")],
+        ),
+        # asked of "the table" without more: there is one, or all are alike
+        (
+            "select: table (1)->query: color [0]",
+            "red",
+            [
+                TABLE,
+                Statement("alone", value="table"),
+                Statement("name", "1"),
+                Statement("attribute", "1", "color", "red"),
+            ],
+        ),
+        (THERE, "yes", [TABLE, CUP, ON]),
+        (THERE, "no", [TABLE, CUP, Statement("relation", "2", value="on", other="1", holds=False)]),
+        (
+            THERE.replace("(2)", "(-)"),
+            "no",
+            [TABLE, Statement("none", "1", value="cup,on,s")],
+        ),
+        # "no" to two claims at once tells of neither
+        (
+            "select: table (1)->relate: cup,on,s (2) [0]->filter color: red [1]->exist: ? [2]",
+            "no",
+            [TABLE, CUP],
+        ),
+        ("select: dogs (-)->exist: ? [0]", "no", [Statement("absent", value="dog")]),
+        # each side of a true "and", of a false "or"; nothing of a false "and"
+        (
+            "select: cup (2)->verify color: red [0]->verify size: big [0]->and:  [1, 2]",
+            "no",
+            [CUP, Statement("alone", value="cup")],
+        ),
+        ("select: scene->query: place [0]", "park", [scene_is("place", "park")]),
+        ("select: scene->verify location: indoors [0]", "no", [scene_is("location", "outdoors")]),
+        ("select: scene->verify weather: sunny [0]", "no", [scene_is("weather", "sunny", False)]),
+    ],
+)
+def test_an_answered_question_states(program, answer, expected):
+    assert list(of_program(parse(steps(program)), answer)) == expected
+
+
+def test_an_option_that_is_not_chosen_is_denied():
+    chosen = list(of_program(parse(steps("select: cup (2)->choose color: red|blue [0]")), "blue"))
+    looks = {statement.value: statement.holds for statement in chosen if statement.kind == "attribute"}
+    assert looks == {"red": False, "blue": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("she", "person"), ("this", ""), ("scene", ""), ("lamp", "lamp")]
+)
+def test_a_pronoun_names_a_person_or_nothing(name, known):
+    assert list(named(name, ("7",))) == [Statement("name", "7", value=known)]
+
+
+def test_a_room_is_a_place():
+    assert scene_is("room", "kitchen") == scene_is("place", "kitchen") == scene_is("", "kitchen")
+
+
+def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> list[tuple[str, ...]]:
+    """What the sentence tells of one kind. `marks` as "2=7 5:7=8": word 2 is object 7, words 5 and 6 are object 8."""
+    asked = msgspec.structs.replace(
+        answered_question(program, answer),
+        full_answer=sentence,
+        full_answer_annotations=dict(mark.split("=") for mark in marks.split()),
+    )
+    fields = [msgspec.structs.astuple(s) for s in told_besides(asked, parse(asked.program)) if s.kind == kind]
+    return [tuple(field for field in row[1:-1] if field) for row in fields]
+
+
+LOOK = "select: kite (7)->verify color: red [0]"
+TWO = "select: knives (7)->verify color: black [0]->verify material: metal [0]->and:  [1, 2]"
+THERE = "select: door (7)->filter color: red [0]->exist: ? [1]->select: windows (-)->filter color: red [3]->exist: ? [4]->or:  [2, 5]"
+BEHIND = "select: boat (8)->relate: buoy,in front of,s (7) [0]->exist: ? [1]"
+WEARS = "select: girl (7)->verify rel: scarf,wearing,o (-) [0]"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "marks", "names"),
+    [
+        ("The lady is yawning.", "1=7", [("7", "lady")]),
+        (
+            "The piece of furniture is a dining table.",
+            "1:4=7 6:8=7",
+            [("7", "furniture"), ("7", "dining table")],
+        ),
+        ("The clothing items are mittens.", "1:3=7 4=7", [("7", "clothing"), ("7", "mittens")]),
+        ("Yes, the lady's umbrella is wet.", "2=7 3=8", [("7", "lady"), ("8", "umbrella")]),
+        ("It is a harbor.", "", []),
+        ("The kite is red.", "x=7 9=8", []),  # marks that point to no word
+    ],
+)
+def test_marked_words_name_their_objects(sentence, marks, names):
+    assert told("select: kite (7)->query: color [0]", "red", sentence, marks, "name") == names
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "sentence", "marks", "attributes"),
+    [
+        (LOOK, "no", "No, the kite is light blue.", "2=7", [("7", "color", "light blue")]),
+        (LOOK, "yes", "Yes, the kite is red.", "2=7", []),  # the program says so already
+        (LOOK.replace("red", "not(red)"), "no", "No, the kite is red.", "2=7", []),
+        (
+            "select: kite (7)->verify material: wood [0]",
+            "no",
+            "No, the kite is made of paper.",
+            "2=7",
+            [("7", "material", "paper")],
+        ),
+        (
+            "select: kite (7)->verify hposition: left [0]",
+            "no",
+            "No, the kite is on the right of the image.",
+            "2=7",
+            [("7", "hposition", "right")],
+        ),
+        (
+            "select: kite (7)->verify vposition: top [0]",
+            "no",
+            "No, the kite is in the bottom of the photo.",
+            "2=7",
+            [("7", "vposition", "bottom")],
+        ),
+        # one of two is so, and what the other is instead; metallic is GQA's word for metal
+        (
+            TWO,
+            "no",
+            "No, the knives are metallic but silver.",
+            "2=7",
+            [("7", "material", "metal"), ("7", "color", "silver")],
+        ),
+        (
+            TWO,
+            "no",
+            "No, the knives are black but plastic.",
+            "2=7",
+            [("7", "color", "black"), ("7", "material", "plastic")],
+        ),
+        (TWO, "no", "No, the knives are plastic but silver.", "2=7", []),  # not told which is which
+        (THERE, "no", "No, there is a door but it is white.", "4=7", [("7", "color", "white")]),
+        (
+            "select: door (7)->filter color: red [0]->filter size: large [1]->exist: ? [2]",
+            "no",
+            "No, there is a door but it is white.",
+            "4=7",
+            [],
+        ),
+        (
+            "select: hat (7)->select: coat (8)->different color:  [0, 1]",
+            "yes",
+            "Yes, the hat is green and the coat is gray.",
+            "2=7 7=8",
+            [("7", "color", "green"), ("8", "color", "gray")],
+        ),
+        (
+            "select: hat (7)->select: coat (8)->same color:  [0, 1]",
+            "no",
+            "No, the hat is green and the coat is gray.",
+            "2=7 7=8",
+            [("7", "color", "green"), ("8", "color", "gray")],
+        ),
+        (
+            "select: hat (7)->select: coat (8)->same color:  [0, 1]",
+            "yes",
+            "Yes, both the hat and the coat are gray.",
+            "3=7 6=8",
+            [("7", "color", "gray"), ("8", "color", "gray")],
+        ),
+        (
+            "select: person (7,8)->same: gender [0]",
+            "yes",
+            "Yes, all the people are male.",
+            "",
+            [("7", "gender", "male"), ("8", "gender", "male")],
+        ),
+    ],
+)
+def test_it_tells_how_things_look(program, answer, sentence, marks, attributes):
+    assert told(program, answer, sentence, marks, "attribute") == attributes
+
+
+def test_all_of_a_kind_are_told_by_name():
+    program, sentence = "select: animal (7,8)->same: type [0]", "Yes, all the animals are llamas."
+    assert told(program, "yes", sentence, "", "name") == [("7", "llamas"), ("8", "llamas")]
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence", "marks", "relations"),
+    [
+        (BEHIND, "No, the buoy is behind the boat.", "2=7 6=8", [("7", "behind", "8")]),
+        (BEHIND, "No, there is a pier in front of the boat.", "4=9 9=8", [("9", "in front of", "8")]),
+        (WEARS, "No, the girl is wearing a raincoat.", "2=7 6=9", [("7", "wearing", "9")]),
+        (WEARS, "No, the girl wears a raincoat.", "2=7 5=9", [("7", "wears", "9")]),
+        (
+            WEARS,
+            "No, the girl is holding a raincoat.",
+            "2=7 6=9",
+            [],
+        ),  # not what was asked: another form of sentence
+    ],
+)
+def test_it_tells_what_is_in_the_relation_instead(program, sentence, marks, relations):
+    assert told(program, "no", sentence, marks, "relation") == relations
+
+
+def test_it_tells_of_the_scene():
+    assert told("select: scene->verify weather: rainy [0]", "no", "No, it is sunny.", "", "scene") == [
+        ("weather", "sunny")
+    ]
+    assert told("select: scene->query: place [0]", "harbor", "It is a harbor.", "", "scene") == []

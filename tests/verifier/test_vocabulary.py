@@ -1,0 +1,241 @@
+"""The vocabulary as counted in a few graphs and questions, by hand."""
+
+import msgspec
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.records import Question, Relation, Scene, SceneObject
+from pipeline.stages import ingest, vocabulary
+from pipeline.verifier.reconstruct_graph import Reconstructed, reconstruct
+from pipeline.verifier.vocabulary import Meanings, Sightings, VocabularyParams, count_vocabulary
+from tests.notation import facts, question
+from tests.notation import scene as noted
+
+
+def scene(*things, picture_id="n1", location="", weather=""):
+    """Things are (id, name, attributes, {relation: other id})."""
+    return Scene(
+        picture_id=picture_id,
+        split="train",
+        width=100,
+        height=100,
+        location=location,
+        weather=weather,
+        objects=tuple(
+            SceneObject(
+                object_id=i,
+                name=name,
+                x=0,
+                y=0,
+                w=9,
+                h=9,
+                attributes=looks,
+                relations=tuple(Relation(name=r, object_id=o) for r, o in to.items()),
+            )
+            for i, name, looks, to in things
+        ),
+    )
+
+
+GRAPHS = [
+    scene(
+        ("1", "cup", ("red", "small"), {"on": "2"}),
+        ("2", "table", ("wood",), {}),
+        ("3", "jeans", ("blue",), {}),
+        location="kitchen",
+    ),
+    scene(
+        ("1", "cup", ("red",), {"on": "2"}),
+        ("2", "shelf", (), {"under": "1"}),
+        ("3", "grass", ("green",), {}),
+        picture_id="n2",
+        weather="sunny",
+    ),
+]
+
+
+def count(scenes, questions, **params):
+    """The vocabulary; all questions are of one picture, which gets a partial graph if none was published."""
+
+    def graphs(lexicon, published):
+        graph = reconstruct([q for q in questions if q.picture_id not in published], lexicon)
+        return [graph] if graph else []
+
+    return count_vocabulary(scenes, questions, VocabularyParams(**params), graphs)
+
+
+def test_objects_attributes_and_relations_are_counted_in_the_graphs():
+    found = count(GRAPHS, [])
+    assert {name: (e.count, e.number) for name, e in found.objects.items()} == {
+        "cup": (2, "singular"),
+        "grass": (1, "mass"),
+        "jeans": (1, "plural"),
+        "shelf": (1, "singular"),
+        "table": (1, "singular"),
+    }
+    assert found.objects["cup"].attributes == {"red": 2, "small": 1}
+    assert (found.objects["cup"].subject_of, found.objects["cup"].object_of) == ({"on": 2}, {"under": 1})
+    assert found.attributes == {"blue": 1, "green": 1, "red": 2, "small": 1, "wood": 1}
+    assert found.relations == {"on": 2, "under": 1}
+    assert (found.places, found.weathers) == ({"kitchen": 1}, {"sunny": 1})
+
+
+def test_names_seen_too_rarely_are_left_out():
+    assert list(count(GRAPHS, [], min_count=2).objects) == ["cup"]
+
+
+def test_without_graphs_the_answered_questions_are_counted():
+    asked = [
+        question("1", "select: cup (1)->filter color: red [0]->query: size [1]", "small"),
+        question("2", "select: table (2)->relate: cup,on,s (1) [0]->query: color [1]", "red"),
+        question("3", "select: dog (-)->exist: ? [0]", "no"),
+    ]
+    found = count([], asked)
+    assert {name: e.count for name, e in found.objects.items()} == {"cup": 1, "table": 1}
+    assert found.objects["cup"].attributes == {"red": 1, "small": 1}
+    assert found.objects["cup"].subject_of == {"on": 1}
+
+
+@pytest.mark.parametrize(
+    "scenes, questions", [(GRAPHS[:1], []), ([], [question("1", "select: cup (1)->query: color [0]", "red")])]
+)
+def test_an_empty_vocabulary_is_an_error_that_says_what_to_do(scenes, questions):
+    with pytest.raises(UserError, match="the vocabulary is empty.*at least 5 times.*lower it"):
+        count(scenes, questions, min_count=5)
+
+
+THINGS = ("table 1: wood", "cup 2: red, small; on 1", "cup 3: red")
+
+
+def counts(seen):
+    return (seen.names, seen.attributes, seen.subject_of, seen.object_of, seen.places, seen.weathers)
+
+
+EXPECTED = (
+    {"table": 1, "cup": 2},
+    {"table": {"wood": 1}, "cup": {"red": 2, "small": 1}},
+    {"cup": {"on": 1}},
+    {"table": {"on": 1}},
+    {"kitchen": 1},
+    {},
+)
+
+
+def test_a_graph_is_counted_by_the_names_of_its_things():
+    seen = Sightings()
+    seen.add_scene(noted(*THINGS))
+    assert counts(seen) == EXPECTED
+
+
+def test_facts_are_counted_like_the_graph_that_they_are_of():
+    seen = Sightings()
+    seen.add_facts(facts(*THINGS))
+    assert counts(seen) == EXPECTED
+
+
+def test_a_thing_without_a_name_is_not_counted_nor_are_its_relations():
+    known = facts(*THINGS)
+    nameless = next(thing for thing in known.things if thing.object_id == "1")
+    nameless.label, nameless.names = "", ()
+    seen = Sightings()
+    seen.add_facts(known)
+    assert seen.names == {"cup": 2}
+    assert not seen.subject_of and not seen.object_of and "table" not in seen.attributes
+
+
+def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_questions_too(tiny, set_params):
+    ingest.main()
+    folder = tiny / "data/tiny/interim"
+    questions = list(read_jsonl(folder / "ingest/questions.jsonl", Question))
+    published = {scene.picture_id for scene in read_jsonl(folder / "ingest/scenes.jsonl", Scene)}
+    wanted = sorted({q.picture_id for q in questions if q.program and q.answer} - published)
+    more = msgspec.structs.replace(questions[0], question_id="extra", picture_id=wanted[0])
+    write_jsonl(folder / "ingest/unbalanced.jsonl", [more])
+    set_params("vocabulary", min_count=1)
+    vocabulary.main()
+    graphs = {
+        graph.picture_id: graph
+        for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", Reconstructed)
+    }
+    assert list(graphs) == wanted and wanted and all(graph.reconstructed for graph in graphs.values())
+    told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.questions}
+    assert "extra" in told and "extra" not in {q.question_id for q in questions}
+
+
+NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}  # by the picture's graph
+
+
+def meanings(questions):
+    counts = Meanings(NAMES)
+    for asked in questions:
+        counts.add(asked)
+    return counts
+
+
+def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
+    asked = [
+        question("1", "select: cup (1)->filter color: red [0]->verify material: wood [1]", "yes"),
+        question("2", "select: cup (1)->query: color [0]", "blue"),
+        question("3", "select: cup (1)->choose size: small|large [0]", "small"),
+        question("4", "select: door (1)->choose: open|closed [0]", "open"),
+        question("5", "select: cup (1)->filter length: short [0]->query: color [1]", "blue"),
+        question("6", "select: cup (1)->filter height: short [0]->query: hposition [1]", "left"),
+        question("7", "select: cup (1)->filter height: not(short) [0]->query: name [1]", "mug"),
+        question("8", "select: scene->query: place [0]", "park"),
+        question("9", "select: scene->choose weather: sunny|rainy [0]", "sunny"),
+    ]
+    found = meanings(asked)
+    # "short" is a height in two questions and a length in one; where things are, names, the scene are no looks.
+    assert found.attribute_types() == {
+        "blue": "color",
+        "large": "size",
+        "red": "color",
+        "short": "height",
+        "small": "size",
+        "wood": "material",
+    }
+    assert found.alternatives() == {"closed": ("open",), "open": ("closed",)}
+
+
+def test_a_category_is_what_graphs_and_answers_call_by_other_names():
+    asked = [
+        question(
+            "1", "select: furniture (2)->query: name [0]", "table"
+        ),  # n1's graph calls object 2 a table, too
+        question("2", "select: cup (1)->relate: furniture,on,o (9) [0]->query: name [1]", "shelf"),
+        question("3", "select: furniture (8)->choose name: bed|table [0]", "bed"),
+        question("4", "select: cup (1)->query: color [0]", "red"),
+        question("5", "select: it (1)->query: name [0]", "cup"),
+        question(
+            "6", "select: dishes (1)->query: color [0]", "red"
+        ),  # one member only: no category by min_members
+    ]
+    assert meanings(asked).categories(2) == {"furniture": ("bed", "shelf", "table")}
+    assert meanings(asked).categories(1)["dishes"] == ("cup",)
+
+
+def test_what_questions_take_for_granted_is_counted_once_a_question():
+    asked = [
+        question("1", "select: cup (1)->relate: cup,near,s (2) [0]->query: color [1]", "red"),
+        question("2", "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]", "yes"),
+        question("3", "select: dog (-)->exist: ? [0]", "no"),
+    ]
+    assert meanings(asked).asked == {"cup": 1, "table": 1}
+
+
+def test_what_is_said_of_things_is_counted_where_it_is_taken_for_granted():
+    counts = meanings(
+        [
+            question(
+                "1",
+                "select: table (1)->filter color: red [0]->relate: cup,on,s (2) [1]->query: size [2]",
+                "big",
+            ),
+            question("2", "select: table (1)->filter color: not(red) [0]->query: size [1]", "big"),  # denied
+            question("3", "select: table (1)->filter color: red [0]->exist: ? [1]", "yes"),  # asked for
+            question("4", ""),  # without a program
+        ]
+    )
+    assert counts.described == {"red": 1, "on": 1}
+    assert counts.programs == 3
