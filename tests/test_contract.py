@@ -36,7 +36,7 @@ def params_type(stage: str) -> type[Params] | None:
 
 
 def test_there_is_one_module_and_one_test_for_each_stage():
-    modules = {path.stem for path in ROOT.glob("*/stages/*.py")} - {"__init__"}
+    modules = {path.stem for path in [*ROOT.glob("pipeline/stages/*.py"), *ROOT.glob("research/stages/*.py")]} - {"__init__"}
     tests = {
         path.stem.removeprefix("test_")
         for path in [*ROOT.glob("tests/stages/*.py"), *ROOT.glob("tests/research/stages/*.py")]
