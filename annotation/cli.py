@@ -110,7 +110,7 @@ def import_(
     exports: Annotated[list[Path], typer.Argument(help="Exports of any Label Studio, format JSON.")],
 ) -> None:
     """Take verdicts from exports in, checked and under pseudonyms. Then: dvc repro."""
-    from annotation.study.import_answers import import_exports
+    from annotation.study.import_annotations import import_exports
 
     run(lambda: import_exports(exports))
 
@@ -131,7 +131,7 @@ def forecast(
 @app.command(epilog="Example: `rgqa annotate report`")
 def report() -> None:
     """Print how far the verdicts can be relied on, and where the quality report is."""
-    from annotation.client.print_quality import report
+    from annotation.client.report import report
 
     run(report)
 
@@ -151,7 +151,7 @@ def draw(
     seed: Annotated[int, typer.Option(help="Of the draw.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
     """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
-    from annotation.study.human_study import draw
+    from annotation.study.human_baseline import draw
 
     run(lambda: draw(release, each, seed))
 
@@ -159,6 +159,6 @@ def draw(
 @study.command(epilog="Example: `rgqa annotate study score`")
 def score() -> None:
     """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
-    from annotation.study.human_study import score
+    from annotation.study.human_baseline import score
 
     run(score)

@@ -38,7 +38,7 @@ def rehearsed(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) ->
 def truth_reader(vocabulary: Vocabulary) -> Callable[[tuple[Step, ...], Scene], Answerability]:
     """Return a function that reads a program on a complete scene, independently of the verifier: answerable, unanswerable, or
     unknown where a careful reader of the truth cannot tell."""
-    from research.simulated_annotators.truth_reader import what_is_so
+    from research.simulated_annotators.answerability import what_is_so
     from research.simulated_annotators.word_senses import WordSenses
 
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
@@ -56,6 +56,6 @@ def command_groups() -> dict[str, typer.Typer]:
     """Return the commands of `research` by the name of their group; those under "" have no group (`rgqa baselines`)."""
     from research.reference_models.cli import app as baselines
     from research.studies.cli import app as study
-    from research.synthetic_world.sample_cli import app as sample
+    from research.synthetic_world.cli import app as sample
 
     return {"": baselines, "sample": sample, "study": study}

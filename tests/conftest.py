@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
-from pipeline.core.files import read_jsonl, write_json, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_json, write_jsonl
 from pipeline.core.records import (
     Candidate,
     Estimate,
@@ -144,8 +144,8 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     """The tiny project after screening and estimating: each question not on existence is a candidate at every other picture."""
     from pipeline.language.lexicon import Lexicon
     from pipeline.stages import ingest
-    from pipeline.verifier.reconstruct_graph import reconstruct
-    from pipeline.verifier.verify import evidence_for, judge
+    from pipeline.verifier.partial_graphs import reconstruct
+    from pipeline.verifier.verification import evidence_for, judge
 
     ingest.main()
     home = tiny / "data/tiny/interim"

@@ -24,7 +24,7 @@ import msgspec
 import typer
 
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages
 from tests.closure import ROOT, dvc_targets
 

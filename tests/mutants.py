@@ -32,7 +32,7 @@ from libcst import matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation import mutators
 
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from tests.closure import ROOT, modules
 from tests.mutant_runs import Mutant, other_tests, outcomes, own_tests
 

@@ -31,18 +31,18 @@ from hypothesis import strategies as st
 from PIL import Image
 from ruamel.yaml import YAML
 
-from pipeline.candidates.encoders.embedding import read_seed, write_seed
+from pipeline.candidates.encoders.embedding_cache import read_seed, write_seed
 from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, read_jsonl, write_json
+from pipeline.core.json_files import read_json, read_jsonl, write_json
 from pipeline.core.jsonl_index import Groups
 from pipeline.core.records import Question, Scene, Vocabulary
-from pipeline.scoring.benchmark import read_benchmark
-from pipeline.scoring.predictions import read_predictions
-from pipeline.sources import gqa_files, own_table, visual_genome, vqa_files
+from pipeline.scoring.benchmark_reader import read_benchmark
+from pipeline.scoring.prediction_reader import read_predictions
+from pipeline.sources import gqa_files, question_table, visual_genome, vqa_files
 from pipeline.sources.image_files import inspect
-from pipeline.sources.read_source import IngestParams, faults
+from pipeline.sources.source_folder import IngestParams, faults
 from tests.closure import ROOT
 
 TRIES, AT_ONCE = 20_000, 500
@@ -74,7 +74,9 @@ def _listed(read: Callable[[Problems], Iterator[Any]]) -> list[Any]:
 
 
 def _own(path: Path) -> None:
-    for question in _listed(lambda problems: own_table.questions(path.parent, ("test",), problems, "test")):
+    for question in _listed(
+        lambda problems: question_table.questions(path.parent, ("test",), problems, "test")
+    ):
         faults(question)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.facts import Facts, facts_of
-from pipeline.verifier.reconstruct_graph import Reconstructed, reconstruct
+from pipeline.verifier.evidence import Facts, facts_of
+from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
 
 LEXICON = Lexicon(
     {

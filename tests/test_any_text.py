@@ -15,13 +15,13 @@ from pipeline.core.records import Candidate
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.paraphrase import paraphrase
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classes import WordClasses, tagged
-from pipeline.sources.read_source import faults
-from pipeline.tasks.annotation_tasks import make_tasks
+from pipeline.language.word_classification import WordClasses, tagged
+from pipeline.sources.source_folder import faults
 from pipeline.tasks.gold_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.tasks.second_questions import Offered
-from pipeline.verifier.presence import names_known
-from pipeline.verifier.verify import evidence_for
+from pipeline.tasks.task_builder import make_tasks
+from pipeline.verifier.presence_model import names_known
+from pipeline.verifier.verification import evidence_for
 from tests.candidates.perturbing.in_memory import perturb
 from tests.candidates.perturbing.small_vocabulary import KINDS, vocabulary
 from tests.notation import graphs, question, scene

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError, run
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.stages import embed, ingest
 from tests.bad_inputs import told
 from tests.closure import ROOT

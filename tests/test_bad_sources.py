@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Picture, Question
 from pipeline.stages import ingest
 from tests.bad_inputs import told

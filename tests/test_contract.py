@@ -36,7 +36,9 @@ def params_type(stage: str) -> type[Params] | None:
 
 
 def test_there_is_one_module_and_one_test_for_each_stage():
-    modules = {path.stem for path in [*ROOT.glob("pipeline/stages/*.py"), *ROOT.glob("research/stages/*.py")]} - {"__init__"}
+    modules = {
+        path.stem for path in [*ROOT.glob("pipeline/stages/*.py"), *ROOT.glob("research/stages/*.py")]
+    } - {"__init__"}
     tests = {
         path.stem.removeprefix("test_")
         for path in [*ROOT.glob("tests/stages/*.py"), *ROOT.glob("tests/research/stages/*.py")]
@@ -67,7 +69,7 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
 @pytest.mark.parametrize(
     "file, readers",
     [
-        ("pipeline/language/everyday_objects.py", {"perturb", "paper"}),
+        ("pipeline/language/object_taxonomy.py", {"perturb", "paper"}),
         (
             "pipeline/language/kinds.tsv",
             {
@@ -155,8 +157,8 @@ def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth(
             "pipeline/stages/audit.py",
             "research/stages/answer.py",
             "pipeline/benchmark/auditing/verifier_agreement.py",
-            "pipeline/benchmark/auditing/screen_accuracy.py",
-            "research/studies/attention_study.py",
+            "pipeline/benchmark/auditing/screening_accuracy.py",
+            "research/studies/attribution_study.py",
         )
     }
 
@@ -168,7 +170,7 @@ def test_the_sample_world_is_not_used_by_any_stage():
 
 def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
     generator = closure(Path("research/synthetic_world/questions.py"))
-    executor = closure(Path("pipeline/verifier/verify.py"))
+    executor = closure(Path("pipeline/verifier/verification.py"))
     assert {p for p in generator & executor if "core" not in p.parts} == set()
 
 

@@ -8,8 +8,8 @@ import pytest
 import typer
 
 from pipeline.cli.main import app
-from pipeline.inference.run_parser import parser as run_parser
-from pipeline.scoring.options import parser as score_parser
+from pipeline.inference.argument_parser import parser as run_parser
+from pipeline.scoring.cli_options import parser as score_parser
 from tests.closure import ROOT
 from tests.tables import DOCUMENTS as WITH_TABLES
 from tests.tables import with_tables

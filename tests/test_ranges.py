@@ -13,8 +13,8 @@ from typer.main import get_command
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from pipeline.core.params import Params
-from pipeline.inference import run_parser
-from pipeline.scoring import options
+from pipeline.inference import argument_parser
+from pipeline.scoring import cli_options
 from tests.closure import PACKAGES, ROOT, modules
 
 
@@ -81,18 +81,18 @@ def numeric(parser) -> list[str]:
 
 @pytest.mark.parametrize("value", [-(10**30), 10**30])
 def test_every_number_of_rgqa_run_is_checked(value):
-    parser = run_parser.parser("rgqa run")
+    parser = argument_parser.parser("rgqa run")
     names = numeric(parser)
     assert len(names) > 6
     for name in names:
         option = f"--{name.replace('_', '-')}"
         with pytest.raises(UserError, match=f"{option} is"):
-            run_parser.options_of(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
+            argument_parser.options_of(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
 
 
 def test_every_number_of_rgqa_score_is_checked():
-    for name in numeric(options.parser()):
-        wanted, is_right = options.WANTED[name]
+    for name in numeric(cli_options.parser()):
+        wanted, is_right = cli_options.WANTED[name]
         many = name in ("risks", "costs")
         assert wanted and not is_right([float("nan")] if many else float("nan")), name
         if name != "threshold":  # any number: confidences have no unit

@@ -10,7 +10,7 @@ from annotation.client.pull import answers
 from annotation.study.assignment_params import AnnotateParams
 from annotation.study.exports import EARLIEST, PULLED, Kept, keep, read_pulled
 from annotation.study.forecast import NOBODY_YET, asked_so_far, forecast, pace, told
-from annotation.study.import_answers import remembered
+from annotation.study.import_annotations import remembered
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError, counted
 from pipeline.core.params import load

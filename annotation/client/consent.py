@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from annotation.client.instructions import page, text_of
+from annotation.client.annotator_texts import page, text_of
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record
 

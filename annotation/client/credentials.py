@@ -9,7 +9,7 @@ import os
 
 from annotation.client.label_studio import LabelStudio
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record
 

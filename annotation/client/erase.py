@@ -23,8 +23,8 @@ from annotation.study.exports import PSEUDONYM, PULLED, identity, read_pulled, w
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, forgotten, read_roster, used_pseudonyms, write_roster
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.folder_lock import alone
+from pipeline.core.json_files import content_key, read_json, write_json
 from pipeline.core.paths import DATA, Folders
 
 CACHE, DATABASE = Path(".dvc/cache"), "label_studio.sqlite3"

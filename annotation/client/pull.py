@@ -24,7 +24,7 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
-from annotation.study.import_answers import remembered, told
+from annotation.study.import_annotations import remembered, told
 from annotation.study.private_files import salt
 from annotation.study.roster import read_roster
 from pipeline.core.folder_lock import alone

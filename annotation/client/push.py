@@ -13,21 +13,21 @@ from typing import Any, Literal
 
 import msgspec
 
+from annotation.client.annotator_texts import guide
 from annotation.client.consent import consent_of
 from annotation.client.credentials import connection
-from annotation.client.instructions import guide
 from annotation.client.label_studio import BATCH, LabelStudio
-from annotation.client.task_interface import instructions, interface
+from annotation.client.labeling_config import instructions, interface
 from annotation.client.volunteers import door, welcome
 from annotation.study.assignment_params import AnnotateParams, as_asked, estimates, from_collect
 from annotation.study.exports import LOCAL
 from annotation.study.private_files import write_private
+from annotation.study.qualification_tasks import known_tasks
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import waiting_verdicts
-from annotation.study.training import known_tasks
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import read_json
 from pipeline.core.folder_lock import alone
+from pipeline.core.json_files import read_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track

@@ -17,7 +17,7 @@ from annotation.client.credentials import HOME, SECRETS, Secrets, read_secrets
 from annotation.client.push import push
 from annotation.client.volunteers import door
 from annotation.server import environment, process
-from annotation.server.label_studio_app.links import VOLUNTEERS, link_of, secret_of
+from annotation.server.label_studio_app.access_links import VOLUNTEERS, link_of, secret_of
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, enrol, read_roster, write_roster
 from pipeline.core.errors import Problems, UserError

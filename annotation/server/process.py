@@ -14,7 +14,7 @@ import psutil
 from annotation.client.credentials import HOME
 from annotation.server.environment import INSIDE, variables
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
 
 SERVER, LOG = HOME / "server.json", HOME / "server.log"

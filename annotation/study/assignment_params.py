@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from annotation.study.assignment import AskingRules
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.params import CountOrNone, Params, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Task

@@ -23,7 +23,7 @@ import msgspec
 
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import content_key, read_json
+from pipeline.core.json_files import content_key, read_json
 from pipeline.core.records import Category, Choice, Verdict
 
 PULLED = "pulled.json"  # in the folder of the annotations

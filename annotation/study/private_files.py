@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 
 

@@ -1,7 +1,7 @@
 """Training and test at the desk: which tasks with two known verdicts somebody gets, and how well they were answered.
 
 Pure, and of the standard library alone, as Label Studio's own Python runs it too. `known` is a list of mappings
-`{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` as `annotation.study.training` makes it.
+`{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` as `annotation.study.qualification_tasks` makes it.
 """
 
 from __future__ import annotations

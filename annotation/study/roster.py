@@ -14,7 +14,7 @@ import msgspec
 from annotation.study.exports import EXPERT, PULLED, read_pulled
 from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record
 

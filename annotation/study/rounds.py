@@ -13,7 +13,7 @@ from pathlib import Path
 
 from annotation.study.exports import PULLED, verdicts_in
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
 from pipeline.core.jsonl_index import Singles
 from pipeline.core.paths import Folders
 from pipeline.core.records import Task, Verdict, Verified

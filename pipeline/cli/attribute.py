@@ -14,12 +14,12 @@ from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
-from pipeline.inference.attribution.grids import Grid, write_grids
-from pipeline.inference.attribution.image_words import marks_of, read_words, recognised
+from pipeline.inference.attribution.attribution_maps import Grid, write_grids
+from pipeline.inference.attribution.image_text import marks_of, read_words, recognised
 from pipeline.inference.attribution.item_pairs import pair_of, text_of
 from pipeline.inference.attribution.panels import METHODS, Marked, Panel
 from pipeline.inference.attribution.row_attribution import RowSight, row_sight
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 

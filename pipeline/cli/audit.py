@@ -11,17 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.benchmark.auditing.audit_page import BELOW_HALF, p_shown, reached
+from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF, p_shown, reached
 from pipeline.benchmark.auditing.balanced_subset import BalanceReport, balanced_subset
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, known_questions
-from pipeline.benchmark.auditing.read_set import Columns, LabelledSet, read_set
-from pipeline.benchmark.auditing.set_files import JoinedRows, Rows, open_rows
+from pipeline.benchmark.auditing.labelled_set import Columns, LabelledSet, read_set
+from pipeline.benchmark.auditing.row_sources import JoinedRows, Rows, open_rows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.benchmark.auditing.text_audit_page import verdict, write_page
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError, collected_into, counted
-from pipeline.core.files import read_jsonl, write_json
+from pipeline.core.json_files import read_jsonl, write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done

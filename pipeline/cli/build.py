@@ -22,7 +22,7 @@ def init(
     name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
 ) -> None:
     """Make room for a data set of your own."""
-    from pipeline.cli.init_data_set import init
+    from pipeline.cli.init_dataset import init
 
     run(lambda: print(f"init: {init(name)}"))
 
@@ -122,7 +122,7 @@ def visual_genome(
 @app.command(epilog="Example: `rgqa vectors`")
 def vectors() -> None:
     """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/vectors/clip.safetensors`."""
-    from pipeline.candidates.encoders.embedding import export_vectors
+    from pipeline.candidates.encoders.embedding_cache import export_vectors
 
     run(lambda: print(f"vectors: -> {export_vectors()}"))
 

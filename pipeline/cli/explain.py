@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from annotation.study.quality_control import SetAside
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import (
     Candidate,
@@ -23,7 +23,7 @@ from pipeline.core.records import (
     Verified,
 )
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.reconstruct_graph import Reconstructed, cite
+from pipeline.verifier.partial_graphs import Reconstructed, cite
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ import pandas as pd
 from pipeline.benchmark.release.provenance import all_dropped
 from pipeline.benchmark.report.score_frame import table_problems, write_frame
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import Verified
-from pipeline.scoring.validation import loads
+from pipeline.scoring.input_validation import loads
 
 NAMED = {"items": ("balance", "items.jsonl"), "verdicts": ("collect", "verdicts.jsonl")}
 

@@ -62,7 +62,7 @@ def leaderboard(
     seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Seed of the bootstrap replicates.")] = 0,
 ) -> None:
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
-    from pipeline.cli.compare_runs import compare_runs
+    from pipeline.cli.leaderboard import compare_runs
 
     run(lambda: compare_runs(results, release, out, by, bootstrap, seed))
 
@@ -115,7 +115,7 @@ def audit(
     page: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
     """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
-    from pipeline.benchmark.auditing.read_set import Columns
+    from pipeline.benchmark.auditing.labelled_set import Columns
     from pipeline.cli.audit import AuditOptions, audit
 
     column, equals, value = (where or "").partition("=")

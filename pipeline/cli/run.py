@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.inference.run_command import run_and_score
+from pipeline.inference.cli import run_and_score
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import Options, Predictions
 from pipeline.scoring.model_report import settled

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pipeline.benchmark.report.score_frame import score_frame, table_problems, write_frame
 from pipeline.core.errors import counted
 from pipeline.core.progress import done
-from pipeline.scoring import command
+from pipeline.scoring import cli
+from pipeline.scoring.cli_options import parser
+from pipeline.scoring.input_validation import no_collection
 from pipeline.scoring.model_report import in_common, score, settled
-from pipeline.scoring.options import parser
-from pipeline.scoring.validation import no_collection
 
 COLOURS = 7  # that plots have for models
 
@@ -29,9 +29,9 @@ def main(arguments: Sequence[str]) -> None:
         problems.append(
             f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, as there are no more colours"
         )
-    benchmark, models, options = command.read(parsed, problems)
+    benchmark, models, options = cli.read(parsed, problems)
     report = score(benchmark, models, options)
-    command.write_report(report, parsed, options)
+    cli.write_report(report, parsed, options)
     if parsed.table:
         frame = score_frame(report)
         write_frame(frame, parsed.table)

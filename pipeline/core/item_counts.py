@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 
 from pipeline.core.errors import Problems, counted
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Subset
 

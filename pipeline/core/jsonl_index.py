@@ -22,7 +22,7 @@ import msgspec
 from pipeline.core import params
 from pipeline.core.atomic_files import opened
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.stage_graph import changed_outputs, stage_module
 
 K = TypeVar("K")

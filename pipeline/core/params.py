@@ -13,7 +13,7 @@ import msgspec
 
 from pipeline.core.atomic_files import opened
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.yaml_text import read_yaml
+from pipeline.core.strict_yaml import read_yaml
 
 PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from pipeline.core import params, records
 from pipeline.core.atomic_files import write_text
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done
 from pipeline.core.records import Question, Record, Vocabulary

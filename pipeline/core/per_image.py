@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.core.engine import ordered_map, processes
-from pipeline.core.files import lines, replacing_parts
+from pipeline.core.json_files import lines, replacing_parts
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import SUBSETS, Picture, Record, Subset

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import UserError
-from pipeline.core.yaml_text import read_yaml
+from pipeline.core.strict_yaml import read_yaml
 
 BUILD = Path("dvc.yaml")
 RESEARCH = Path("research/dvc.yaml")

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..scoring.abstention import ABSTAINS, ANSWERS, UNCLEAR
 from ..scoring.normalize import normalize_answer
-from ..scoring.reasoning_marks import final_answer
+from ..scoring.reasoning_parser import final_answer
 
 Tokens = Sequence[Mapping[str, Any]]
 

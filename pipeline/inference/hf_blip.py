@@ -13,7 +13,7 @@ import transformers
 from torch.nn import functional
 
 from ..core.images import WHITE, load_rgb
-from .hf_nets import AnswerNet, NetAnswer, NetSettings, ShownQuestion, read_answers
+from .hf_vqa_base import AnswerNet, NetAnswer, NetSettings, ShownQuestion, read_answers
 
 AT_ONCE = 256  # answers of a list that the decoder reads side by side
 

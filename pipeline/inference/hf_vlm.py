@@ -29,8 +29,8 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ..core.errors import UserError
 from ..core.images import WHITE, load_rgb
-from .batched import Batches, picture_bytes
-from .hf_nets import weights_named, why_not_loaded
+from .dynamic_batching import Batches, picture_bytes
+from .hf_vqa_base import weights_named, why_not_loaded
 
 TOKENS = 64  # of a reply, unless the request says
 LEAST = -9999.0  # a log probability; -inf is no JSON

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ..core.errors import UserError, counted
 from ..core.server_errors import address_of, hide_keys, no_reply, one_line, said, status_of
-from ..scoring.reasoning_marks import final_answer
+from ..scoring.reasoning_parser import final_answer
 from .confidence_methods import RECIPES, TEMPERATURE, TRUNCATED, ConfidenceRecipe, recipe_named
-from .run_settings import RunOptions
+from .run_options import RunOptions
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
 SIDE = 224  # pixels of the squares

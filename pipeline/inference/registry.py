@@ -62,7 +62,7 @@ for _name, _make in TASKS.items():
 @modelapi(name="hf-vqa")
 def hf_vqa() -> type:
     """Models of transformers that are no chats."""
-    from .classifiers import HfVqa
+    from .hf_vqa import HfVqa
 
     return HfVqa
 

@@ -20,12 +20,12 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from ..core.errors import UserError, counted
-from ..scoring.benchmark import read_benchmark
+from ..scoring.benchmark_reader import read_benchmark
 from ..scoring.items import Benchmark, BenchmarkItem
 from ..scoring.matching import verdicts
-from ..scoring.realistic import realistic_scores
+from ..scoring.realistic_vqa import realistic_scores
 from .confidence_methods import recipe_named
-from .prompted_run import Interview, ask
+from .prompt_solver import Interview, ask
 from .prompts import UNANSWERABLE, examples_of, prompt_named
 from .release_images import ReleasePictures
 

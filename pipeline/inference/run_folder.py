@@ -12,8 +12,8 @@ from typing import Any
 from ..core.atomic_files import write_text
 from ..core.errors import UserError
 from ..core.folder_lock import LOCK, take_lock
-from ..scoring.validation import parse_json, parse_lines, read_bytes
-from .distributions import write_distributions
+from ..scoring.input_validation import parse_json, parse_lines, read_bytes
+from .answer_distributions import write_distributions
 
 Row = dict[str, Any]
 CLASSES = "classes.json"  # the names of a classifier's answers

@@ -13,13 +13,13 @@ from functools import lru_cache, partial
 from itertools import permutations
 
 from pipeline.core.records import Word
+from pipeline.language.functional_programs import Operation, Program, root
 from pipeline.language.lexicon import synonyms
 from pipeline.language.nouns import plural, singular
-from pipeline.language.programs import Operation, Program, root
 from pipeline.language.relations import spatial
 from pipeline.language.sentence import Form, Place, Sentence, Span, annotated_words, overlaps, tokens_of
 from pipeline.language.similarity import SPOKEN_ATTRIBUTES
-from pipeline.language.word_tables import DETERMINERS, FRAME_NOUNS, PRONOUNS, heads, words
+from pipeline.language.word_lists import DETERMINERS, FRAME_NOUNS, PRONOUNS, heads, words
 
 # program: also said. As seen in GQA's questions, whose annotations tell the rest; synonyms of names are WordNet's.
 _NAMES = heads("""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from pipeline.language.everyday_objects import Listed, listed
+from pipeline.language.object_taxonomy import Listed, listed
 from pipeline.language.relations import plain_relation
-from pipeline.language.word_tables import heads
+from pipeline.language.word_lists import heads
 
 # Lists that several rows share: INDOORS and OUTDOORS is what stands in rooms, and in the open; LARGE what can hide something
 # else; SOLID what one can point at, so that other things have a place beside it, not the ground, nor what is worn.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pipeline.language.relations import PREPOSITIONS
-from pipeline.language.word_tables import words
+from pipeline.language.word_lists import words
 
 Case = Literal["sentence", "lower", "title", "upper"]
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

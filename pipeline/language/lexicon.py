@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pipeline.language.nouns import lemma
-from pipeline.language.word_tables import ANYTHING, PERSONS, words
+from pipeline.language.word_lists import ANYTHING, PERSONS, words
 
 K = TypeVar("K")
 

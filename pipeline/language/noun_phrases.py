@@ -9,7 +9,7 @@ from __future__ import annotations
 from pipeline.language.nouns import BASE, VERBS
 from pipeline.language.relations import PREPOSITIONS
 from pipeline.language.sentence import Sentence, Span
-from pipeline.language.word_tables import DETERMINERS, words
+from pipeline.language.word_lists import DETERMINERS, words
 
 POINTING = words("this, that, it, these, those, they, he, she")
 _RELATIVE = words("that, which, who")

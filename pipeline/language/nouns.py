@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.language.word_tables import DETERMINERS, groups, words
+from pipeline.language.word_lists import DETERMINERS, groups, words
 
 if TYPE_CHECKING:
     import inflect

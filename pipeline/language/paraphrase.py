@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pipeline.core.errors import UserError
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Split
+from pipeline.language.functional_programs import parse, root
 from pipeline.language.letter_case import in_sentence_case, restyled, style_of, with_capital
 from pipeline.language.nouns import number_of
 from pipeline.language.paraphrase_patterns import (
@@ -23,11 +24,10 @@ from pipeline.language.paraphrase_patterns import (
     VERB_FORMS,
     pattern_of,
 )
-from pipeline.language.paraphrase_wordings import FRAMES, PHRASES, SHORT, VERBS, Row
-from pipeline.language.programs import parse, root
+from pipeline.language.paraphrase_templates import FRAMES, PHRASES, SHORT, VERBS, Row
 from pipeline.language.relations import PREPOSITIONS
 from pipeline.language.sentence import annotated_words
-from pipeline.language.word_tables import DEFINITE, words
+from pipeline.language.word_lists import DEFINITE, words
 
 TRIES = 8  # draws for a wording that is not the source's
 # No phrase ends with one of these.

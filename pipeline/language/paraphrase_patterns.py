@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pipeline.language.paraphrase_wordings import LISTS, VERBS
+from pipeline.language.paraphrase_templates import LISTS, VERBS
 from pipeline.language.relations import PREPOSITIONS
-from pipeline.language.word_tables import DEFINITE, groups, words
+from pipeline.language.word_lists import DEFINITE, groups, words
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 BY_PROGRAM = re.compile(r"\{(look|one|two)\}")

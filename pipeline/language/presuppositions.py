@@ -16,10 +16,10 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.core.records import EditKind
+from pipeline.language.functional_programs import FINDS, NO_LOOK, POSITIONS, SCENE, Operation, Program, root
 from pipeline.language.noun_phrases import NOTHING, POINTING, Said, clause, phrase_start, whole_noun
-from pipeline.language.programs import FINDS, NO_LOOK, POSITIONS, SCENE, Operation, Program, root
 from pipeline.language.sentence import Sentence, Span
-from pipeline.language.word_tables import DEFINITE, DETERMINERS
+from pipeline.language.word_lists import DEFINITE, DETERMINERS
 
 
 @dataclass(frozen=True, slots=True)

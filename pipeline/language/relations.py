@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 
 from pipeline.core.jsonl_index import grouped
-from pipeline.language.word_tables import groups, heads, words
+from pipeline.language.word_lists import groups, heads, words
 
 # Where text is matched, the longest phrase wins: "to the left of" before "left".
 PREPOSITIONS = words("""

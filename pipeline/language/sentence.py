@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.core.records import Word
-from pipeline.language.word_tables import AS_OBJECT, DETERMINERS, FRAME_NOUNS, PRONOUNS
+from pipeline.language.word_lists import AS_OBJECT, DETERMINERS, FRAME_NOUNS, PRONOUNS
 
 TOKEN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|['’][sS](?![A-Za-z0-9])|[^\sA-Za-z0-9]")
 _POSITION = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9})?)?")

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from pipeline.language.lexicon import inverted, standard
 from pipeline.language.nouns import lemma, singular
-from pipeline.language.word_tables import groups, heads, words
+from pipeline.language.word_lists import groups, heads, words
 
 _NAMES = """
 couch, sofa, loveseat, armchair, recliner; chair, stool, armchair, seat, folding chair; bench, seat, table

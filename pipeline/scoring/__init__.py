@@ -8,8 +8,8 @@ from .answer_scores import anls, exact_match, token_f1, vqa3_plus, vqa_accuracy
 from .calibration import brier_score, expected_calibration_error, reliability_table
 from .dual_accuracy import dual_accuracy
 from .normalize import normalize_answer
-from .parity import published_scores
-from .realistic import (
+from .published_scripts import published_scores
+from .realistic_vqa import (
     acc_fpr_curve,
     answerability_ap,
     answerability_f1,
@@ -22,7 +22,7 @@ from .realistic import (
     fpr_at_tpr,
     realistic_scores,
 )
-from .selective import (
+from .selective_prediction import (
     best_effective_reliability,
     best_selection,
     choose_threshold,

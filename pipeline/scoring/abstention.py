@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.no_answer import means_no_answer
+from ..core.no_answer_texts import means_no_answer
 from .abstention_classifier import reader
+from .abstention_features import pair_of
 from .joined_predictions import Answered, Options, Scores
 from .normalize import plain_text
-from .realistic import auaf
-from .reasoning_marks import final_answer
-from .reply_words import pair_of
-from .sweep import mean_defined
+from .realistic_vqa import auaf
+from .reasoning_parser import final_answer
+from .threshold_sweep import mean_defined
 
 ANSWERS, UNCLEAR, ABSTAINS = 1.0, 0.5, 0.0  # as confidences that the question is answerable
 # The probability of abstaining from which on, and up to which, the reader says what it reads; chosen on part dev.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .reply_words import FLAGS, flags_of, pair_of
+from .abstention_features import FLAGS, flags_of, pair_of
 
 WEIGHTS = Path(__file__).with_name("reply_reader.npz")
 PADDING, UNKNOWN = "<padding>", "<unknown>"  # the first two words of the list

@@ -14,10 +14,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from .input_validation import TextLists, Texts, strings
 from .joined_predictions import Answered, Options, ReportedScore, Scores
 from .normalize import Form, fold, normalize_answer, official_punctuation, single_line
-from .sweep import mean_defined
-from .validation import TextLists, Texts, strings
+from .threshold_sweep import mean_defined
 
 VqaForm = Literal["official", "official-2017", "corrected"]
 

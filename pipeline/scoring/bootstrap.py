@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .sweep import share
+from .threshold_sweep import share
 
 LEVEL = 0.95  # the confidence level of every interval, unless another is asked for
 # An interval is undefined if more than this proportion of the replicates is.

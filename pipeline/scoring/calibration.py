@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .answer_scores import most_frequent
+from .input_validation import fractions
 from .joined_predictions import Answered, Options, Scores
-from .validation import fractions
 
 Binning = Literal["width", "mass"]
 BINS = 15

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .input_validation import arrays
 from .joined_predictions import Answered, Options, Scores
-from .validation import arrays
 
 FEWEST_PAIRS = 20  # of which a report prints a score
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.errors import UserError
-from .validation import arrays, each, loads, read_bytes
+from .input_validation import arrays, each, loads, read_bytes
 
 PERCENTILES = (50, 90, 95, 99)
 KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..core.errors import UserError, counted, some_of
 from .abstention import read
+from .abstention_labels import unlabelled
 from .items import Benchmark, Items
 from .joined_predictions import Answered, Options, Predictions
-from .labels import unlabelled
 from .matching import verdicts
 
 

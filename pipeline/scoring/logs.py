@@ -8,13 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..core.column_names import ITEM_ID, PREDICTION, first_of
+from ..core.column_aliases import ITEM_ID, PREDICTION, first_of
 from ..core.errors import UserError, counted, some_of
-from .harnesses import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
+from .harness_logs import CONFIDENCES, EMPTY, FILTERED, HARNESSES, TRUNCATED, Row, Sample, find, mapping
+from .input_validation import no_collection
 from .joined_predictions import Reading
 from .normalize import has_text
-from .reasoning_marks import final_answer
-from .validation import no_collection
+from .reasoning_parser import final_answer
 
 TAKEN_ALONG = ("p_answerable", "abstained")  # as they are, for whoever knows them
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import UserError, counted
+from .input_validation import TextLists, Texts, number_of, strings
 from .joined_predictions import Answered, Options, Scores
 from .normalize import fold
-from .sweep import mean_defined
-from .validation import TextLists, Texts, number_of, strings
+from .threshold_sweep import mean_defined
 
 THRESHOLDS = (0.7, 0.9)
 _GROUP = "\0group"  # the common name of answers that merge; no answer of a person is written so

@@ -13,38 +13,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.errors import UserError
-from . import answer_scores, optional_inputs, realistic
+from . import answer_scores, realistic_vqa, resources
 from .abstention import abstention_group
 from .bootstrap import percentile_interval
-from .by_kind import by_group
+from .bootstrap_scores import Replicates, replicates, resampled
 from .calibration import calibration_group
 from .compared_items import ComparedItems, compared_items
-from .differences import GROUPS as COMPARED
-from .differences import Difference, compared, differences
 from .dual_accuracy import pairs_group
-from .harnesses import HARNESSES
+from .harness_logs import HARNESSES
 from .items import Benchmark
 from .join import faults, join, split
 from .joined_predictions import FILES, Answered, Options, Predictions, Reading, Scores
-from .resampling import Replicates, replicates, resampled
-from .selective import selective_group
+from .model_comparison import GROUPS as COMPARED
+from .model_comparison import Difference, compared, differences
+from .prediction_warnings import cautions
+from .selective_prediction import selective_group
+from .subgroups import by_group
 from .version import VERSION
-from .warnings_found import cautions
 
 UQS, ANSWERS = {"rgqa"}, {"gqa", "vqa"}  # the kinds of benchmarks: with unanswerable questions, and without
 # The groups of scores: what computes them, and for which benchmarks. A report has them in this order.
 GROUPS: dict[str, tuple[Callable[[Answered, Options], Scores], set[str]]] = {
-    "realistic": (realistic.realistic_group, UQS),
+    "realistic": (realistic_vqa.realistic_group, UQS),
     "pairs": (pairs_group, UQS),
     "answers": (answer_scores.answers_group, ANSWERS),
-    "masses": (optional_inputs.masses, ANSWERS),
-    "wups": (optional_inputs.wups, ANSWERS),
+    "masses": (resources.masses, ANSWERS),
+    "wups": (resources.wups, ANSWERS),
     "selective": (selective_group, UQS | ANSWERS),
     "calibration": (calibration_group, UQS | ANSWERS),
-    "answerability": (realistic.answerability_group, UQS),
+    "answerability": (realistic_vqa.answerability_group, UQS),
     "abstention": (abstention_group, UQS),
-    "human": (optional_inputs.human, UQS),
-    "gqa": (optional_inputs.gqa, ANSWERS),
+    "human": (resources.human, UQS),
+    "gqa": (resources.gqa, ANSWERS),
     "by": (by_group, UQS),
 }
 EFFICIENCY = "efficiency"  # of the whole run, not of a subset

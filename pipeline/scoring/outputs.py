@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core.output_paths import Output, check_output_paths
-from .item_details import FILES
-from .without_errata import FILE as ERRATA
-from .without_errata import OWN
+from .errata import FILE as ERRATA
+from .errata import OWN
+from .provenance import FILES
 
 # Files written in the folder of --out.
 WRITTEN = ("scores.json", "scores.txt")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.errors import counted
-from .validation import arrays, fractions
+from .input_validation import arrays, fractions
 
 
 def published_selective_scores(

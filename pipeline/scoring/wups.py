@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from ..core.errors import UserError
+from .input_validation import TextLists, Texts, read_bytes, strings
 from .joined_predictions import Answered, Options, Scores
 from .normalize import fold
-from .sweep import mean_defined
-from .validation import TextLists, Texts, read_bytes, strings
+from .threshold_sweep import mean_defined
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 

@@ -21,7 +21,7 @@ import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.records import Question, Record, Relation, Scene, SceneObject, Split, Step
-from pipeline.sources.json_members import records
+from pipeline.sources.large_json import records
 
 Which = Literal["balanced", "all"]
 LARGEST = 1_000_000  # pixels of an image in one direction; more are a mistake

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.sources.json_members import UNREADABLE, fault, members
+from pipeline.sources.large_json import UNREADABLE, fault, members
 
 
 class AskedQuestion(NamedTuple):

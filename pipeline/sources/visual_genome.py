@@ -21,12 +21,12 @@ import msgspec
 from pipeline.core.atomic_files import replacing
 from pipeline.core.duplicate_keys import repeated_keys
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Split
 from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow, clipped, size_faults
-from pipeline.sources.json_members import UNREADABLE, mapped, write_members
-from pipeline.sources.read_source import target
+from pipeline.sources.large_json import UNREADABLE, mapped, write_members
+from pipeline.sources.source_folder import target
 
 T = TypeVar("T")
 R = TypeVar("R", "_Picture", "_Attributes")

@@ -14,11 +14,11 @@ from typing import Annotated
 import msgspec
 
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import read_json, write_jsonl
+from pipeline.core.json_files import read_json, write_jsonl
 from pipeline.core.records import Split
 from pipeline.sources.image_files import is_id
-from pipeline.sources.own_table import TableRow
-from pipeline.sources.read_source import target
+from pipeline.sources.question_table import TableRow
+from pipeline.sources.source_folder import target
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 

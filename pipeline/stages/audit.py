@@ -8,10 +8,10 @@ Writes  audit.json  every figure; `warnings` lists the limits that the release i
 
 from __future__ import annotations
 
-from pipeline.benchmark.auditing.audit_page import attack_table, audit_markdown
+from pipeline.benchmark.auditing.audit_markdown import attack_table, audit_markdown
+from pipeline.benchmark.auditing.estimate_reliability import estimates_against_truth
 from pipeline.benchmark.auditing.known_questions import known_questions
-from pipeline.benchmark.auditing.reliability import estimates_against_truth
-from pipeline.benchmark.auditing.screen_accuracy import known_truth, screen_against_truth
+from pipeline.benchmark.auditing.screening_accuracy import known_truth, screen_against_truth
 from pipeline.benchmark.auditing.subset_audit import (
     AuditParams,
     AuditReport,
@@ -23,8 +23,8 @@ from pipeline.benchmark.auditing.verifier_agreement import agreement, read_sourc
 from pipeline.core import params
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import counted, run
-from pipeline.core.files import read_json
 from pipeline.core.item_counts import check_item_counts
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item, Question

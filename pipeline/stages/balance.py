@@ -20,12 +20,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from pipeline.benchmark.auditing.margins import margin
-from pipeline.benchmark.balancing.balance_subset import BalanceParams, balance
-from pipeline.benchmark.balancing.item_rows import items
+from pipeline.benchmark.auditing.label_imbalance import margin
+from pipeline.benchmark.balancing.pairing import BalanceParams, balance
+from pipeline.benchmark.balancing.release_items import items
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, run
-from pipeline.core.files import lines, read_json
+from pipeline.core.json_files import lines, read_json
 from pipeline.core.jsonl_index import Joined, MissingRecord
 from pipeline.core.params import load
 from pipeline.core.paths import Folders

@@ -27,22 +27,22 @@ import msgspec
 
 from annotation.study.assignment import Asking, AskingRules
 from annotation.study.assignment_params import as_asked
-from annotation.study.filter_leakage import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.forecast import simulated_stream
+from annotation.study.gold_leakage import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
 from annotation.study.rounds import read_rounds
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, run, warn
-from pipeline.core.files import write_json_list, write_jsonl
+from pipeline.core.json_files import write_json_list, write_jsonl
 from pipeline.core.jsonl_index import Groups, Joined, Lines, PutAside, Singles, grouped
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Estimate, Picture, Question, Screened, Task
-from pipeline.tasks.annotation_tasks import make_tasks, shown
 from pipeline.tasks.gold_questions import Naming, foreign, in_style_of, of_the_picture, templates
 from pipeline.tasks.second_questions import Offered
-from pipeline.verifier.evidence import evidence_files
+from pipeline.tasks.task_builder import make_tasks, shown
+from pipeline.verifier.evidence_loading import evidence_files
 
 PEOPLE = 8  # simulated, to measure what tells filters
 MOST_MEASURED = 8_000  # of their judgements; more do not sharpen the figures

@@ -27,15 +27,15 @@ from annotation.study.answers_table import judged_questions
 from annotation.study.assignment import drawn
 from annotation.study.assignment_params import AnnotateParams
 from annotation.study.exports import PULLED, verdicts_in
-from annotation.study.quality_page import page
+from annotation.study.quality_html import page
 from pipeline.core.errors import UserError, counted, run, warn
-from pipeline.core.files import write_jsonl
+from pipeline.core.json_files import write_jsonl
 from pipeline.core.jsonl_index import PutAside, Singles
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Picture, Screened, Task, Verdict, Verified
 from pipeline.research_registry import rehearsed, simulated
-from pipeline.tasks.collect_verdicts import Collected, CollectParams, collect, report
+from pipeline.tasks.verdict_aggregation import Collected, CollectParams, collect, report
 
 
 def verdicts_given(

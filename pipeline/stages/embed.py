@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
+from pipeline.candidates.encoders.embedding_cache import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
 from pipeline.candidates.encoders.weights import local_files, own_weights_fault
 from pipeline.core.errors import Problems, UserError, counted, run
 from pipeline.core.params import load

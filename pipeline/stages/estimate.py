@@ -6,7 +6,7 @@ Writes  estimates.jsonl   Estimate: one of each candidate, in the order of scree
         estimate.json     the weights and what they were fitted on; per subset how many questions are expected to have an
                           answer, and how many are of each difficulty
 
-The weights are fitted on pictures with published graphs, which are hidden and then shown (`pipeline/candidates/estimating/hidden_graphs.py`).
+The weights are fitted on pictures with published graphs, which are hidden and then shown (`pipeline/candidates/estimating/held_out_graphs.py`).
 Where there is none, base rates must do: that all that a question takes for granted is there. That is not calibrated.
 """
 
@@ -29,18 +29,18 @@ from pipeline.candidates.estimating.answerability import (
 )
 from pipeline.candidates.estimating.claims import Beliefs
 from pipeline.candidates.estimating.difficulty import Difficulties
-from pipeline.candidates.estimating.hidden_graphs import drawn_pictures, hidden_graphs
+from pipeline.candidates.estimating.held_out_graphs import drawn_pictures, hidden_graphs
 from pipeline.core.atomic_files import opened
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import counted, run
-from pipeline.core.files import write_jsonl
+from pipeline.core.json_files import write_jsonl
 from pipeline.core.jsonl_index import Groups, Singles
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.params import Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Estimate, Question, Scene, Screened, Subset
-from pipeline.verifier.evidence import evidence_files
-from pipeline.verifier.presence import names_known
+from pipeline.verifier.evidence_loading import evidence_files
+from pipeline.verifier.presence_model import names_known
 
 TOGETHER = 256  # candidates that a process is given at once
 WORTH = 20_000  # candidates for which another process is worth its start

@@ -20,14 +20,14 @@ import msgspec
 
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import UserError, counted, run, some_of, warn
-from pipeline.core.files import lines
+from pipeline.core.json_files import lines
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Question
 from pipeline.core.release_params import check_fields
 from pipeline.language.paraphrase import paraphrase
-from pipeline.sources.read_source import IngestParams, SourceFolder
+from pipeline.sources.source_folder import IngestParams, SourceFolder
 
 
 def main() -> None:

@@ -18,14 +18,14 @@ import numpy as np
 from pipeline.candidates.perturbing.perturb_image import SUBSETS, PerturbInputs, perturb_picture, surveyed
 from pipeline.candidates.perturbing.raking import Kind
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import run
 from pipeline.core.jsonl_index import Groups, Singles
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.records import Candidate, Dropped, Question, Subset, Tagged
-from pipeline.verifier.evidence import evidence_files
+from pipeline.verifier.evidence_loading import evidence_files
 
 Told = tuple[Mapping[Kind, np.ndarray], Mapping[Subset, float]]
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pipeline.candidates.ranking.clip_candidates import RankParams, parts, propose, with_programs
 from pipeline.candidates.ranking.pair_scores import own_scores, quantiles
-from pipeline.candidates.ranking.propose import RankParams, parts, propose, with_programs
 from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.core.errors import Problems, counted, run
 from pipeline.core.jsonl_index import Singles

@@ -13,29 +13,29 @@ from pathlib import Path
 
 import msgspec
 
-from annotation.study.quality_figures import Quality
-from annotation.study.quality_page import bounds, page
+from annotation.study.quality_html import bounds, page
+from annotation.study.quality_report import Quality
 from pipeline.benchmark.release.card import card
 from pipeline.benchmark.release.card_image import card_picture
 from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.benchmark.release.croissant import croissant
 from pipeline.benchmark.release.errata import FILE as ERRATA
 from pipeline.benchmark.release.errata import Erratum, errata_of, errata_text
-from pipeline.benchmark.release.harness_pack import write_pack
+from pipeline.benchmark.release.harness_folder import write_pack
 from pipeline.benchmark.release.licences import licence_text
 from pipeline.benchmark.release.provenance import all_dropped, canary, provenance
-from pipeline.benchmark.release.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
 from pipeline.benchmark.release.release_images import release_images
+from pipeline.benchmark.release.release_summary import PAIRING, ReleaseFacts, VoteCounts, counts_of
 from pipeline.benchmark.release.subset_files import release_order, write_subset
 from pipeline.benchmark.release.wheel import build_wheel
-from pipeline.candidates.encoders.embedding import EmbedReport
+from pipeline.candidates.encoders.embedding_cache import EmbedReport
 from pipeline.core import params
 from pipeline.core.atomic_files import replacing, write_text
 from pipeline.core.errors import Problems, UserError, counted, run
-from pipeline.core.files import copy_file, read_json, write_json, write_jsonl
 from pipeline.core.item_counts import check_item_counts
+from pipeline.core.json_files import copy_file, read_json, write_json, write_jsonl
 from pipeline.core.jsonl_index import InOrder, Joined, Singles
-from pipeline.core.no_answer import means_no_answer
+from pipeline.core.no_answer_texts import means_no_answer
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified

@@ -21,7 +21,7 @@ from pipeline.core.jsonl_index import Groups
 from pipeline.core.paths import Folders
 from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
 from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Screened
-from pipeline.verifier.evidence import evidence_files
+from pipeline.verifier.evidence_loading import evidence_files
 
 
 def read_inputs(folders: Folders) -> ScreenInputs:

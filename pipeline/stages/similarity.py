@@ -18,7 +18,7 @@ from functools import partial
 import msgspec
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding import (
+from pipeline.candidates.encoders.embedding_cache import (
     CACHE,
     SEED,
     Cache,
@@ -30,7 +30,7 @@ from pipeline.candidates.encoders.embedding import (
 from pipeline.candidates.ranking.pair_scores import edit_scores, quantiles
 from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.core.errors import UserError, counted, run, warn
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.records import SUBSETS, Candidate, EditScore, Screened, Subset

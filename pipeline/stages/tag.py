@@ -12,14 +12,14 @@ from collections import Counter
 from functools import partial
 
 from pipeline.core.atomic_files import replacing
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import counted, run
-from pipeline.core.files import lines
+from pipeline.core.json_files import lines
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Picture
 from pipeline.language.tagger import BATCH, Tagger
-from pipeline.language.word_classes import WordClasses, tagged
+from pipeline.language.word_classification import WordClasses, tagged
 
 WORTH = 20_000  # texts for which another process, with a tagger of its own, is worth its start
 

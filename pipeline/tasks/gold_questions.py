@@ -20,11 +20,11 @@ from msgspec.structs import replace
 
 from pipeline.core.randomness import lot
 from pipeline.core.records import Candidate, Question, Record, Screened, Step, Subset, Verified, Vocabulary
+from pipeline.language.functional_programs import is_existence, parse
 from pipeline.language.letter_case import restyled, style_of
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import is_existence, parse
-from pipeline.verifier.facts import Facts
-from pipeline.verifier.verify import judge
+from pipeline.verifier.evidence import Facts
+from pipeline.verifier.verification import judge
 
 Known = Literal["valid", "invalid"]
 Source = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]

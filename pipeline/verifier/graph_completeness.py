@@ -16,14 +16,14 @@ from functools import cache
 from types import MappingProxyType
 
 from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
+from pipeline.language.functional_programs import POSITIONS, parse
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import POSITIONS, parse
 from pipeline.language.relations import plain_relation
 from pipeline.language.similarity import likeness
-from pipeline.language.word_tables import ANYTHING, FRAME_NOUNS, PERSONS
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.presence import SUREST, Presence
+from pipeline.language.word_lists import ANYTHING, FRAME_NOUNS, PERSONS
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.presence_model import SUREST, Presence
 from pipeline.verifier.statements import of_program
 
 # Questions from which it is told how complete graphs are: the error of a share of so many is below half a percent.

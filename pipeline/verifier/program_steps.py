@@ -9,11 +9,20 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeVar
 
-from pipeline.language.programs import POSITIONS, SCENE, Operation, Program, clause, name_of, phrase, root
-from pipeline.verifier import three_valued_logic
-from pipeline.verifier.facts import Facts
+from pipeline.language.functional_programs import (
+    POSITIONS,
+    SCENE,
+    Operation,
+    Program,
+    clause,
+    name_of,
+    phrase,
+    root,
+)
+from pipeline.verifier import step_answers
+from pipeline.verifier.evidence import Facts
 from pipeline.verifier.known_objects import UNKNOWN, Selection, Thing, Truth
-from pipeline.verifier.three_valued_logic import NO, YES, YES_OR_NO, StepAnswer, Void, any_of, unless
+from pipeline.verifier.step_answers import NO, YES, YES_OR_NO, StepAnswer, Void, any_of, unless
 
 T = TypeVar("T")
 StepRun = Callable[[Operation, Sequence[Selection], Program, Facts], T]
@@ -115,9 +124,7 @@ def verify(operation: Operation, inputs: Sequence[Selection], program: Program, 
         indoors_perhaps = things == (THE_SCENE,) and facts.of_scene("location") != "outdoors"
         if indoors_perhaps and truths == [None] and operation.type == "weather":
             return _yes_or_no_unless("it is not known whether this is outdoors")
-    return three_valued_logic.agreed(
-        [unless(operation.negated, truth) for truth in truths], f"{what}, {value}"
-    )
+    return step_answers.agreed([unless(operation.negated, truth) for truth in truths], f"{what}, {value}")
 
 
 def choose(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:
@@ -140,7 +147,7 @@ def choose(operation: Operation, inputs: Sequence[Selection], program: Program, 
         cases = [
             {option: _has(thing, option, operation.type, facts) for option in options} for thing in things
         ]
-    return three_valued_logic.one_option(cases, options, what)
+    return step_answers.one_option(cases, options, what)
 
 
 def _unlisted(things: Selection) -> Truth:
@@ -152,12 +159,12 @@ def query(operation: Operation, inputs: Sequence[Selection], program: Program, f
     type_, things, which = operation.type, inputs[0].sure, phrase(program, operation.inputs[0])
     if things == (THE_SCENE,):
         known = _of_scene(type_, facts)
-        return three_valued_logic.one_value([frozenset({known} - {""})], f"scene's {type_}", closed=False)
+        return step_answers.one_value([frozenset({known} - {""})], f"scene's {type_}", closed=False)
     if facts.partial and type_ == "name" and inputs[0].open:
         # "What is on the table?" asks for one thing; is it all?
         return StepAnswer(doubt=f"there may be more than one {which}")
     known = [facts.values(thing, type_) for thing in things]
-    return three_valued_logic.one_value(
+    return step_answers.one_value(
         known, f"{type_} of {which}", closed=facts.complete and type_ not in POSITIONS
     )
 
@@ -191,7 +198,7 @@ def compare(operation: Operation, inputs: Sequence[Selection], program: Program,
             return _yes_or_no_unless(f"the {type_} of both is not known")
     if among:
         return YES if (all if operation.verb == "same" else any)(truths) else NO
-    return three_valued_logic.agreed(truths, f"{operation.verb} {type_}")
+    return step_answers.agreed(truths, f"{operation.verb} {type_}")
 
 
 def common(operation: Operation, inputs: Sequence[Selection], program: Program, facts: Facts) -> StepAnswer:
@@ -202,7 +209,7 @@ def common(operation: Operation, inputs: Sequence[Selection], program: Program, 
         if a is not b
     ]
     what = " and ".join(phrase(program, i) for i in operation.inputs)
-    return three_valued_logic.one_value(shared, f"thing in common of {what}", closed=facts.complete)
+    return step_answers.one_value(shared, f"thing in common of {what}", closed=facts.complete)
 
 
 def _yes_or_no_unless(doubt: str) -> StepAnswer:

@@ -15,12 +15,12 @@ from typing import Literal
 import msgspec
 
 from pipeline.core.records import Question
+from pipeline.language.functional_programs import FINDS, SCENE, TRUTHS, Operation, Program, noun_phrase, root
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import FINDS, SCENE, TRUTHS, Operation, Program, noun_phrase, root
 from pipeline.language.relations import ANTONYMS, plain_relation
 from pipeline.language.sentence import annotated_words
 from pipeline.language.similarity import same_answer, spoken
-from pipeline.language.word_tables import ANYTHING, PERSONS
+from pipeline.language.word_lists import ANYTHING, PERSONS
 
 _ELSEWHERE = {"indoors": "outdoors", "outdoors": "indoors"}
 

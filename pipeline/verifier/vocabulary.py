@@ -12,22 +12,22 @@ from typing import Annotated, Literal
 import msgspec
 
 from pipeline.core.atomic_files import replacing
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError
-from pipeline.core.files import lines, read_jsonl
+from pipeline.core.json_files import lines, read_jsonl
 from pipeline.core.jsonl_index import Groups
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.params import Count, Params
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import ObjectEntry, Picture, Question, Scene, Vocabulary
+from pipeline.language.functional_programs import NO_LOOK, POSITIONS, SCENE, Program, parse, root
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import number_of
-from pipeline.language.programs import NO_LOOK, POSITIONS, SCENE, Program, parse, root
 from pipeline.language.relations import SIDEWAYS
-from pipeline.language.word_tables import PRONOUNS
+from pipeline.language.word_lists import PRONOUNS
 from pipeline.verifier.cooccurrence import shown_in
-from pipeline.verifier.facts import Facts, Triple
-from pipeline.verifier.reconstruct_graph import Reconstructed, facts_known, reconstruct
+from pipeline.verifier.evidence import Facts, Triple
+from pipeline.verifier.partial_graphs import Reconstructed, facts_known, reconstruct
 
 # What `query`, `choose` and `filter` speak of that is not a look of one thing.
 _NO_ATTRIBUTE = NO_LOOK | POSITIONS | {""}

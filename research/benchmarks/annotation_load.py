@@ -28,7 +28,7 @@ from annotation.server import accounts, environment, process
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Estimate, Picture, Task, TaskQuestion
-from pipeline.tasks.annotation_tasks import shown
+from pipeline.tasks.task_builder import shown
 from research.benchmarks.harness import command, timed
 
 PARAMS = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0, seed: 1}\n"

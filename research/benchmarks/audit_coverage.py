@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attackers import attack
+from pipeline.benchmark.auditing.attack_evaluation import attack
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, By, folds_of

@@ -26,12 +26,12 @@ from research.benchmarks.harness import command, timed
 from research.reference_models.baseline_nets import BATCH, Data, Plan
 from research.reference_models.baseline_rows import POSSIBLE
 from research.reference_models.inference import Asked, see
-from research.reference_models.net_plans import NETS, new_net, recipe_of, shape_of
-from research.reference_models.net_rows import ROWS
+from research.reference_models.leaderboard_rows import ROWS
+from research.reference_models.net_configs import NETS, new_net, recipe_of, shape_of
 from research.reference_models.net_training import NetTraining
 from research.reference_models.question_arrays import Gathered, rows_of
 from research.reference_models.region_files import open_regions
-from research.reference_models.region_store import HdfStore
+from research.reference_models.region_stores import HdfStore
 
 PICTURES, REGIONS, WIDTH = 1000, 36, 2048
 ANSWERS, WORDS, LENGTH = 1842, 3000, 9

@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from pipeline.candidates.encoders import clip
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from research.benchmarks.harness import command, tell, timed
 

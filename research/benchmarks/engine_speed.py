@@ -1,10 +1,10 @@
-"""The two engines of `pipeline/core/engine.py` on this machine in one run: its processes, and Ray's actors.
+"""The two engines of `pipeline/core/parallel.py` on this machine in one run: its processes, and Ray's actors.
 
     OMP_NUM_THREADS=2 python -m research.benchmarks.engine_speed                     two of each
     OMP_NUM_THREADS=2 python -m research.benchmarks.engine_speed --questions 60000
 
 embed runs on the sample (its pictures and texts, by its own CLIP, nothing kept from before), perturb and screen on a stand-in for
-GQA's questions (research/benchmarks/enlarged_questions.py), the ranking of `rank` on random vectors (--ranked FOLDER is what is started for that).
+GQA's questions (research/benchmarks/scaled_dataset.py), the ranking of `rank` on random vectors (--ranked FOLDER is what is started for that).
 What a stage writes must be the same bytes. Each stage is a command of its own, so each begins a Ray and ends it; on a cluster that
 is there already (RAY_ADDRESS) that time falls away. `first` is what the command's own process uses of it, which no cluster
 shares: all of it over that is how many times faster a stage can get. Printed beside it: what it takes to begin a Ray, a million
@@ -31,20 +31,20 @@ import numpy as np
 import psutil
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding import Cache
+from pipeline.candidates.encoders.embedding_cache import Cache
 from pipeline.candidates.ranking.rank_inputs import question_table
 from pipeline.candidates.ranking.topk import ends
-from pipeline.core.engine import ENGINES, ordered_map, threads
-from pipeline.core.files import read_json, read_jsonl, write_jsonl
 from pipeline.core.images import load_rgb
-from pipeline.core.ray_actors import cluster
+from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
+from pipeline.core.parallel import ENGINES, ordered_map, threads
+from pipeline.core.ray_pool import cluster
 from pipeline.core.records import Question
 from pipeline.core.stage_graph import stage_module
-from research.benchmarks import enlarged_questions
+from research.benchmarks import scaled_dataset
 from research.benchmarks.embed_speed import write_model
-from research.benchmarks.enlarged_questions import ROOT
 from research.benchmarks.harness import command, timed
 from research.benchmarks.rank_speed import BEST, LAST, table, vectors
+from research.benchmarks.scaled_dataset import ROOT
 
 ITEMS = 1_000_000
 BATCH = 128  # texts, as in params.yaml
@@ -164,7 +164,7 @@ def asked_in_rank(path: Path) -> None:
 def of_standin(folder: Path, questions: int) -> None:
     """perturb and screen of a stand-in for so many questions."""
     interim = folder / "data/standin/interim"
-    enlarged_questions.make_project(folder, "standin", enlarged_questions.SAMPLE, "testdev", questions, {})
+    scaled_dataset.make_project(folder, "standin", scaled_dataset.SAMPLE, "testdev", questions, {})
     write_jsonl(
         interim / "rank/candidates.jsonl", ()
     )  # CLIP proposes nothing: this is about perturbed questions
@@ -208,7 +208,7 @@ def empty_items() -> None:
         )
 
 
-def main(questions: int = enlarged_questions.QUESTIONS // 36, ranked: Path | None = None) -> None:
+def main(questions: int = scaled_dataset.QUESTIONS // 36, ranked: Path | None = None) -> None:
     if ranked:
         rank_them(ranked)
         return

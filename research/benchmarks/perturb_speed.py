@@ -4,7 +4,7 @@
     python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 pictures
     python -m research.benchmarks.perturb_speed --like data/gqa/source     of the questions of this folder (its split: --split)
 
-The questions are a stand-in (research/benchmarks/enlarged_questions.py). The stages run on it as `dvc repro` runs them, one process for
+The questions are a stand-in (research/benchmarks/scaled_dataset.py). The stages run on it as `dvc repro` runs them, one process for
 each core, files read and written. Limit: 2,000 questions a second through perturb and screen on two cores, so a thousandth of
 a second of a processor for each; 2 GB of memory, all processes together. A small run is the work of one process. Peers:
 tagging each distinct text once by spaCy (`tag`), and reading and writing once every row that perturb and screen read and write.
@@ -24,10 +24,10 @@ import numpy as np
 import psutil
 import typer
 
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.records import Candidate, Dropped, Question, Screened, Split, Tagged
 from pipeline.core.stage_graph import stage_module
-from research.benchmarks import enlarged_questions
+from research.benchmarks import scaled_dataset
 from research.benchmarks.harness import command, timed
 
 STAGES = ("ingest", "vocabulary", "tag", "perturb", "screen")
@@ -46,7 +46,7 @@ def watched(arguments: list[str], folder: Path) -> np.ndarray:
     """Run a Python program in a folder and watch it and the processes that it starts: seconds on the clock and of all
     processors, and the most memory of all processes together, in GB."""
     before, start, peak = os.times(), time.perf_counter(), 0
-    environment = {**os.environ, "PYTHONPATH": str(enlarged_questions.ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(scaled_dataset.ROOT)}
     process = psutil.Popen([sys.executable, *arguments], cwd=folder, env=environment)
     while process.poll() is None:
         with suppress(psutil.Error):  # one has just ended
@@ -84,14 +84,14 @@ def measure(folder: Path, interim: Path, questions: int) -> None:
 
 
 def main(
-    like: Annotated[Path, typer.Option(help="a source folder with GQA's files")] = enlarged_questions.SAMPLE,
+    like: Annotated[Path, typer.Option(help="a source folder with GQA's files")] = scaled_dataset.SAMPLE,
     split: Annotated[Split, typer.Option(help="the split of it that is used")] = "testdev",
     full: Annotated[bool, typer.Option(help="as many as in GQA's balanced train split")] = False,
 ) -> None:
-    questions = enlarged_questions.QUESTIONS if full else enlarged_questions.QUESTIONS // 50
+    questions = scaled_dataset.QUESTIONS if full else scaled_dataset.QUESTIONS // 50
     with TemporaryDirectory() as folder:
         interim = Path(folder) / "data/standin/interim"
-        enlarged_questions.make_project(Path(folder), "standin", like, split, questions, {})
+        scaled_dataset.make_project(Path(folder), "standin", like, split, questions, {})
         # CLIP proposes nothing: this is about perturbed questions
         write_jsonl(interim / "rank/candidates.jsonl", ())
         measure(Path(folder), interim, questions)

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 from pipeline.candidates.ranking import topk
 from pipeline.candidates.ranking.rank_inputs import QuestionTable, question_table
 from pipeline.candidates.ranking.topk import TEXTS, Ends, block_rows, ends
-from pipeline.core.engine import threads
+from pipeline.core.parallel import threads
 from pipeline.core.records import Question
 from research.benchmarks.harness import command, timed
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from pipeline.scoring import published_scores, realistic_scores, risk_coverage_auc, vqa_accuracy
 from pipeline.scoring.bootstrap import bootstrap_batches
+from pipeline.scoring.bootstrap_scores import realistic_on_counts
 from pipeline.scoring.normalize import _official, single_line
-from pipeline.scoring.resampling import realistic_on_counts
-from pipeline.scoring.sweep import ranking
+from pipeline.scoring.threshold_sweep import ranking
 from research.benchmarks.harness import command, tell, timed
 
 SIZE = 1_000_000
@@ -81,9 +81,9 @@ def from_files(folder: Path, count: int, pictures: int) -> None:
         path.write_text(json.dumps(rows))
     names = {
         "the published script's way": ["research.benchmarks.published_rgqa", *files],
-        "ours, no repetitions": ["pipeline.scoring.command", *files, "--bootstrap", "0"],
+        "ours, no repetitions": ["pipeline.scoring.cli", *files, "--bootstrap", "0"],
         f"ours, {REPETITIONS:,} repetitions": [
-            "pipeline.scoring.command",
+            "pipeline.scoring.cli",
             *files,
             "--bootstrap",
             str(REPETITIONS),

@@ -6,7 +6,7 @@
     python -m research.benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many as in GQA's train split
 
 Drawn anew are the testdev pictures, 160 times the scale, with their 13 questions each; the graphs of train and val are as
-many as in the sample. With `--questions` the questions are a stand-in for GQA's (research/benchmarks/enlarged_questions.py), without graphs, on
+many as in the sample. With `--questions` the questions are a stand-in for GQA's (research/benchmarks/scaled_dataset.py), without graphs, on
 pictures as many as there are for so many, and rank draws 14 for each picture: a million of 72,140. Pictures and texts get stand-ins
 for CLIP's vectors, as CLIP would take hours and is not what is measured: a text the sum of its words' random vectors, a picture
 the sum of its questions' and one of its own as long, of 256 numbers as the sample's CLIP has. Verdicts are simulated.
@@ -32,16 +32,16 @@ import numpy as np
 import psutil
 
 from pipeline.candidates.encoders.clip import Encoder, ModelRecord
-from pipeline.candidates.encoders.embedding import CACHE, Cache, EmbedParams, keys
+from pipeline.candidates.encoders.embedding_cache import CACHE, Cache, EmbedParams, keys
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Question, Screened
 from pipeline.core.stage_graph import read_stages, stage_module
-from research.benchmarks import enlarged_questions
+from research.benchmarks import scaled_dataset
 from research.benchmarks.harness import command
-from research.synthetic_world.new_world import write_world
+from research.synthetic_world.private_world import write_world
 from research.synthetic_world.scenes import SPLIT_SIZES
 
 NAME, SOURCE, RESULTS = "scaled", "source", "measured.json"
@@ -108,7 +108,7 @@ def _write_standin(home: Path, questions: int) -> None:
     clip = Folders("sample").clip
     target = home / "data" / NAME / clip.name
     changes = {"embed": {"model": f"local-dir:data/{NAME}/{clip.name}", "pretrained": ""}, "rank": DRAWS}
-    enlarged_questions.make_project(home, NAME, enlarged_questions.SAMPLE, "testdev", questions, changes)
+    scaled_dataset.make_project(home, NAME, scaled_dataset.SAMPLE, "testdev", questions, changes)
     shutil.copytree(clip, target, dirs_exist_ok=True)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pipeline.core.errors import Problems
 from pipeline.language.tagger import BATCH, MODEL, Tagger
-from pipeline.language.word_classes import WordClasses, tagged
+from pipeline.language.word_classification import WordClasses, tagged
 from pipeline.sources import gqa_files
 from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
 from research.benchmarks.harness import command, tell, timed

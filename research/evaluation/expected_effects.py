@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from pipeline.scoring.leaderboard.paired_scores import MEAN
-from research.evaluation.paper_figures import RELIABLE, RGQA, Cell, figures
+from pipeline.scoring.leaderboard.row_scores import MEAN
+from research.evaluation.published_scores import RELIABLE, RGQA, Cell, figures
 
 Side = Literal["above", "below", "alike", "unharmed"]
 Verdict = Literal["shown", "not shown", "opposite shown", "cannot show here"]

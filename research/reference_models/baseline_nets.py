@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.randomness import generator
 from research.reference_models.class_gaussians import fit_gaussians
-from research.reference_models.fitted_tensors import Fitted, write_fitted
+from research.reference_models.fitted_detectors import Fitted, write_fitted
 from research.reference_models.inference import Asked, load_net, looks, save_net, together
-from research.reference_models.net_plans import (
+from research.reference_models.net_configs import (
     BATCH,
     NETS,
     SEED,
@@ -30,11 +30,11 @@ from research.reference_models.net_plans import (
 from research.reference_models.net_training import NetTraining, QuestionSet, train
 from research.reference_models.pseudo_pairs import random_pairs
 from research.reference_models.question_arrays import rows_of, spread
-from research.reference_models.question_texts import WordTable
-from research.reference_models.region_store import RegionStore, moments
-from research.reference_models.selection import fit_scaling
+from research.reference_models.region_stores import RegionStore, moments
+from research.reference_models.selective_answering import fit_scaling
 from research.reference_models.selector import Graded
 from research.reference_models.selector_training import train_selector
+from research.reference_models.tokenization import WordTable
 
 FIT_TRAIN = 100_000  # questions of train for the Gaussians
 FIT_VAL = 5_000  # of val for scaling and Selector: [n, answers] is held as float64

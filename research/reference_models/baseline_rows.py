@@ -11,21 +11,21 @@ import numpy as np
 
 from pipeline.core import params
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DATA, Folders
 from pipeline.core.progress import done, track
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.sources.training_questions import asked_questions, files_of
 from research.reference_models.baseline_nets import Data, Plan, claim, fit, train_nets
 from research.reference_models.detector_table import DETECTORS, Given, Said
-from research.reference_models.fitted_tensors import read_fitted
+from research.reference_models.fitted_detectors import read_fitted
 from research.reference_models.inference import BATCH, Asked, batches, device_of, load_net, places_in, see
-from research.reference_models.net_rows import ROWS, said_of_row
+from research.reference_models.leaderboard_rows import ROWS, said_of_row
 from research.reference_models.question_arrays import Gathered, rows_of
 from research.reference_models.region_files import open_regions
-from research.reference_models.region_store import RegionStore
-from research.reference_models.row_answers import STEP, ReleaseAsks, asks_of, predictions
+from research.reference_models.region_stores import RegionStore
+from research.reference_models.row_predictions import STEP, ReleaseAsks, asks_of, predictions
 
 FITTED = {"gaussians", "scaling", "selector"}
 LEFT_OUT = {

@@ -10,9 +10,9 @@ import numpy as np
 
 from research.reference_models import detectors as by
 from research.reference_models.class_gaussians import ClassGaussians
-from research.reference_models.model_io import Seen
-from research.reference_models.noun_rule import frcnn_rule
-from research.reference_models.selection import VectorScaling
+from research.reference_models.frcnn_rule import frcnn_rule
+from research.reference_models.model_outputs import Seen
+from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Selector, selector_confidence
 
 

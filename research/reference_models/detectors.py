@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from research.reference_models.class_gaussians import ClassGaussians, closeness
-from research.reference_models.model_io import Seen
-from research.reference_models.noun_rule import frcnn_rule
-from research.reference_models.selection import VectorScaling, scaled
+from research.reference_models.frcnn_rule import frcnn_rule
+from research.reference_models.model_outputs import Seen
+from research.reference_models.selective_answering import VectorScaling, scaled
 
 TEMPERATURE = 1e5  # ODIN's, section 5.1
 

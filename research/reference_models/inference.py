@@ -21,10 +21,10 @@ from torch.nn import functional
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError
 from research.reference_models.match_net import MatchNet, NetShape, Output
-from research.reference_models.model_io import Ask, Seen
+from research.reference_models.model_outputs import Ask, Seen
 from research.reference_models.prefetch import ahead
-from research.reference_models.question_texts import WordTable, cut
-from research.reference_models.region_store import RegionStore
+from research.reference_models.region_stores import RegionStore
+from research.reference_models.tokenization import WordTable, cut
 
 BATCH = 256
 # Significant digits that logits and features keep, so that processors agree. Measured on 48 questions of 12 pictures of the

@@ -8,20 +8,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.core.engine import ordered_map, threads
 from pipeline.core.errors import Problems
+from pipeline.core.parallel import ordered_map, threads
 from pipeline.core.progress import track
 from pipeline.core.records import Scene
 from pipeline.language.tagger import Tagger
 from research.reference_models.detector_table import Said
+from research.reference_models.frcnn_rule import asked_nouns
 from research.reference_models.inference import load_net
-from research.reference_models.model_io import Ask, Seen
-from research.reference_models.net_folder import HEAD, OWN_HEAD, Kind, fitted_of, nets_of
-from research.reference_models.net_rows import ROWS, said_of_row
-from research.reference_models.noun_rule import asked_nouns
-from research.reference_models.question_regions import AskedRegions, asked_regions
-from research.reference_models.regions import RegionHead, load_head, load_tower
-from research.reference_models.row_answers import (
+from research.reference_models.leaderboard_rows import ROWS, said_of_row
+from research.reference_models.model_outputs import Ask, Seen
+from research.reference_models.net_files import HEAD, OWN_HEAD, Kind, fitted_of, nets_of
+from research.reference_models.region_extraction import AskedRegions, asked_regions
+from research.reference_models.region_head import RegionHead, load_head, load_tower
+from research.reference_models.row_predictions import (
     Held,
     PlannedLook,
     given_of,

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.core.errors import UserError
+from pipeline.inference.attribution.attribution_maps import spread
 from pipeline.inference.attribution.grad_cam import grad_cam, hires_cam
-from pipeline.inference.attribution.grids import spread
 from pipeline.inference.attribution.panels import METHODS, Marked, Panel, Sighting
+from research.reference_models.image_towers import Tower
 from research.reference_models.inference import Asked, load_net, one_thread
 from research.reference_models.match_net import Output
-from research.reference_models.net_folder import HEAD, OWN_HEAD, SEES
-from research.reference_models.regions import SURE, RegionHead, decoded, load_head, load_tower
-from research.reference_models.towers import Tower
+from research.reference_models.net_files import HEAD, OWN_HEAD, SEES
+from research.reference_models.region_head import SURE, RegionHead, decoded, load_head, load_tower
 
 NOTED = 0.1  # the weight from which on a region is marked
 WHOLE = "the whole picture"

@@ -27,8 +27,8 @@ from research.reference_models.match_net import MatchNet
 from research.reference_models.net_losses import item_losses, pointing_loss, target_of
 from research.reference_models.prefetch import ahead
 from research.reference_models.pseudo_pairs import PairWeights, kept_share, random_pairs, roi_mixup
-from research.reference_models.question_texts import cut
-from research.reference_models.region_store import RegionStore
+from research.reference_models.region_stores import RegionStore
+from research.reference_models.tokenization import cut
 
 
 class QuestionSet(NamedTuple):

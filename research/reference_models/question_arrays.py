@@ -11,8 +11,8 @@ import numpy as np
 from pipeline.core.errors import Problems, counted
 from pipeline.sources.training_questions import AskedQuestion
 from research.reference_models.net_training import QuestionSet
-from research.reference_models.question_texts import PADDING, UNKNOWN, WordTable, words
-from research.reference_models.region_store import RegionStore
+from research.reference_models.region_stores import RegionStore
+from research.reference_models.tokenization import PADDING, UNKNOWN, WordTable, words
 
 MOST_WORDS = 40  # of a question; GQA's longest has 29. What is beyond is left out
 LEAST = 2  # a word that train has only once counts as unknown, so that the unknown word is learned, too

@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.core.errors import UserError, counted
 from pipeline.core.images import without_suffix
-from research.reference_models.region_store import ArrayStore, HdfStore, RegionStore
+from research.reference_models.region_stores import ArrayStore, HdfStore, RegionStore
 
 REGIONS = 36  # of each picture, as most published features have
 OUTSIDE = 0.5  # how far a box may lie outside of its picture, in shares of it; a box in pixels lies further

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.inference.attribution.row_attribution import PREFIX, RowSight
-from research.reference_models.net_folder import SEES, nets_of
-from research.reference_models.net_rows import ROWS
+from research.reference_models.leaderboard_rows import ROWS
+from research.reference_models.net_files import SEES, nets_of
 
 NO_PLACES = {  # nets that say nothing of where
     "blind": "sees no picture",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from research.reference_models.model_io import Seen
+from research.reference_models.model_outputs import Seen
 
 
 class Selector(NamedTuple):

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from pipeline.core.errors import counted
-from pipeline.scoring.selective import risk_coverage_auc
+from pipeline.scoring.selective_prediction import risk_coverage_auc
 from research.reference_models.selector import Graded, Selector, maxprob_logit, selector_confidence
 
 CLIP = 0.25  # the authors' bound on the norm of the gradient

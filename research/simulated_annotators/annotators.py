@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.files import content_key
+from pipeline.core.json_files import content_key
 from pipeline.core.randomness import generator
 from pipeline.core.records import Choice, Scene, Task, TaskQuestion, Verdict
-from research.simulated_annotators.truth_reader import Unclear, obstacle
+from research.simulated_annotators.answerability import Unclear, obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 # What every photo answers, with or without a program that says so.

@@ -10,8 +10,8 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Picture, Task, TaskQuestion, Verdict
 from pipeline.sources import gqa_files
-from pipeline.verifier.evidence import evidence_files
-from pipeline.verifier.verify import judge
+from pipeline.verifier.evidence_loading import evidence_files
+from pipeline.verifier.verification import judge
 from research.simulated_annotators.annotators import Look, annotate, view
 from research.simulated_annotators.word_senses import WordSenses
 

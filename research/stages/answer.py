@@ -19,15 +19,15 @@ import yaml
 
 from pipeline.core import params
 from pipeline.core.errors import Problems, counted, run
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Scene
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.sources import gqa_files
+from research.reference_models.leaderboard_rows import ROWS
 from research.reference_models.net_answers import RowPlan, plan_rows, regions_for, said_by_nets
-from research.reference_models.net_folder import nets_of
-from research.reference_models.net_rows import ROWS
-from research.reference_models.row_answers import ReleaseAsks, about, asks_of, predictions
+from research.reference_models.net_files import nets_of
+from research.reference_models.row_predictions import ReleaseAsks, about, asks_of, predictions
 
 THRESHOLDS = "thresholds.json"
 FEW = 3  # rows that are named with what they lack

@@ -12,7 +12,7 @@ from pipeline.benchmark.auditing.rule_comparison import comparison_markdown, com
 from pipeline.benchmark.auditing.subset_audit import AuditParams, AuditReport, audit_items, image_vectors
 from pipeline.core import params
 from pipeline.core.errors import counted, run
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Question
 

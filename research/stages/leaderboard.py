@@ -18,13 +18,13 @@ from collections import Counter
 from pipeline.core import params
 from pipeline.core.errors import counted, run
 from pipeline.core.paths import Folders
-from pipeline.scoring.leaderboard.board import LeaderboardParams, board
-from pipeline.scoring.leaderboard.board_curves import CURVES, picture, points, with_lines
-from pipeline.scoring.leaderboard.board_rows import benchmark_of, every_row
-from pipeline.scoring.leaderboard.board_text import board_csv, board_markdown, board_metrics
-from pipeline.scoring.leaderboard.selection_table import read_thresholds, selection
-from research.evaluation.effect_rows import directions_markdown, directions_rows, judged
-from research.evaluation.selection_draws import selection_cells
+from pipeline.scoring.leaderboard.curves import CURVES, picture, points, with_lines
+from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, board
+from pipeline.scoring.leaderboard.report import board_csv, board_markdown, board_metrics
+from pipeline.scoring.leaderboard.rows import benchmark_of, every_row
+from pipeline.scoring.leaderboard.selective_table import read_thresholds, selection
+from research.evaluation.effect_report import directions_markdown, directions_rows, judged
+from research.evaluation.selective_bootstrap import selection_cells
 
 
 def main() -> None:

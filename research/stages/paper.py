@@ -19,23 +19,23 @@ from typing import Annotated
 import msgspec
 
 from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.votes import verify
-from pipeline.benchmark.balancing.balance_subset import BalanceParams, balance
-from pipeline.benchmark.balancing.item_rows import items
+from annotation.study.vote_aggregation import verify
+from pipeline.benchmark.balancing.pairing import BalanceParams, balance
+from pipeline.benchmark.balancing.release_items import items
 from pipeline.candidates.perturbing.perturb_image import perturb_by_the_paper
-from pipeline.candidates.ranking.propose import RankParams, propose, with_programs
+from pipeline.candidates.ranking.clip_candidates import RankParams, propose, with_programs
 from pipeline.candidates.ranking.rank_inputs import read_vectors
 from pipeline.candidates.screening.screen_rules import pass_conflict_filter
 from pipeline.core import records
 from pipeline.core.errors import counted, run
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.jsonl_index import Groups, Joined, PutAside, Singles, grouped
 from pipeline.core.params import Count, Params, Seed, load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import SUBSETS, Candidate, Item, Question, Screened, Subset, Verified, Vocabulary
-from pipeline.tasks.annotation_tasks import task_of
 from pipeline.tasks.gold_questions import existence
+from pipeline.tasks.task_builder import task_of
 from research.simulated_annotators.annotators import ANNOTATORS, Look, annotate
 from research.simulated_annotators.simulated_verdicts import faultless
 

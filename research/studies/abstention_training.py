@@ -26,8 +26,8 @@ from pipeline.core.errors import UserError, counted
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import done, track
 from pipeline.scoring.abstention_classifier import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
-from pipeline.scoring.reply_words import FLAGS, FUNCTION_WORDS, flags_of, pair_of, stem
-from research.studies.replies_read import Reply, replies
+from pipeline.scoring.abstention_features import FLAGS, FUNCTION_WORDS, flags_of, pair_of, stem
+from research.studies.reply_dataset import Reply, replies
 
 SIZE = 100  # of a word's vector
 HIDDEN = 64

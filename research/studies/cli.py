@@ -72,7 +72,7 @@ def attackers(
     def page() -> None:
         import torch
 
-        from research.studies.strong_attackers import attackers
+        from research.studies.transformer_study import attackers
 
         torch.set_num_threads(1)  # its matrices are too small for more
         print(attackers(folds, repetitions, seed, most, init, out))
@@ -125,7 +125,7 @@ def draw(
     seed: Annotated[int, seed_option("Seed of what is sampled, and of its order.")] = 1,
 ) -> None:
     """Draw blind sheets of the screened candidates of the data set in use."""
-    from research.studies.reading_sheets import draw_sheets
+    from research.studies.annotation_sheets import draw_sheets
 
     run(lambda: draw_sheets(out, count, seed))
 
@@ -149,7 +149,7 @@ def reader(
 ) -> None:
     """How well the scorers read from a reply's words whether it abstains."""
     from pipeline.core.errors import UserError
-    from research.studies.abstention_scores import reader_page
+    from research.studies.abstention_evaluation import reader_page
 
     def page() -> None:
         if part not in ("dev", "held_out", "train"):
@@ -210,7 +210,7 @@ def looking(
     out: Figures = None,
 ) -> None:
     """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
-    from research.studies.attention_study import where_nets_look
+    from research.studies.attribution_study import where_nets_look
 
     run(lambda: print(where_nets_look(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)))
 
@@ -220,7 +220,7 @@ def fresh(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
 ) -> None:
     """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
-    from research.studies.new_world_agreement import fresh_page
+    from research.studies.rank_stability import fresh_page
 
     run(lambda: print(fresh_page(folders)))
 

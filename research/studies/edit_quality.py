@@ -30,9 +30,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from annotation.study.assignment import wilson
 from pipeline.core.errors import Problems
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
-from research.studies.reading_sheets import MARKS, SUBSETS, Edited, read_sheet
+from research.studies.annotation_sheets import MARKS, SUBSETS, Edited, read_sheet
 
 AT_ONCE = ("grammatical", "changed", "presupposed strictly", "plausible", "not answerable")
 TARGETS = {  # shares that are to be reached, of pt-easy and pt-hard; chosen before anything was read

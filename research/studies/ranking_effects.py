@@ -20,8 +20,8 @@ from pipeline.core.randomness import generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.items import Items
-from research.studies.ranked_sets import OURS, RankedSet
-from research.studies.rankings import Figure, ranked, separated, tau
+from research.studies.item_sets import OURS, RankedSet
+from research.studies.rank_agreement import Figure, ranked, separated, tau
 from research.studies.row_scores import ALL, RowSaid, redrawn, scores_of_rows
 from research.studies.text_only_rows import wording_auroc, wording_scores
 

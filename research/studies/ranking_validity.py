@@ -21,14 +21,12 @@ import numpy as np
 
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import counted
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.pages import svg
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
-from research.studies.changed_sets import balancing_sets, cap_sets
-from research.studies.net_answers import answer_items
-from research.studies.ranked_sets import (
+from pipeline.core.rendering import svg
+from research.studies.item_sets import (
     RankedSet,
     numbered,
     pictures_of_dataset,
@@ -37,13 +35,15 @@ from research.studies.ranked_sets import (
     sets_of_dataset,
     twins_of,
 )
+from research.studies.net_predictions import answer_items
+from research.studies.rank_agreement import ranked
 from research.studies.ranking_effects import EFFECTS, EffectPoint, points, variants
-from research.studies.rankings import ranked
 from research.studies.row_scores import ALL, RowSaid, read_rows, redrawn, scenes_of, scores_of_rows, together
+from research.studies.set_variants import balancing_sets, cap_sets
 from research.studies.text_only_rows import by_wording, wording_auroc, wording_scores
-from research.studies.validity_figures import BLIND, SEEING, ScoredSet, SetName, Validity, figures
-from research.studies.validity_page import page
-from research.synthetic_world.graded_nets import GradedNet, graded_nets
+from research.studies.validity_results import BLIND, SEEING, ScoredSet, SetName, Validity, figures
+from research.studies.validity_tables import page
+from research.synthetic_world.graded_models import GradedNet, graded_nets
 
 
 class TwinsRelease(NamedTuple):

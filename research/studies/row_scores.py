@@ -12,14 +12,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from pipeline.scoring.bootstrap import apply_in_batches, cluster_counts
+from pipeline.scoring.bootstrap_scores import realistic_on_counts
 from pipeline.scoring.items import Items
 from pipeline.scoring.join import join
 from pipeline.scoring.joined_predictions import Answered, Options, Predictions
-from pipeline.scoring.leaderboard.row_files import name_and_seed
-from pipeline.scoring.predictions import read_predictions
-from pipeline.scoring.resampling import realistic_on_counts
-from pipeline.scoring.sweep import ranking
-from research.studies.rankings import SeedScores
+from pipeline.scoring.leaderboard.prediction_files import name_and_seed
+from pipeline.scoring.prediction_reader import read_predictions
+from pipeline.scoring.threshold_sweep import ranking
+from research.studies.rank_agreement import SeedScores
 
 ALL = ""  # beside categories: all unanswerable questions
 ByCategory = dict[str, list[SeedScores]]

@@ -18,15 +18,15 @@ import numpy as np
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Relation, Scene, SceneObject, Vocabulary
+from pipeline.language.functional_programs import OVERLAPPING, parse
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import OVERLAPPING, parse
 from pipeline.language.relations import ANTONYMS, INVERSES, plain_relation
 from pipeline.language.similarity import same_answer
-from pipeline.verifier.facts import Facts, facts_of
-from pipeline.verifier.reconstruct_graph import Reconstructed, facts_known
-from pipeline.verifier.verify import execute
-from research.simulated_annotators.truth_reader import Unclear, obstacle
+from pipeline.verifier.evidence import Facts, facts_of
+from pipeline.verifier.partial_graphs import Reconstructed, facts_known
+from pipeline.verifier.verification import execute
+from research.simulated_annotators.answerability import Unclear, obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 # Things of a picture. About as many are said to be in GQA's graphs (Visual Genome's have 35: Krishna et al. 2017); we had

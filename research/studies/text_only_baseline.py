@@ -13,24 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attackers import Attack, attack
-from pipeline.benchmark.auditing.audit_page import reached
+from pipeline.benchmark.auditing.attack_evaluation import Attack, attack
+from pipeline.benchmark.auditing.audit_markdown import reached
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, known_questions
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS, Attacker
 from pipeline.benchmark.auditing.text_audit import AuditSettings, attack_texts, folds_of
-from pipeline.benchmark.balancing.balance_subset import BalanceParams
+from pipeline.benchmark.balancing.pairing import BalanceParams
 from pipeline.benchmark.balancing.telltale_pairs import even
 from pipeline.candidates.perturbing.perturb_image import perturb_by_the_paper
 from pipeline.candidates.screening.screen_rules import pass_conflict_filter
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output
-from pipeline.core.pages import markdown_table
 from pipeline.core.params import load
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Candidate, Picture, Question, Record, Screened, Subset, Tagged
+from pipeline.core.rendering import markdown_table
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 OURS, ALL, PAPER = "ours, balanced", "ours, all candidates", "the paper's"

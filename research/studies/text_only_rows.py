@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attackers import Folds, text_groups, word_ngrams
+from pipeline.benchmark.auditing.attack_evaluation import Folds, text_groups, word_ngrams
 from pipeline.scoring import auroc
 from pipeline.scoring.joined_predictions import Predictions
-from research.studies.ranked_sets import RankedSet
+from research.studies.item_sets import RankedSet
 from research.studies.row_scores import RowSaid
 
 FOLDS = 5

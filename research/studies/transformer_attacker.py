@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.benchmark.auditing.attackers import Folds, word_tfidf
+from pipeline.benchmark.auditing.attack_evaluation import Folds, word_tfidf
 from pipeline.benchmark.auditing.ngram_model import words_of
 from pipeline.core.errors import UserError
 

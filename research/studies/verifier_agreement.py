@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.benchmark.auditing.audit_page import agreement_markdown
-from pipeline.benchmark.auditing.screen_accuracy import known_truth
+from pipeline.benchmark.auditing.audit_markdown import agreement_markdown
+from pipeline.benchmark.auditing.screening_accuracy import known_truth
 from pipeline.benchmark.auditing.verifier_agreement import Source, Trial, agreement, read_source, trials
 from pipeline.core.paths import Folders
 from pipeline.core.randomness import generator
-from pipeline.verifier.reconstruct_graph import cite
+from pipeline.verifier.partial_graphs import cite
 
 
 def judge_agreement(show: int, seed: int, foreign: int) -> str:

@@ -18,23 +18,23 @@ import numpy as np
 
 from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_picture
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.candidates.screening.screen_faults import always_answerable
+from pipeline.candidates.screening.screen_checks import always_answerable
 from pipeline.core.errors import Problems, counted
 from pipeline.core.jsonl_index import grouped
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Answerability, Candidate, Judgement, Question, Scene, Split, Tagged
+from pipeline.language.functional_programs import parse
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import parse
 from pipeline.language.relations import INVERSES, plain_relation
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classes import WordClasses, tagged
+from pipeline.language.word_classification import WordClasses, tagged
 from pipeline.sources import gqa_files
 from pipeline.verifier.graph_completeness import LeftOut, share_listed
-from pipeline.verifier.reconstruct_graph import Reconstructed, reconstruct
-from pipeline.verifier.verify import evidence_for, judge
+from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
+from pipeline.verifier.verification import evidence_for, judge
 from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
-from research.simulated_annotators.truth_reader import what_is_so
+from research.simulated_annotators.answerability import what_is_so
 from research.simulated_annotators.word_senses import WordSenses
 from research.studies.simulated_graphs import Worlds
 

@@ -1,6 +1,6 @@
 """`rgqa study votes`: how many votes it takes, by simulated crowds on the data set's own tasks; needs its complete truth.
 
-Eight people (`research.simulated_annotators.crowds`) judge, three ways: every task by as many, drawn by lot; every candidate by as many whose votes
+Eight people (`research.simulated_annotators.annotator_crowds`) judge, three ways: every task by as many, drawn by lot; every candidate by as many whose votes
 count, so that votes of whoever fails the filters are replaced; and one vote after the other until the candidate is sure. In
 all a repeat is a vote, and the verdicts are found by what stage `collect` does: annotators weighed, Dawid and Skene's
 estimate with the candidates' priors, one rule. Constants were fixed on
@@ -21,15 +21,16 @@ from annotation.study.assignment import Asking, AskingRules
 from annotation.study.assignment_params import as_asked
 from annotation.study.dawid_skene import posteriors
 from annotation.study.quality_control import weigh
-from annotation.study.votes import verify
-from pipeline.benchmark.auditing.screen_accuracy import known_truth
+from annotation.study.vote_aggregation import verify
+from pipeline.benchmark.auditing.screening_accuracy import known_truth
 from pipeline.core.errors import UserError
-from pipeline.core.files import content_key, write_json
+from pipeline.core.json_files import content_key, write_json
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Estimate, Record, Screened, Task, TaskQuestion, Verdict
+from research.simulated_annotators.annotator_crowds import crowd
 from research.simulated_annotators.annotators import (
     ANSWERED_BY_EVERY_PHOTO,
     SimulatedAnnotator,
@@ -37,7 +38,6 @@ from research.simulated_annotators.annotators import (
     choose,
     view,
 )
-from research.simulated_annotators.crowds import crowd
 from research.simulated_annotators.word_senses import WordSenses
 
 FIXED_ON = 1  # the crowd on which constants were fixed;

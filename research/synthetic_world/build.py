@@ -25,11 +25,11 @@ from pipeline.core.errors import Problems, counted
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Scene
-from research.synthetic_world.drawing import render
 from research.synthetic_world.questions import questions, to_gqa
+from research.synthetic_world.rendering import render
 from research.synthetic_world.scene_graphs import published, truth
+from research.synthetic_world.scene_types import World
 from research.synthetic_world.scenes import SPLIT_SIZES, worlds
-from research.synthetic_world.world import World
 
 SEED = 2023  # of everything in the sample; another seed gives another world
 QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from

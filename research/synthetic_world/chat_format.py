@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from research.synthetic_world.served_nets import Turn
+from research.synthetic_world.served_models import Turn
 
 TOP = 20  # log probabilities of a token at most, as vLLM has it by default
 

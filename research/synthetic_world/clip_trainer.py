@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.core.atomic_files import replacing
-from pipeline.core.files import write_json
-from research.synthetic_world.clip_texts import CHUNK, SEED, SIZE, DrawnPicture, Texts
-from research.synthetic_world.world import HEIGHT, WIDTH
+from pipeline.core.json_files import write_json
+from research.synthetic_world.clip_training_data import CHUNK, SEED, SIZE, DrawnPicture, Texts
+from research.synthetic_world.scene_types import HEIGHT, WIDTH
 
 SMALL = (144, 192)  # height, width of pictures in the second phase
 MOVED = 8  # pixels by which a picture is moved at most

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Scene
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.verify import judge
-from research.simulated_annotators.truth_reader import Unclear, obstacle
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.verification import judge
+from research.simulated_annotators.answerability import Unclear, obstacle
 from research.simulated_annotators.word_senses import WordSenses
 from research.synthetic_world.counterfactual_scenes import TwinScenes, twin_scenes
 from research.synthetic_world.question_checks import LEXICON
 from research.synthetic_world.question_proposals import Asker, ProposedQuestion
 from research.synthetic_world.questions import SHARES, is_short
-from research.synthetic_world.sampling import by_share
+from research.synthetic_world.random_choice import by_share
 from research.synthetic_world.scene_graphs import truth
 from research.synthetic_world.scene_index import View
 
@@ -34,7 +34,7 @@ class Twins:
     """Two scenes, what is true of them, and the question that only the first, and only the second, has an answer to.
 
     Attributes:
-        doubted: questions left out because the generator's judge and the independent reader of the truth, `research.simulated_annotators.truth_reader`,
+        doubted: questions left out because the generator's judge and the independent reader of the truth, `research.simulated_annotators.answerability`,
             did not agree of them, or the reader could not tell.
     """
 

@@ -19,20 +19,20 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attackers import Attack, Folds, attack, by_vectors
-from pipeline.benchmark.auditing.audit_page import attack_table, reached
+from pipeline.benchmark.auditing.attack_evaluation import Attack, Folds, attack, by_vectors
+from pipeline.benchmark.auditing.audit_markdown import attack_table, reached
 from pipeline.benchmark.auditing.subset_audit import AuditParams, SubsetAudit, audit_subset
 from pipeline.benchmark.release.check_release import write_checksums
-from pipeline.benchmark.release.harness_pack import write_pack
+from pipeline.benchmark.release.harness_folder import write_pack
 from pipeline.benchmark.release.licences import licence_text
 from pipeline.benchmark.release.provenance import Provenance, canary
 from pipeline.benchmark.release.subset_files import release_order, write_subset
 from pipeline.benchmark.release.wheel import build_wheel
 from pipeline.candidates.encoders.clip import Encoder
 from pipeline.core.atomic_files import replacing, sha256_file, write_text
-from pipeline.core.engine import ordered_map, processes
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import write_json, write_jsonl
+from pipeline.core.json_files import write_json, write_jsonl
+from pipeline.core.parallel import ordered_map, processes
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.randomness import lot
@@ -42,8 +42,8 @@ from research.synthetic_world.build import compact_json, jpeg, scene_graphs
 from research.synthetic_world.counterfactual_pairs import Twins, twins
 from research.synthetic_world.counterfactual_sheet import twin_sheet
 from research.synthetic_world.questions import SampleQuestion, to_gqa, worded
-from research.synthetic_world.secret_seed import seed_hash, seed_number
-from research.synthetic_world.world import HEIGHT, WIDTH
+from research.synthetic_world.scene_types import HEIGHT, WIDTH
+from research.synthetic_world.secret_seeds import seed_hash, seed_number
 
 VERSION = "1.0.0"
 DEV = 0.2  # share of the scenes whose items are of part dev

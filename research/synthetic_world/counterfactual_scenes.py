@@ -15,13 +15,13 @@ import numpy as np
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Category
-from research.synthetic_world import layout, placing, world_statistics
+from research.synthetic_world import layout, placement, scene_statistics
 from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, STATES, Kind
-from research.synthetic_world.placing import Box
-from research.synthetic_world.sampling import drawn, pick
+from research.synthetic_world.placement import Box
+from research.synthetic_world.random_choice import drawn, pick
+from research.synthetic_world.scene_statistics import ChosenLook
+from research.synthetic_world.scene_types import HORIZON, LOOK_SCALE, SURFACES, PlacedThing, World
 from research.synthetic_world.scenes import scene
-from research.synthetic_world.world import HORIZON, LOOK_SCALE, SURFACES, PlacedThing, World
-from research.synthetic_world.world_statistics import ChosenLook
 
 ALTERED: tuple[Category, ...] = ("missing object", "wrong attribute", "wrong relation")
 LOOKS = ("color", "material", "pattern", "size", "state", "pose", "age")
@@ -70,10 +70,10 @@ def _other_kind(rng: np.random.Generator, world: World, thing: PlacedThing) -> P
         return None
     others = [kind for kind in KINDS if not _number(world, kind.name) and _may_be(kind, world, thing)]
     kinds = [BY_NAME[thing.kind], *others]
-    kind = drawn(rng, kinds, [world_statistics.popularity(kind) for kind in kinds])
+    kind = drawn(rng, kinds, [scene_statistics.popularity(kind) for kind in kinds])
     if kind is kinds[0]:
         return None
-    return _tried(rng, world, thing, lambda: world_statistics.look(rng, kind, thing.rests), kind)
+    return _tried(rng, world, thing, lambda: scene_statistics.look(rng, kind, thing.rests), kind)
 
 
 def _may_be(kind: Kind, world: World, thing: PlacedThing) -> bool:
@@ -82,10 +82,10 @@ def _may_be(kind: Kind, world: World, thing: PlacedThing) -> bool:
     if kind.category == "person" or world.place not in kind.places:
         return False
     if thing.rests == "floor" and host:
-        return kind.name in world_statistics.UNDER_TABLES
+        return kind.name in scene_statistics.UNDER_TABLES
     if thing.rests == "floor":
-        return world_statistics.depths(kind, world.place) is not None
-    carriers = {"top": world_statistics.SUPPORTERS, "inside": world_statistics.CONTAINERS}.get(thing.rests)
+        return scene_statistics.depths(kind, world.place) is not None
+    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(thing.rests)
     if carriers:
         return host is not None and host.kind in carriers.get(kind.name, ())
     return thing.rests in kind.rests
@@ -94,7 +94,7 @@ def _may_be(kind: Kind, world: World, thing: PlacedThing) -> bool:
 def _other_look(rng: np.random.Generator, world: World, thing: PlacedThing) -> PlacedThing | None:
     """The same thing with another colour, material, pattern, state or age, in the same place."""
     kind = BY_NAME[thing.kind]
-    look = world_statistics.look(rng, kind, thing.rests, thing.pose)
+    look = scene_statistics.look(rng, kind, thing.rests, thing.pose)
     fixed = {
         "material": bool(thing.pattern),
         "state": bool(kind.state) and not _may_change_state(world, thing),
@@ -111,7 +111,7 @@ def _other_look(rng: np.random.Generator, world: World, thing: PlacedThing) -> P
     name = pick(rng, names)
     other = replace(thing, **{name: getattr(look, name)})
     rest = [row for row in world.things if row is not thing]
-    told_apart = thing.rests in _WORN or world_statistics.distinguishable(kind, _look_of(other), rest)
+    told_apart = thing.rests in _WORN or scene_statistics.distinguishable(kind, _look_of(other), rest)
     return other if told_apart else None
 
 
@@ -127,7 +127,7 @@ def _other_place(rng: np.random.Generator, world: World, thing: PlacedThing) -> 
     if thing.rests in _WORN or not _bare(world, thing) or BY_NAME[thing.kind].category == "person":
         return None
     host = next((row for row in world.things if row.object_id == thing.host), None)
-    carriers = {"top": world_statistics.SUPPORTERS, "inside": world_statistics.CONTAINERS}.get(thing.rests)
+    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(thing.rests)
     if carriers and host:
         free = [
             row
@@ -150,11 +150,11 @@ def _tried(
     for _ in range(_TRIES):
         look = looks()
         box = _box(rng, world, replace(thing, kind=kind.name), look)
-        if box is None or not world_statistics.distinguishable(kind, look, rest):
+        if box is None or not scene_statistics.distinguishable(kind, look, rest):
             continue
-        if thing.rests == "sky" and world.weather == "sunny" and placing.overlap(box, placing.SUN):
+        if thing.rests == "sky" and world.weather == "sunny" and placement.overlap(box, placement.SUN):
             continue
-        crowded = any(placing.overlap(box, other.box) for other in rest)
+        crowded = any(placement.overlap(box, other.box) for other in rest)
         if thing.host is None and crowded and rng.random() > _CROWDED:
             continue
         other = replace(thing, kind=kind.name, box=box, **{name: getattr(look, name) for name in LOOKS})
@@ -167,20 +167,20 @@ def _box(rng: np.random.Generator, world: World, thing: PlacedThing, look: Chose
     """A box for the thing where it rests, as scenes are laid out; None where there is no room."""
     by_id = {row.object_id: row for row in world.things}
     if thing.rests in ("wall", "sky"):
-        return placing.wall_box(rng, look, HORIZON - 14 if world.place in INDOORS else 118)
+        return placement.wall_box(rng, look, HORIZON - 14 if world.place in INDOORS else 118)
     host = by_id.get(thing.host or "")
     if host is None:
-        depths = world_statistics.depths(BY_NAME[thing.kind], world.place)
-        return placing.floor_box(rng, look, depths) if depths else None
+        depths = scene_statistics.depths(BY_NAME[thing.kind], world.place)
+        return placement.floor_box(rng, look, depths) if depths else None
     factor = layout.scale(by_id, host)
     if thing.rests == "hand":
         factor *= 1.15 if thing.kind == "umbrella" else 1.0
-        return placing.held_box(look, thing.kind, host, pick(rng, ["left", "right"]), factor)
+        return placement.held_box(look, thing.kind, host, pick(rng, ["left", "right"]), factor)
     if thing.rests == "inside":
-        return placing.inside_box(rng, look, host, factor)
+        return placement.inside_box(rng, look, host, factor)
     if thing.rests == "floor":
-        return placing.under_box(rng, look, host, factor)
-    return placing.top_box(rng, look, host, factor, int(rng.integers(len(SURFACES[host.kind]))))
+        return placement.under_box(rng, look, host, factor)
+    return placement.top_box(rng, look, host, factor, int(rng.integers(len(SURFACES[host.kind]))))
 
 
 def _factor(world: World, thing: PlacedThing) -> float:
@@ -190,7 +190,7 @@ def _factor(world: World, thing: PlacedThing) -> float:
         return layout.scale(by_id, by_id[thing.host]) * (
             1.15 if (thing.rests, thing.kind) == ("hand", "umbrella") else 1.0
         )
-    return placing.perspective(thing.box[1] + thing.box[3]) if thing.rests == "floor" else 0.9
+    return placement.perspective(thing.box[1] + thing.box[3]) if thing.rests == "floor" else 0.9
 
 
 def _look_of(thing: PlacedThing) -> ChosenLook:

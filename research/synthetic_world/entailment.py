@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
+from pipeline.language.functional_programs import FINDS, OVERLAPPING, Operation
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import FINDS, OVERLAPPING, Operation
-from pipeline.verifier.merge_statements import believe
+from pipeline.verifier.statement_merging import believe
 from pipeline.verifier.statements import Statement, named, of_program
-from pipeline.verifier.verify import execute
+from pipeline.verifier.verification import execute
 
 Program = tuple[Operation, ...]
 Answered = tuple[Program, str]  # a question's parsed program and its answer

@@ -17,13 +17,13 @@ from typing import Any
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record
-from research.reference_models.fitted_tensors import write_fitted
-from research.reference_models.net_rows import ROWS
-from research.synthetic_world import net_fits, train_vqa
-from research.synthetic_world.balanced import balanced
+from research.reference_models.fitted_detectors import write_fitted
+from research.reference_models.leaderboard_rows import ROWS
+from research.synthetic_world import fitted_methods, train_vqa
+from research.synthetic_world.balancing import balanced
 from research.synthetic_world.train_vqa import file_of
 from research.synthetic_world.vqa_worlds import SEED
 
@@ -69,7 +69,9 @@ def fit_sample_vqa(threads: int = 2) -> None:
         UserError: there is no such net.
     """
     target = train_vqa.TARGET
-    seeds = sorted(int(path.stem.rsplit("-", 1)[1]) for path in target.glob(f"{net_fits.NET}-*.safetensors"))
+    seeds = sorted(
+        int(path.stem.rsplit("-", 1)[1]) for path in target.glob(f"{fitted_methods.NET}-*.safetensors")
+    )
     if not seeds:
         raise UserError(f"{target}: no net to fit for; first run rgqa sample train-vqa --seed 0")
     due = [seed for seed in seeds if not _is_done(seed)]
@@ -92,7 +94,7 @@ def files_of(seed: int) -> dict[str, str]:
     """The detector and the nets of a seed that are there, by their content."""
     paths = [
         train_vqa.TARGET / "regions.safetensors",
-        *(file_of(net, seed) for net in net_fits.nets_of(seed)),
+        *(file_of(net, seed) for net in fitted_methods.nets_of(seed)),
     ]
     return {path.stem: sha256_file(path) for path in paths}
 
@@ -115,18 +117,18 @@ def fit_seed(seed: int) -> tuple[FitRun, dict[str, Any]]:
 
     torch.set_num_threads(1)
     began, files = time.process_time(), files_of(seed)
-    fitted, tries = net_fits.fitted_for(seed)
+    fitted, tries = fitted_methods.fitted_for(seed)
     write_fitted(train_vqa.TARGET / f"fitted-{seed}.safetensors", fitted)
-    choose = net_fits.answered("choose", seed, fitted)
-    report = net_fits.answered("report", seed, fitted, net_fits.COMPARED)
+    choose = fitted_methods.answered("choose", seed, fitted)
+    report = fitted_methods.answered("report", seed, fitted, fitted_methods.COMPARED)
     run = FitRun(
         seed=seed,
         files=files,
         cpu_seconds=round(time.process_time() - began, 1),
         tries=tries,
         chosen=min(tries, key=lambda name: tries[name]),
-        selection=net_fits.selection(report),
-        accuracy=net_fits.accuracy(report),
+        selection=fitted_methods.selection(report),
+        accuracy=fitted_methods.accuracy(report),
         balanced=len(balanced(report.questions, SEED)),
     )
-    return run, net_fits.thresholds(choose)
+    return run, fitted_methods.thresholds(choose)

@@ -6,8 +6,8 @@ together, in the order of their depth.
 
 from __future__ import annotations
 
-from research.synthetic_world.placing import MARGIN, covered, inside_picture, perspective
-from research.synthetic_world.world import SURFACES, PlacedThing
+from research.synthetic_world.placement import MARGIN, covered, inside_picture, perspective
+from research.synthetic_world.scene_types import SURFACES, PlacedThing
 
 MOST_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
 MOST_HIDDEN_CLOTHES = 0.25

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES, KINDS
-from research.synthetic_world.sampling import pick
+from research.synthetic_world.random_choice import pick
 
 T = TypeVar("T")
 Phrase = tuple[tuple[str, str], ...]

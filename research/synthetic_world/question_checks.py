@@ -17,13 +17,13 @@ import msgspec
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
+from pipeline.language.functional_programs import FINDS, SCENE, Operation, Program, parse
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import FINDS, SCENE, Operation, Program, parse
 from pipeline.language.similarity import spoken
-from pipeline.verifier.facts import Facts
+from pipeline.verifier.evidence import Facts
 from pipeline.verifier.known_objects import Thing
-from pipeline.verifier.verify import Outcome, execute
+from pipeline.verifier.verification import Outcome, execute
 from research.synthetic_world.entailment import why_not
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 

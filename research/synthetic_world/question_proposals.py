@@ -23,8 +23,8 @@ from research.synthetic_world.ontology import (
 )
 from research.synthetic_world.phrasing import Phrase, fill, positions, sentence, words
 from research.synthetic_world.program_builder import Program
+from research.synthetic_world.random_choice import by_share, pick
 from research.synthetic_world.references import Fact, Reference, describe
-from research.synthetic_world.sampling import by_share, pick
 from research.synthetic_world.scene_index import View
 
 T = TypeVar("T")

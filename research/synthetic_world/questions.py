@@ -13,13 +13,20 @@ from typing import Any
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Question, Scene
-from research.synthetic_world.families import attributes, comparisons, existence, naming, positions, relations
-from research.synthetic_world.families import scene as whole
 from research.synthetic_world.ontology import INDOORS
 from research.synthetic_world.program_builder import semantic_string
+from research.synthetic_world.question_families import (
+    attributes,
+    comparisons,
+    existence,
+    naming,
+    positions,
+    relations,
+)
+from research.synthetic_world.question_families import scene as whole
 from research.synthetic_world.question_proposals import Asker, ProposedQuestion
+from research.synthetic_world.random_choice import by_share
 from research.synthetic_world.references import Fact
-from research.synthetic_world.sampling import by_share
 from research.synthetic_world.scene_index import ANTONYMS, View
 
 Family = Callable[[Asker], ProposedQuestion | None]

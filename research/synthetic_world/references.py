@@ -25,7 +25,7 @@ from research.synthetic_world.phrasing import (
     words,
 )
 from research.synthetic_world.program_builder import chain, filter_by, then
-from research.synthetic_world.sampling import by_share, pick
+from research.synthetic_world.random_choice import by_share, pick
 from research.synthetic_world.scene_index import FUZZY, View
 
 Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...

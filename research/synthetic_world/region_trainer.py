@@ -16,10 +16,10 @@ from torch.nn import functional
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Scene
+from research.reference_models.ground_truth_regions import box_of, looks_of, settings_of
+from research.reference_models.image_towers import Tower
 from research.reference_models.net_training import rate_at
-from research.reference_models.regions import SURE, RegionHead, RegionNames, Regions, find_regions
-from research.reference_models.towers import Tower
-from research.reference_models.true_regions import box_of, looks_of, settings_of
+from research.reference_models.region_head import SURE, RegionHead, RegionNames, Regions, find_regions
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, PLACES, WEATHERS
 from research.synthetic_world.vqa_worlds import SEED, Part, pixels_of, worlds_of
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 from pipeline.core.randomness import generator
 from pipeline.core.records import Relation, Scene, SceneObject
 from research.synthetic_world.layout import family
-from research.synthetic_world.placing import Box, covered
-from research.synthetic_world.world import HEIGHT, WIDTH, PlacedThing, World
+from research.synthetic_world.placement import Box, covered
+from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedThing, World
 
 MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
 FAR_APART = 0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from research.synthetic_world import layout, placing, world_statistics
+from research.synthetic_world import layout, placement, scene_statistics
 from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, Kind
-from research.synthetic_world.placing import Box
-from research.synthetic_world.sampling import drawn, pick, weighted
-from research.synthetic_world.world import HORIZON, SURFACES, PlacedThing
-from research.synthetic_world.world_statistics import ChosenLook
+from research.synthetic_world.placement import Box
+from research.synthetic_world.random_choice import drawn, pick, weighted
+from research.synthetic_world.scene_statistics import ChosenLook
+from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedThing
 
 _LEAST, _MOST = 8, 12  # things planned in a scene
 _CROWDED = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
@@ -69,15 +69,15 @@ class ScenePlan:
             if rests in kind.rests
             and self.place in kind.places
             and condition(kind)
-            and (rests != "floor" or world_statistics.depths(kind, self.place))
+            and (rests != "floor" or scene_statistics.depths(kind, self.place))
         ]
         if not kinds:
             return None
-        return drawn(self.rng, kinds, [world_statistics.popularity(kind) for kind in kinds])
+        return drawn(self.rng, kinds, [scene_statistics.popularity(kind) for kind in kinds])
 
     def _content(self) -> Kind | None:
         """A kind that may be inside something that is there."""
-        names = [name for name, containers in world_statistics.CONTAINERS.items() if self._hosts(containers)]
+        names = [name for name, containers in scene_statistics.CONTAINERS.items() if self._hosts(containers)]
         return BY_NAME[str(self.rng.choice(names))] if names else None
 
     def _hosts(self, kinds: tuple[str, ...]) -> list[PlacedThing]:
@@ -102,13 +102,13 @@ class ScenePlan:
             return self._add_worn(kind, person) if person else None
         if where == "inside":
             containers = [
-                name for name in world_statistics.CONTAINERS[kind.name] if self.place in BY_NAME[name].places
+                name for name in scene_statistics.CONTAINERS[kind.name] if self.place in BY_NAME[name].places
             ]
             return self._add_inside(kind) if containers and self._add(BY_NAME[containers[0]]) else None
         if not self._add_top(kind):
             supporters = [
                 name
-                for name in world_statistics.SUPPORTERS[kind.name]
+                for name in scene_statistics.SUPPORTERS[kind.name]
                 if self.place in BY_NAME[name].places and "floor" in BY_NAME[name].rests
             ]
             if supporters and self._add_floor(BY_NAME[weighted(self.rng, supporters, 0.6)]):
@@ -118,10 +118,10 @@ class ScenePlan:
     def _add_floor(self, kind: Kind | None, pose: str | None = None) -> PlacedThing | None:
         if kind is None:
             return None
-        depths = world_statistics.depths(kind, self.place)
+        depths = scene_statistics.depths(kind, self.place)
         if depths is None:
             return None
-        return self._try(kind, "floor", None, lambda look: placing.floor_box(self.rng, look, depths), pose)
+        return self._try(kind, "floor", None, lambda look: placement.floor_box(self.rng, look, depths), pose)
 
     def _add_far(self, kind: Kind | None) -> PlacedThing | None:
         if kind is None:
@@ -129,14 +129,14 @@ class ScenePlan:
         rests, lowest = ("wall", HORIZON - 14) if self.place in INDOORS else ("sky", 118)
         if sum(thing.rests == "sky" for thing in self.things) == 2:
             return None
-        return self._try(kind, rests, None, lambda look: placing.wall_box(self.rng, look, lowest))
+        return self._try(kind, rests, None, lambda look: placement.wall_box(self.rng, look, lowest))
 
     def _add_top(self, kind: Kind | None) -> PlacedThing | None:
         if kind is None:
             return None
         hosts = [
             host
-            for host in self._hosts(world_statistics.SUPPORTERS[kind.name])
+            for host in self._hosts(scene_statistics.SUPPORTERS[kind.name])
             if host.rests in ("floor", "top")
             and (host.kind, host.state) != ("box", "open")
             and not (host.kind == "chair" and self._loaded(host))
@@ -146,21 +146,23 @@ class ScenePlan:
         host = pick(self.rng, hosts)
         board = int(self.rng.integers(len(SURFACES[host.kind])))
         scale = self._scale(host)
-        return self._try(kind, "top", host, lambda look: placing.top_box(self.rng, look, host, scale, board))
+        return self._try(
+            kind, "top", host, lambda look: placement.top_box(self.rng, look, host, scale, board)
+        )
 
     def _add_inside(self, kind: Kind | None) -> PlacedThing | None:
-        if kind is None or kind.name not in world_statistics.CONTAINERS:
+        if kind is None or kind.name not in scene_statistics.CONTAINERS:
             return None
         hosts = [
             host
-            for host in self._hosts(world_statistics.CONTAINERS[kind.name])
+            for host in self._hosts(scene_statistics.CONTAINERS[kind.name])
             if not self._loaded(host) and host.state not in ("closed", "empty")
         ]
         if not hosts:
             return None
         host = pick(self.rng, hosts)
         scale = self._scale(host)
-        return self._try(kind, "inside", host, lambda look: placing.inside_box(self.rng, look, host, scale))
+        return self._try(kind, "inside", host, lambda look: placement.inside_box(self.rng, look, host, scale))
 
     def _add_under(self) -> PlacedThing | None:
         hosts = [
@@ -168,7 +170,7 @@ class ScenePlan:
             for host in self._hosts(("table",))
             if not any(thing.host == host.object_id and thing.rests == "floor" for thing in self.things)
         ]
-        kinds = [name for name in world_statistics.UNDER_TABLES if self.place in BY_NAME[name].places]
+        kinds = [name for name in scene_statistics.UNDER_TABLES if self.place in BY_NAME[name].places]
         if not hosts:
             return None
         kind = BY_NAME[weighted(self.rng, kinds, 0.8)]
@@ -176,20 +178,20 @@ class ScenePlan:
             kind,
             "floor",
             hosts[0],
-            lambda look: placing.under_box(self.rng, look, hosts[0], self._scale(hosts[0])),
+            lambda look: placement.under_box(self.rng, look, hosts[0], self._scale(hosts[0])),
         )
 
     def _add_person(self, kind: Kind) -> PlacedThing | None:
         """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
         rng = self.rng
-        seats = [host for host in self._hosts(world_statistics.SEATS) if host.rests == "floor"]
+        seats = [host for host in self._hosts(scene_statistics.SEATS) if host.rests == "floor"]
         if seats and rng.random() < 0.7:
             seat = pick(rng, seats)
             person = self._try(
                 kind,
                 "top",
                 seat,
-                lambda look: placing.seat_box(rng, look, seat, self._scale(seat)),
+                lambda look: placement.seat_box(rng, look, seat, self._scale(seat)),
                 pose="sitting",
             )
         else:
@@ -217,7 +219,7 @@ class ScenePlan:
         for worn in self.things:
             if worn.host == person.object_id and worn.kind == kind.name:
                 return worn
-        return self._try(kind, rests, person, lambda look: placing.worn_box(part, person))
+        return self._try(kind, rests, person, lambda look: placement.worn_box(part, person))
 
     def _add_held(self, kind: Kind, person: PlacedThing) -> PlacedThing | None:
         if any(thing.host == person.object_id and thing.rests == "hand" for thing in self.things):
@@ -225,7 +227,7 @@ class ScenePlan:
         scale = self._scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
 
         def box(look: ChosenLook) -> Box:
-            return placing.held_box(look, kind.name, person, str(self.rng.choice(["left", "right"])), scale)
+            return placement.held_box(look, kind.name, person, str(self.rng.choice(["left", "right"])), scale)
 
         return self._try(kind, "hand", person, box)
 
@@ -266,21 +268,21 @@ class ScenePlan:
         pose: str | None = None,
     ) -> PlacedThing | None:
         """Try several looks and boxes; add and return the first thing that fits in with what is there."""
-        if kind.name in world_statistics.SINGLE and self._hosts((kind.name,)):
+        if kind.name in scene_statistics.SINGLE and self._hosts((kind.name,)):
             return None
         for _ in range(12):
-            looks = world_statistics.look(self.rng, kind, rests, pose)
+            looks = scene_statistics.look(self.rng, kind, rests, pose)
             box = make_box(looks)
             if box is None or (
-                rests not in _WORN and not world_statistics.distinguishable(kind, looks, self.things)
+                rests not in _WORN and not scene_statistics.distinguishable(kind, looks, self.things)
             ):
                 continue
-            if rests == "sky" and self.weather == "sunny" and placing.overlap(box, placing.SUN):
+            if rests == "sky" and self.weather == "sunny" and placement.overlap(box, placement.SUN):
                 continue
             if (
                 host is None
                 and self.rng.random() > _CROWDED
-                and any(placing.overlap(box, other.box) for other in self.things)
+                and any(placement.overlap(box, other.box) for other in self.things)
             ):
                 continue
             thing = PlacedThing(

@@ -15,7 +15,7 @@ from pipeline.core.records import Split
 from research.synthetic_world.layout import painted
 from research.synthetic_world.ontology import KINDS
 from research.synthetic_world.scene_plan import ScenePlan
-from research.synthetic_world.world import PlacedThing, World
+from research.synthetic_world.scene_types import PlacedThing, World
 
 SPLIT_SIZES: dict[Split, int] = {"testdev": 160, "train": 640, "val": 160}  # pictures that are published
 _SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}  # so that no number is used twice

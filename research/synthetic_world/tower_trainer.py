@@ -15,10 +15,10 @@ from torch import nn
 
 from pipeline.core.randomness import generator
 from pipeline.core.records import Scene
+from research.reference_models.ground_truth_regions import settings_of
+from research.reference_models.image_towers import OwnTower
 from research.reference_models.net_training import Recipe, rate_at
-from research.reference_models.regions import RegionHead
-from research.reference_models.towers import OwnTower
-from research.reference_models.true_regions import settings_of
+from research.reference_models.region_head import RegionHead
 from research.synthetic_world.region_trainer import (
     NAMES,
     Things,

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.core.atomic_files import replacing
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
-from research.synthetic_world.clip_texts import CHUNK, SEED, SIZE, WORK, draw_chunk, load
+from research.synthetic_world.clip_training_data import CHUNK, SEED, SIZE, WORK, draw_chunk, load
 
 if TYPE_CHECKING:
     from research.synthetic_world.clip_trainer import Trainer

@@ -25,7 +25,7 @@ from msgspec import structs
 
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import counted
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import DATA
 from pipeline.core.progress import done, track
 from pipeline.core.records import Record
@@ -74,7 +74,7 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
         UserError: a net that is not known.
     """
     from pipeline.core.errors import UserError
-    from research.reference_models.net_plans import BASES, NETS
+    from research.reference_models.net_configs import BASES, NETS
 
     if unknown := sorted(set(nets) - NETS.keys()):
         raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NETS)}")
@@ -133,32 +133,32 @@ def train_net(name: str, seed: int) -> NetRun:
     """Train one net of a seed and write it."""
     import torch
 
-    from research.reference_models import net_plans
+    from research.reference_models import net_configs
     from research.reference_models.inference import Asked, load_net, save_net
     from research.reference_models.net_training import NetTraining, train
-    from research.reference_models.question_texts import WordTable
-    from research.reference_models.region_store import moments
-    from research.synthetic_world import vqa_nets
+    from research.reference_models.region_stores import moments
+    from research.reference_models.tokenization import WordTable
+    from research.synthetic_world import vqa_training_data
 
     torch.set_num_threads(1)
-    plan, began = net_plans.NETS[name], time.process_time()
-    learn, choose, report = (vqa_nets.PartData.read(part) for part in NET_PARTS)
-    stores = {part: vqa_nets.store_of(WORK / part, plan.regions) for part in NET_PARTS}
+    plan, began = net_configs.NETS[name], time.process_time()
+    learn, choose, report = (vqa_training_data.PartData.read(part) for part in NET_PARTS)
+    stores = {part: vqa_training_data.store_of(WORK / part, plan.regions) for part in NET_PARTS}
     words = WordTable.learned(question.text for question in learn.questions)
     answers = sorted({question.answer for question in learn.questions})
-    shape = net_plans.shape_of(plan, words, len(answers), stores["learn"])
+    shape = net_configs.shape_of(plan, words, len(answers), stores["learn"])
     base = load_net(file_of(plan.base, seed)) if plan.base else None
-    net = net_plans.new_net(shape, moments(stores["learn"]), seed, base)
+    net = net_configs.new_net(shape, moments(stores["learn"]), seed, base)
     asked = Asked(net, words, ("answerable",) if plan.one else tuple(answers))
-    questions = vqa_nets.question_set(learn, words, answers)
-    per_epoch = len(questions.answers) / net_plans.BATCH
+    questions = vqa_training_data.question_set(learn, words, answers)
+    per_epoch = len(questions.answers) / net_configs.BATCH
     steps = round(BASE_EPOCHS * per_epoch), round(MORE_EPOCHS * per_epoch)
-    recipe = net_plans.recipe_of(plan, *steps, name in net_plans.BASES, POINTING)
+    recipe = net_configs.recipe_of(plan, *steps, name in net_configs.BASES, POINTING)
     hard = _hard() if plan.pairs == "hard" else None
-    criterion = net_plans.criterion(plan)
+    criterion = net_configs.criterion(plan)
 
     def score(_: object) -> float:
-        return vqa_nets.figures(asked, choose, stores["choose"])[criterion]
+        return vqa_training_data.figures(asked, choose, stores["choose"])[criterion]
 
     say = partial(print, f"{name}-{seed}:", flush=True)
     trained = train(
@@ -168,7 +168,7 @@ def train_net(name: str, seed: int) -> NetRun:
         say,
     )
     save_net(file_of(name, seed), asked)
-    measured = vqa_nets.figures(load_net(file_of(name, seed)), report, stores["report"])
+    measured = vqa_training_data.figures(load_net(file_of(name, seed)), report, stores["report"])
     run = NetRun(
         net=name,
         seed=seed,
@@ -186,9 +186,9 @@ def train_net(name: str, seed: int) -> NetRun:
 def _hard() -> np.ndarray:
     """For each picture of `learn` the questions of others that the sample's CLIP finds most like it, [p, HARD]."""
     from pipeline.candidates.encoders import clip
+    from research.reference_models.image_towers import ClipTower
     from research.reference_models.pseudo_pairs import hard_pairs
-    from research.reference_models.towers import ClipTower
-    from research.synthetic_world.vqa_nets import HARD, PartData
+    from research.synthetic_world.vqa_training_data import HARD, PartData
 
     path = WORK / "learn" / "hard.npy"
     if not path.exists():

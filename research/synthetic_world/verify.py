@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pipeline.core.errors import Problems, counted
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Scene, SceneObject, Split
 from pipeline.sources.gqa_files import scenes as read_scenes
-from pipeline.verifier.facts import facts_of
+from pipeline.verifier.evidence import facts_of
 from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, faults_of
 
 PUBLISHED: tuple[Split, ...] = ("train", "val")

@@ -18,14 +18,14 @@ import numpy as np
 from msgspec import field
 
 from pipeline.core.atomic_files import replacing
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.paths import DATA
 from pipeline.core.records import Record
 from research.synthetic_world.vqa_worlds import CHUNK, SERIES, WORK, Part, worlds_of
 
 if TYPE_CHECKING:
-    from research.reference_models.regions import RegionHead, Regions
-    from research.reference_models.towers import Tower
+    from research.reference_models.image_towers import Tower
+    from research.reference_models.region_head import RegionHead, Regions
 
 CLIP = DATA / "sample" / "clip"
 HEAD_EPOCHS = 16
@@ -48,9 +48,9 @@ def found_regions(path: Path, known: HeadRun | None) -> HeadRun:
     """Train the detector at `path` unless its training is known, and write the regions that are not there."""
     import torch
 
-    from research.reference_models.regions import load_head, save_head, told
-    from research.reference_models.towers import ClipTower
-    from research.reference_models.true_regions import true_regions
+    from research.reference_models.ground_truth_regions import true_regions
+    from research.reference_models.image_towers import ClipTower
+    from research.reference_models.region_head import load_head, save_head, told
     from research.synthetic_world import region_trainer
 
     torch.set_num_threads(1)
@@ -77,7 +77,7 @@ def own_regions(path: Path, known: HeadRun | None) -> HeadRun:
     import torch
 
     from research.reference_models.net_training import train
-    from research.reference_models.regions import load_head, load_tower, save_head
+    from research.reference_models.region_head import load_head, load_tower, save_head
     from research.synthetic_world import tower_trainer
 
     torch.set_num_threads(1)

@@ -57,8 +57,8 @@ class DrawnWorld(Record):
 
 def draw_chunk(part: Part, number: int) -> None:
     """Draw the worlds of one chunk and write them; what is there already stays."""
-    from research.synthetic_world.drawing import render
     from research.synthetic_world.questions import questions
+    from research.synthetic_world.rendering import render
     from research.synthetic_world.scene_graphs import truth
     from research.synthetic_world.scenes import picture_id, scene
 

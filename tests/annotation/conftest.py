@@ -11,10 +11,10 @@ from annotation.client.consent import keep_terms
 from annotation.client.credentials import SECRETS, Secrets
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, write_roster
-from pipeline.core.files import write_json, write_jsonl
+from pipeline.core.json_files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Picture, Task, TaskQuestion
-from pipeline.tasks.annotation_tasks import shown
+from pipeline.tasks.task_builder import shown
 from tests.annotation.fake_label_studio import TOKEN, FakeLabelStudio
 
 CONTACT = "Lee, lee@example.org"

@@ -12,9 +12,9 @@ from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from pipeline.inference.attribution.item_pairs import drawn_pairs
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
-from pipeline.scoring.validation import read_attention
+from pipeline.scoring.input_validation import read_attention
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets
 

@@ -9,7 +9,7 @@ from annotation.study.quality_control import SetAside
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.cli.explain import explain
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Task, Verdict
 from tests.closure import ROOT

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from pipeline.cli.export import write_table
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Dropped, Item
 
 READ = {

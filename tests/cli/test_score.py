@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 from pipeline.cli.score import main
 from pipeline.core.errors import UserError
-from pipeline.scoring import command
+from pipeline.scoring import cli
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_everything_wrong_with_options_and_files_is_said_at_once(files, tmp_path
 
 def test_what_is_made_beside_the_scores_is_not_told_among_them(files, tmp_path, capsys):
     words = [*map(str, files), "--bootstrap", "0"]
-    command.main(words)
+    cli.main(words)
     alone = capsys.readouterr().out
     main([*words, "--table", str(tmp_path / "t.csv")])
     told = capsys.readouterr()

@@ -8,7 +8,7 @@ import yaml
 
 from pipeline.core import jsonl_index as rows
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_jsonl
+from pipeline.core.json_files import write_jsonl
 from pipeline.core.jsonl_index import Groups, InOrder, Joined, Kept, Lines, PutAside, Singles, grouped
 from pipeline.core.records import Candidate, Judgement, Question, Screened, Tagged
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_jsonl
+from pipeline.core.json_files import read_json, write_jsonl
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import WRITTEN, Folders
 from pipeline.core.records import OwnScore, Question

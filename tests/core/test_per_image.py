@@ -2,7 +2,7 @@ from collections import Counter
 from functools import partial
 
 from pipeline.core import per_image
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.per_image import counted, pictures_in_order, write_by_picture
 from pipeline.core.records import Dropped, OwnScore, Picture

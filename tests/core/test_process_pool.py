@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.engine import ordered_map
 from pipeline.core.errors import UserError
+from pipeline.core.parallel import ordered_map
 from pipeline.core.process_pool import AGAIN, ProcessPool, killed
 
 

@@ -41,7 +41,7 @@ def said(*texts, tokens=None, stop="stop"):
 
 
 @pytest.fixture
-def pictured(release):
+def pictured(release):  # noqa: F811
     """The release of `conftest.release`, whose questions differ, with a folder of pictures n1, n2, n3."""
     for file in (release / "rgqa").glob("*.json"):
         rows = json.loads(file.read_text())

@@ -9,8 +9,8 @@ from PIL import Image
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from pipeline.inference import hf_blip  # noqa: E402
-from pipeline.inference.classifiers import load_net  # noqa: E402
-from pipeline.inference.hf_nets import ShownQuestion  # noqa: E402
+from pipeline.inference.hf_vqa import load_net  # noqa: E402
+from pipeline.inference.hf_vqa_base import ShownQuestion  # noqa: E402
 from tests.inference.tiny_models import QUESTIONS, picture, tiny_blip  # noqa: E402
 
 LISTED = ("yes", "no", "red cup", "blue", "the table is red")

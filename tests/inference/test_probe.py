@@ -10,7 +10,7 @@ from PIL import Image
 from pipeline.core.errors import UserError
 from pipeline.inference.confidence_methods import RECIPES
 from pipeline.inference.probe import BLUE, RED, probe, probed, square
-from pipeline.inference.run_settings import RunOptions
+from pipeline.inference.run_options import RunOptions
 
 pytest.importorskip("inspect_ai")
 

@@ -6,7 +6,7 @@ from pipeline.core.errors import UserError
 from pipeline.inference.confidence_methods import recipe_named
 from pipeline.inference.prompts import prompt_named
 from pipeline.inference.release_tasks import release_task
-from pipeline.scoring.command import main
+from pipeline.scoring.cli import main
 
 from .conftest import said
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.distributions import packed, read_distributions
+from pipeline.inference.answer_distributions import packed, read_distributions
 from pipeline.inference.run_folder import CLASSES, RunFolder
 
 SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}

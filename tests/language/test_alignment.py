@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.records import Word
 from pipeline.language.alignment import align, attribute_forms, choice_forms, name_forms, relation_forms
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from tests.notation import steps
 
 CASES = [  # question, program, annotations, names found {step: words}, values found {(step, i): words}

@@ -1,7 +1,7 @@
 """What some rows of the tables say."""
 
 from pipeline.language.commonsense import looking, related
-from pipeline.language.everyday_objects import is_among
+from pipeline.language.object_taxonomy import is_among
 
 
 def allowed(subject: str, relation: str, other: str) -> bool:

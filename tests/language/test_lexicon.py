@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.language.lexicon import TABLE, Lexicon, kinds, members, standard, synonyms, wordnet
 from pipeline.language.nouns import lemma
-from pipeline.verifier.verify import evidence_for
-from research.studies.kinds.derivation_choices import KINDS, pairs
+from pipeline.verifier.verification import evidence_for
+from research.studies.kinds.wordnet_choices import KINDS, pairs
 from tests.notation import LEXICON, answered_question, graphs
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from pipeline.core.records import Word
 from pipeline.language.alignment import align
+from pipeline.language.functional_programs import parse
 from pipeline.language.presuppositions import asked_step, premises
-from pipeline.language.programs import parse
 from tests.notation import steps
 
 

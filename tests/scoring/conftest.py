@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.scoring.command import main
+from pipeline.scoring.cli import main
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.join import join
 from pipeline.scoring.joined_predictions import Options, Predictions

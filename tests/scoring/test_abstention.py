@@ -12,7 +12,7 @@ from pipeline.scoring.abstention import (
     read,
 )
 from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.realistic import auaf
+from pipeline.scoring.realistic_vqa import auaf
 from tests.scoring.conftest import ROWS, answered, predictions, refused, scored, write
 
 COLOR, THERE, WHO = "What color is the umbrella?", "Is there a dog?", "Who is behind the counter?"

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from pipeline.scoring.abstention_classifier import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
-from pipeline.scoring.reply_words import pair_of
+from pipeline.scoring.abstention_features import pair_of
 from research.studies.abstention_training import Network
 
 QUESTIONS = ["What color is the umbrella?", "Is it red?", "What color is the umbrella?", "?"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.scoring.command import main
+from pipeline.scoring.cli import main
 from tests.scoring.conftest import predictions, write
 
 READ = ""

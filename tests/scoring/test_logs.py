@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.logs import recognised, samples_of
-from pipeline.scoring.predictions import read_predictions
+from pipeline.scoring.prediction_reader import read_predictions
 from tests.scoring.conftest import ROWS, numbers, predictions, refused, scored, write
 
 LOGS = Path(__file__).parent / "logs"

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.core.no_answer import means_no_answer
+from pipeline.core.no_answer_texts import means_no_answer
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.scoring.joined_predictions import Options
 from pipeline.scoring.published_selective import published_selective_scores
-from pipeline.scoring.selective import selective_group
+from pipeline.scoring.selective_prediction import selective_group
 from tests.scoring import published
 from tests.scoring.conftest import vqa_answered
 

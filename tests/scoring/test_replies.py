@@ -15,7 +15,7 @@ from pipeline.scoring.join import faults
 from pipeline.scoring.joined_predictions import Options
 from pipeline.scoring.matching import verdicts
 from pipeline.scoring.normalize import normalize_answer
-from pipeline.scoring.predictions import read_predictions
+from pipeline.scoring.prediction_reader import read_predictions
 from tests.scoring.conftest import ROWS, predictions, refused, scored, write
 
 

@@ -4,10 +4,10 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Question
 from pipeline.sources import vqa_files
-from pipeline.sources.own_table import TableRow
+from pipeline.sources.question_table import TableRow
 from pipeline.stages import ingest
 
 

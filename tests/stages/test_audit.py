@@ -1,7 +1,7 @@
 import json
 
 from pipeline.benchmark.auditing.subset_audit import AuditReport
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 
 
 def test_the_report_of_a_whole_run_has_the_subsets_and_the_truth(tiny_run):

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.records import (
     AqCheck,
     Candidate,

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from pipeline.benchmark.release.check_release import check_release
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import Item, Task
 from pipeline.core.stage_graph import stage_module
 from tests.closure import ROOT

@@ -6,15 +6,15 @@ import pytest
 
 from annotation.study.assignment import Asking, AskingRules
 from annotation.study.assignment_params import as_asked
-from annotation.study.filter_leakage import Betrayal, betrayals, shown_questions
 from annotation.study.forecast import simulated_stream
+from annotation.study.gold_leakage import Betrayal, betrayals, shown_questions
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, read_jsonl, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
 from pipeline.core.records import Estimate, Screened, Task, TaskQuestion, Verified
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
 from pipeline.stages.batch import report, warn_of_cues
-from research.simulated_annotators.truth_reader import obstacle
+from research.simulated_annotators.answerability import obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 OUT = Path("data/tiny/interim/batch")

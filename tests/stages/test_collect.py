@@ -6,9 +6,9 @@ import pytest
 
 from annotation.study.assignment import AskingRules, drawn
 from annotation.study.dawid_skene import Posterior
-from annotation.study.quality_figures import Quality
+from annotation.study.quality_report import Quality
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified
 from pipeline.stages import batch, collect
 from tests.stages.conftest import export

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.candidates.encoders import clip, embedding
+from pipeline.candidates.encoders import clip, embedding_cache
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_jsonl
+from pipeline.core.json_files import write_jsonl
 from pipeline.core.records import Picture, Question
 from pipeline.stages import embed
 
@@ -131,7 +131,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first
-    embedding.CACHE.unlink()
+    embedding_cache.CACHE.unlink()
     embed.main()
     assert len(encoded) == 7 and written() == first
 
@@ -139,7 +139,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
 def test_after_a_kill_nothing_is_encoded_twice(
     world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, batches = embedding.Cache.put, []
+    put, batches = embedding_cache.Cache.put, []
 
     def dying(self, keys, vectors) -> None:
         put(self, keys, vectors)
@@ -147,7 +147,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
         if len(batches) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(embedding.Cache, "put", dying)
+    monkeypatch.setattr(embedding_cache.Cache, "put", dying)
     with pytest.raises(KeyboardInterrupt):
         embed.main()
     assert encoded == ["Is it red?", "Where is the cat?"] and not OUT.exists()  # short ones first
@@ -158,8 +158,8 @@ def test_after_a_kill_nothing_is_encoded_twice(
 def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
-    assert embedding.export_vectors() == Path("data/world/vectors/clip.safetensors")
-    embedding.CACHE.unlink()
+    assert embedding_cache.export_vectors() == Path("data/world/vectors/clip.safetensors")
+    embedding_cache.CACHE.unlink()
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first

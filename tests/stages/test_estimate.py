@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Estimate, Screened
 from pipeline.stages import estimate
 

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from annotation.cli import app
-from annotation.client import print_quality
+from annotation.client import report
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Task
-from pipeline.scoring.command import read
+from pipeline.scoring.cli import read
+from pipeline.scoring.cli_options import parser
 from pipeline.scoring.model_report import score
-from pipeline.scoring.options import parser
 
 HOME = Path("data/tiny-people")
 
@@ -89,7 +89,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
 
 
 def test_the_report_is_told_in_the_terminal(copied, capsys):
-    print_quality.report()
+    report.report()
     told = capsys.readouterr().out
     assert told.startswith("SIMULATED VERDICTS")
     assert "report: for the browser -> data/tiny/interim/collect/quality.html" in told

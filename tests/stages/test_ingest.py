@@ -5,9 +5,9 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import Picture, Question, Scene, UnusedQuestion
-from pipeline.sources.read_source import NO_ANSWER
+from pipeline.sources.source_folder import NO_ANSWER
 from pipeline.stages import ingest
 
 TESTDEV = "data/tiny/source/questions1.2/testdev_balanced_questions.json"

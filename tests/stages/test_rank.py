@@ -3,9 +3,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.propose import parts
+from pipeline.candidates.ranking.clip_candidates import parts
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.records import Candidate, OwnScore, Question
 from pipeline.stages import rank
 from tests.candidates.ranking.small_world import world

@@ -7,19 +7,19 @@ import msgspec
 import pytest
 
 from annotation.study.answers_table import judged_questions
-from annotation.study.quality_page import page
+from annotation.study.quality_html import page
 from pipeline.benchmark.release.check_release import check_release, publish
 from pipeline.benchmark.release.errata import add_erratum
 from pipeline.benchmark.release.provenance import Provenance, canary
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Verdict
-from pipeline.scoring.benchmark import read_benchmark
-from pipeline.scoring.without_errata import without_errata
+from pipeline.scoring.benchmark_reader import read_benchmark
+from pipeline.scoring.errata import without_errata
 from pipeline.stages import audit as audit_stage
 from pipeline.stages import release as release_stage
-from pipeline.tasks.collect_verdicts import CollectParams, collect
+from pipeline.tasks.verdict_aggregation import CollectParams, collect
 from tests.annotation.study.conftest import candidates, task, verdict
 
 

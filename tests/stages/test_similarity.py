@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.candidates.encoders import clip, embedding
+from pipeline.candidates.encoders import clip, embedding_cache
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import run
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.records import (
     Candidate,
     Edit,
@@ -170,15 +170,15 @@ def test_only_new_texts_are_encoded_when_others_come(world: Path, encoded: list[
 def test_after_a_kill_it_goes_on_with_what_is_missing(
     world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = embedding.Cache.put
+    put = embedding_cache.Cache.put
 
-    def dying(self: embedding.Cache, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+    def dying(self: embedding_cache.Cache, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         put(self, keys, vectors)
         if len(encoded) == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedding.Cache, "put", dying)
+        patch.setattr(embedding_cache.Cache, "put", dying)
         with pytest.raises(KeyboardInterrupt):
             similarity.main()
     assert len(encoded) == 2 and not OUT.exists()
@@ -189,8 +189,8 @@ def test_after_a_kill_it_goes_on_with_what_is_missing(
 def test_exported_vectors_stand_in_for_the_model(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     similarity.main()
     first = written()
-    embedding.export_vectors()
-    embedding.CACHE.unlink()
+    embedding_cache.export_vectors()
+    embedding_cache.CACHE.unlink()
     without_model(monkeypatch)
     similarity.main()
     assert written() == first
@@ -241,9 +241,9 @@ def test_a_model_other_than_that_of_embed_is_refused(
 def bad_seed(change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Exported vectors, changed, in place of what was computed."""
     similarity.main()
-    seed = embedding.export_vectors()
-    found, vectors = embedding.read_seed(seed)
-    embedding.write_seed(seed, found, change(vectors))
+    seed = embedding_cache.export_vectors()
+    found, vectors = embedding_cache.read_seed(seed)
+    embedding_cache.write_seed(seed, found, change(vectors))
 
 
 def test_vectors_of_another_width_or_length_are_refused(
@@ -256,7 +256,7 @@ def test_vectors_of_another_width_or_length_are_refused(
     )
     assert told.count("error:") == 1 and "Traceback" not in told
     (HOME / "vectors/clip.safetensors").unlink()
-    embedding.CACHE.unlink()
+    embedding_cache.CACHE.unlink()
     bad_seed(lambda vectors: 2 * vectors)
     told = error(capsys)
     assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in told

@@ -12,12 +12,12 @@ import pytest
 
 from pipeline.candidates.perturbing import perturb_image
 from pipeline.core import per_image as core_candidates
-from pipeline.core.engine import ordered_map
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
+from pipeline.core.parallel import ordered_map
 from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
 from pipeline.stages import ingest, perturb, screen, tag, vocabulary
 from pipeline.verifier import vocabulary as vocabulary_counts
-from pipeline.verifier.reconstruct_graph import Reconstructed
+from pipeline.verifier.partial_graphs import Reconstructed
 
 STAGES = (vocabulary, tag, perturb, screen)
 COPIES = 6

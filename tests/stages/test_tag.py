@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import Tagged
 from pipeline.stages import ingest, perturb, tag, vocabulary
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 
 def test_without_graphs_and_programs_nothing_is_known_of_names(tiny, set_params, capsys):
-    from pipeline.core.files import write_jsonl
+    from pipeline.core.json_files import write_jsonl
     from pipeline.core.records import Picture, Question, Scene
     from pipeline.stages import vocabulary
 

@@ -24,8 +24,8 @@ from pipeline.tasks.gold_questions import (
     template,
     templates,
 )
-from pipeline.verifier.verify import evidence_for
-from research.simulated_annotators.truth_reader import obstacle
+from pipeline.verifier.verification import evidence_for
+from research.simulated_annotators.answerability import obstacle
 from research.simulated_annotators.word_senses import WordSenses
 from tests import notation
 from tests.notation import Gaps, graphs

@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 
 from pipeline.sources import gqa_files
-from research.reference_models.fitted_tensors import write_fitted
+from research.reference_models.fitted_detectors import write_fitted
 from research.reference_models.inference import Asked, save_net
 from research.reference_models.match_net import MatchNet, NetShape
-from research.reference_models.question_texts import WordTable
-from research.reference_models.regions import RegionHead, RegionNames, save_head
+from research.reference_models.region_head import RegionHead, RegionNames, save_head
+from research.reference_models.tokenization import WordTable
 from tests.closure import ROOT
 from tests.research.reference_models.toy_nets import toy_fitted
 

@@ -15,8 +15,8 @@ import numpy as np
 import yaml
 
 from pipeline.candidates.encoders.clip import ModelRecord
-from pipeline.candidates.encoders.embedding import CACHE, Cache, EmbedReport, keys
-from pipeline.core.files import read_jsonl, write_json
+from pipeline.candidates.encoders.embedding_cache import CACHE, Cache, EmbedReport, keys
+from pipeline.core.json_files import read_jsonl, write_json
 from pipeline.core.records import Picture, Question, Screened
 from pipeline.core.stage_graph import read_stages, stage_module
 from tests.closure import ROOT

@@ -1,36 +1,107 @@
-"""What stages wrote of pictures, as evidence."""
+"""What is known of a picture: what holds, what does not, and what is not known (None)."""
 
-import msgspec
+from __future__ import annotations
 
-from pipeline.core.files import write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Scene
-from pipeline.verifier.evidence import evidence_files
-from pipeline.verifier.verify import judge
-from tests.notation import scene, steps
+from dataclasses import replace
 
+import pytest
 
-def test_evidence_is_read_from_what_stages_wrote_and_in_a_rehearsal_taken_as_complete(
-    tmp_path, monkeypatch, vocabulary
-):
-    monkeypatch.chdir(tmp_path)
-    folders = Folders("d")
-    write_jsonl(folders.file(Scene), [scene("cup 1 at 500 500: red", complete=False)])
-    write_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", [])
-    dog = steps("select: dog (-)->query: color [0]")
-    for complete, answerability in ((False, "unknown"), (True, "unanswerable")):
-        facts_of = evidence_files(folders, vocabulary, complete)
-        assert judge(dog, facts_of("p")).answerability == answerability  # no dog is listed
-        assert facts_of("q") is None
+from tests.notation import LEXICON, Gaps, facts
 
 
-def test_where_it_is_known_how_complete_graphs_are_facts_say_what_they_leave_out(
-    tmp_path, monkeypatch, vocabulary
-):
-    monkeypatch.chdir(tmp_path)
-    folders = Folders("d")
-    write_jsonl(folders.file(Scene), [scene("cup 1 at 500 500: red", complete=False)])
-    write_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", [])
-    told = msgspec.structs.replace(vocabulary, listed={"object": 0.9})
-    assert evidence_files(folders, vocabulary)("p").unlisted is None
-    assert evidence_files(folders, told)("p").unlisted is not None
+@pytest.mark.parametrize(
+    ("listed", "asked", "truth"),
+    [
+        ("red", "red", True),
+        ("red", "blue", False),  # a thing has one colour
+        ("red", "wood", None),
+        ("", "red", None),
+        ("blue", "light blue", None),  # one may be the other
+        ("open", "closed", False),
+        ("muddy", "dusty", None),  # of no known type: both may be true
+    ],
+)
+def test_in_incomplete_evidence_only_what_contradicts_is_false(listed, asked, truth):
+    known = facts(f"door 1: {listed}", complete=False)
+    assert known.has(known.things[0], asked) is truth
+
+
+@pytest.mark.parametrize(("listed", "asked"), [("red", "red"), ("red", "blue"), ("red", "wood"), ("", "red")])
+def test_in_a_complete_scene_what_is_not_listed_is_false(listed, asked):
+    known = facts(f"door 1: {listed}")
+    assert known.has(known.things[0], asked) is (listed == asked)
+
+
+def test_the_type_of_an_attribute_may_come_from_the_program():
+    known = facts("door 1: red", complete=False)
+    assert known.has(known.things[0], "mauve", "color") is False
+    assert known.has(known.things[0], "mauve") is None
+    assert LEXICON.type_of("mauve") == ""
+
+
+@pytest.mark.parametrize(
+    ("relation", "asked", "truth"),
+    [
+        ("to the left of", "to the left of", True),
+        ("left of", "to the left of", True),
+        ("to the left of", "to the right of", False),
+        ("above", "below", False),
+        ("in front of", "behind", False),
+        ("on", "under", False),
+        ("on top of", "on", True),
+        ("sitting on", "on", True),
+        ("beside", "next to", True),
+        ("to the left of", "above", None),
+        ("on", "near", None),
+    ],
+)
+def test_relations_have_synonyms_and_antonyms(relation, asked, truth):
+    known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
+    cup, box = known.things
+    assert known.holds(cup, asked, box) is truth
+
+
+@pytest.mark.parametrize(
+    ("relation", "inverse", "truth"),
+    [
+        ("to the left of", "to the right of", True),
+        ("above", "below", True),
+        ("in front of", "behind", True),
+        ("near", "near", True),
+        ("to the left of", "to the left of", False),
+        ("behind", "behind", False),
+        ("on", "on", False),
+        ("on", "under", None),
+        ("wearing", "wearing", None),
+    ],
+)
+def test_relations_say_something_of_the_other_direction(relation, inverse, truth):
+    known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
+    cup, box = known.things
+    assert known.holds(box, inverse, cup) is truth
+
+
+@pytest.mark.parametrize(
+    ("x", "zones"),
+    [
+        (0, {"left"}),
+        (359, {"left"}),
+        (361, {"left", "middle"}),
+        (439, {"left", "middle"}),
+        (441, {"middle"}),
+        (500, {"middle"}),
+        (559, {"middle"}),
+        (561, {"middle", "right"}),
+        (641, {"right"}),
+        (1000, {"right"}),
+    ],
+)
+def test_the_picture_has_three_zones_and_four_percent_of_doubt_around_their_borders(x, zones):
+    known = facts(f"cup 1 at {x} 500")
+    assert known.things[0].positions["hposition"] == zones
+
+
+def test_a_changed_copy_of_facts_selects_anew():
+    known = facts("cup 1", complete=False)
+    assert known.named("lamp").open
+    assert not replace(known, unlisted=Gaps(0.01)).named("lamp").open

@@ -8,7 +8,7 @@ from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.language.lexicon import Lexicon
 from pipeline.verifier.cooccurrence import shown_in
 from pipeline.verifier.graph_completeness import LeftOut, share_listed
-from pipeline.verifier.presence import Presence
+from pipeline.verifier.presence_model import Presence
 from tests.notation import LEXICON, answered_question, scene
 
 PICTURES = [("cow", "sky")] * 50 + [("kite", "sky")] * 50

@@ -3,10 +3,10 @@ scene leaves something open (complete scenes are in test_judgement)."""
 
 import pytest
 
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from pipeline.verifier.program_steps import THE_SCENE, filter_, relate, select
-from pipeline.verifier.three_valued_logic import Void
-from pipeline.verifier.verify import execute
+from pipeline.verifier.step_answers import Void
+from pipeline.verifier.verification import execute
 from tests.notation import facts, steps
 
 OPEN = facts("table 1: red", "cup 2: blue; on 1", "cup 3; to the left of 1", complete=False, place="beach")

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from pipeline.verifier.statements import Statement, named, of_program, scene_is, told_besides
 from tests.notation import answered_question, steps
 

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.records import Question, Relation, Scene, SceneObject
 from pipeline.stages import ingest, vocabulary
-from pipeline.verifier.reconstruct_graph import Reconstructed, reconstruct
+from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
 from pipeline.verifier.vocabulary import Meanings, Sightings, VocabularyParams, count_vocabulary
 from tests.notation import facts, question
 from tests.notation import scene as noted

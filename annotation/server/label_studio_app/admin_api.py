@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST
 from tasks.models import Annotation, AnnotationDraft
 from users.models import User
 
-from annotation.server.label_studio_app.queue import LOCK, Queue, Refused, body_of, held, queues
-from annotation.server.label_studio_app.tables import Participant, Place
+from annotation.server.label_studio_app.models import Participant, Place
+from annotation.server.label_studio_app.task_queue import LOCK, Queue, Refused, body_of, held, queues
 from annotation.study.qualification import marks
 
 

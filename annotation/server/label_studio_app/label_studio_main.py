@@ -53,7 +53,7 @@ def main(command: str, port: str = "") -> None:
     if command == "serve":
         serve(int(port))
         return
-    from annotation.server.label_studio_app.members import administrator
+    from annotation.server.label_studio_app.user_accounts import administrator
 
     with os.fdopen(answer, "w") as file:
         file.write(administrator(json.load(sys.stdin)))

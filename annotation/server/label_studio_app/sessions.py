@@ -11,8 +11,8 @@ from django.utils.timezone import now
 from tasks.models import Annotation, Task
 from users.models import User
 
-from annotation.server.label_studio_app.queue import Queue, Refused, stale
-from annotation.server.label_studio_app.tables import Participant, Place
+from annotation.server.label_studio_app.models import Participant, Place
+from annotation.server.label_studio_app.task_queue import Queue, Refused, stale
 from annotation.study.qualification import TRIES, Marks, lessons, marks, right
 
 CHOICES = ("valid", "invalid", "unsure")

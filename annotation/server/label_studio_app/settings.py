@@ -26,7 +26,7 @@ from core.settings import label_studio as theirs  # isort: skip
 from core.settings.label_studio import *
 
 RGQA_DATA = Path(os.environ["RGQA_DATA"])
-ROOT_URLCONF = "annotation.server.label_studio_app.annotator_page"
+ROOT_URLCONF = "annotation.server.label_studio_app.views"
 MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.Gate"]
 theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]

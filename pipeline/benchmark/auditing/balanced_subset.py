@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipeline.benchmark.auditing.read_set import LabelledSet
-from pipeline.benchmark.balancing.balance_subset import (
+from pipeline.benchmark.auditing.labelled_set import LabelledSet
+from pipeline.benchmark.balancing.pairing import (
     MARGINS,
     UNBALANCED,
     UNEVEN,

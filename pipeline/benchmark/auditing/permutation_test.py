@@ -32,7 +32,7 @@ from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attackers import Folds, content_order, word_tfidf
+from pipeline.benchmark.auditing.attack_evaluation import Folds, content_order, word_tfidf
 from pipeline.benchmark.auditing.text_attackers import start_features, word_pair_features
 from pipeline.core.randomness import generator
 from pipeline.core.records import Record

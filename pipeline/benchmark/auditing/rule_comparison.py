@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.benchmark.auditing.audit_page import attack_table
+from pipeline.benchmark.auditing.audit_markdown import attack_table
 from pipeline.benchmark.auditing.subset_audit import SubsetAudit
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.files import read_json
-from pipeline.core.pages import render
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Record, Subset
+from pipeline.core.rendering import render
 
 HERE = Path(__file__).parent
 

@@ -12,25 +12,25 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attackers import UNLEARNED, Attack, Folds, attack, by_vectors
+from pipeline.benchmark.auditing.attack_evaluation import UNLEARNED, Attack, Folds, attack, by_vectors
+from pipeline.benchmark.auditing.estimate_reliability import Reliability
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
+from pipeline.benchmark.auditing.label_imbalance import Margin, margin
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.margins import Margin, margin
 from pipeline.benchmark.auditing.permutation_test import MaxTest
-from pipeline.benchmark.auditing.reliability import Reliability
-from pipeline.benchmark.auditing.screen_accuracy import Screening
+from pipeline.benchmark.auditing.screening_accuracy import Screening
 from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS, UNSIGNED
 from pipeline.benchmark.auditing.text_audit import AuditSettings, attack_texts
 from pipeline.benchmark.auditing.verifier_agreement import Agreement
-from pipeline.core.engine import ordered_map, threads
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
+from pipeline.core.parallel import ordered_map, threads
 from pipeline.core.params import FoldCount, Params, Repetitions, Seed
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.scoring.bootstrap import bootstrap, number_clusters
-from pipeline.scoring.sweep import area, ranking
+from pipeline.scoring.threshold_sweep import area, ranking
 
 BINS = 50  # of a histogram
 AT_ONCE = 150_000  # items that are audited side by side: attackers take some 6 KB for each

@@ -21,7 +21,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attackers import UNLEARNED, Folds, word_ngrams, word_tfidf
+from pipeline.benchmark.auditing.attack_evaluation import UNLEARNED, Folds, word_ngrams, word_tfidf
 from pipeline.benchmark.auditing.known_questions import word_pairs
 from pipeline.benchmark.auditing.ngram_model import NgramModel, words_of
 

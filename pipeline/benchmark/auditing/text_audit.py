@@ -18,15 +18,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attackers import UNLEARNED, Attack, Folds, attack, text_groups
+from pipeline.benchmark.auditing.attack_evaluation import UNLEARNED, Attack, Folds, attack, text_groups
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
+from pipeline.benchmark.auditing.label_imbalance import Margin, margin_of
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.margins import Margin, margin_of
 from pipeline.benchmark.auditing.permutation_test import MAX_ROWS, MaxTest, RowsToTest, max_test
 from pipeline.benchmark.auditing.predictive_words import PredictiveWord, predictive_words
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS, KNOW_THE_SOURCE, UNSIGNED
-from pipeline.core.engine import ordered_map, threads
 from pipeline.core.errors import counted
+from pipeline.core.parallel import ordered_map, threads
 from pipeline.core.progress import track
 from pipeline.core.records import Record
 

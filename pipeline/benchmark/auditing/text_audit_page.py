@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.benchmark.auditing.attackers import Attack
-from pipeline.benchmark.auditing.audit_page import BELOW_HALF, p_shown, percent, reached
+from pipeline.benchmark.auditing.attack_evaluation import Attack
+from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF, p_shown, percent, reached
 from pipeline.benchmark.auditing.text_audit import SIGNIFICANCE, TextAudit
 from pipeline.core.atomic_files import write_text
-from pipeline.core.pages import render
+from pipeline.core.rendering import render
 
 TEMPLATE = Path(__file__).with_name("text_audit.html.jinja")
 

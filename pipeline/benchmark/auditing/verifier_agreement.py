@@ -16,20 +16,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.candidates.screening.screen_faults import always_answerable
-from pipeline.core.files import read_jsonl
+from pipeline.candidates.screening.screen_checks import always_answerable
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.jsonl_index import Groups, OnDemand, Singles
 from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene
+from pipeline.language.functional_programs import Operation, parse
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import Operation, parse
 from pipeline.language.similarity import same_answer
-from pipeline.verifier.facts import Facts, facts_of
+from pipeline.verifier.evidence import Facts, facts_of
 from pipeline.verifier.graph_completeness import LeftOut
 from pipeline.verifier.known_objects import Unlisted
-from pipeline.verifier.reconstruct_graph import Reconstructed, facts_known
-from pipeline.verifier.verify import Outcome, execute
+from pipeline.verifier.partial_graphs import Reconstructed, facts_known
+from pipeline.verifier.verification import Outcome, execute
 
 KEPT = 4096  # pictures whose facts are kept, some 20 KB each: they are drawn again and again
 

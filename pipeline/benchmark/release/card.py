@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from pipeline.benchmark.release.card_metadata import card_data
 from pipeline.benchmark.release.licences import NOT_STATED, licences_of
-from pipeline.benchmark.release.release_facts import ReleaseFacts
+from pipeline.benchmark.release.parquet_table import columns_of, type_text
+from pipeline.benchmark.release.release_summary import ReleaseFacts
 from pipeline.benchmark.release.responsible_ai import limits, simulated
-from pipeline.benchmark.release.subset_table import columns_of, type_text
-from pipeline.core.pages import render
+from pipeline.core.rendering import render
 
 IN_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"  # what an address may hold beside letters and digits (RFC 3986)
 

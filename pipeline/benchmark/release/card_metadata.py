@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.benchmark.release.licences import on_hub
-from pipeline.benchmark.release.release_facts import ReleaseFacts
+from pipeline.benchmark.release.release_summary import ReleaseFacts
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile

@@ -16,6 +16,7 @@ import numpy as np
 from annotation.study.quality_control import SetAside
 from pipeline.benchmark.release.errata import FILE as ERRATA
 from pipeline.benchmark.release.errata import Erratum
+from pipeline.benchmark.release.parquet_table import column_faults, column_names, row_of, table_rows
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.subset_files import (
     Prediction,
@@ -24,14 +25,13 @@ from pipeline.benchmark.release.subset_files import (
     rgqa_rows,
     score_predictions,
 )
-from pipeline.benchmark.release.subset_table import column_faults, column_names, row_of, table_rows
 from pipeline.core.atomic_files import opened, sha256_file, write_text
 from pipeline.core.errors import Problems, UserError, collected_into, counted, some_of
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import Dropped, Item, Record, Subset, Verdict
 from pipeline.core.release_params import ReleaseRecord
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.joined_predictions import Options
 from pipeline.scoring.model_report import unfit
 

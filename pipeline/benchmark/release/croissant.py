@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.benchmark.release.licences import NOT_STATED, licences_of
+from pipeline.benchmark.release.parquet_table import columns_of
 from pipeline.benchmark.release.provenance import REHEARSAL, SIMULATED
-from pipeline.benchmark.release.release_facts import ReleaseFacts
+from pipeline.benchmark.release.release_summary import ReleaseFacts
 from pipeline.benchmark.release.responsible_ai import responsible
-from pipeline.benchmark.release.subset_table import columns_of
 from pipeline.core.atomic_files import sha256_file
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
-from pipeline.core.pages import code_span, escape_markdown
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Record
+from pipeline.core.rendering import code_span, escape_markdown
 
 FILE = "errata.json"
 

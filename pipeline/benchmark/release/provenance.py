@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Dropped, Item, Judgement, Question, Record, Step, Verified
 

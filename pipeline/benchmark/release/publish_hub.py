@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.benchmark.release.check_release import SUMS, check_release, files_of, released
 from pipeline.core.errors import UserError, counted
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 
 
 def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:

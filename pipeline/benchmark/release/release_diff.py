@@ -12,7 +12,7 @@ from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.subset_files import RgqaRow
 from pipeline.core.atomic_files import opened
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import SUBSETS, Subset
 from pipeline.core.release_params import ReleaseRecord
 

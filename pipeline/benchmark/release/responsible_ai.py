@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.benchmark.release.release_facts import ReleaseFacts
-from pipeline.benchmark.release.subset_table import COLUMNS
+from pipeline.benchmark.release.parquet_table import COLUMNS
+from pipeline.benchmark.release.release_summary import ReleaseFacts
 from pipeline.core.errors import counted
-from pipeline.core.pages import Markdown, code_span
+from pipeline.core.rendering import Markdown, code_span
 
 DAWID_SKENE = "dawid-skene"
 

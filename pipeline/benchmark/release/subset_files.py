@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from pipeline.benchmark.release.subset_table import write_subset_table
+from pipeline.benchmark.release.parquet_table import write_subset_table
 from pipeline.core.atomic_files import replacing
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.records import Item, Picture, Record, Subset
 from pipeline.core.release_params import ReleaseParams
 from pipeline.scoring import auaf, auroc, facc, ff95
@@ -101,7 +101,7 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     clip_score the CLIP score as confidence, the same answers; only where every item's score is known.
     """
     # Late, as it loads scikit-learn, which checking a release does not need.
-    from pipeline.benchmark.auditing.attackers import Folds, word_ngrams
+    from pipeline.benchmark.auditing.attack_evaluation import Folds, word_ngrams
 
     labels = np.array([item.unanswerable for item in items], int)
     pairs = Folds(labels, np.array([item.pair_id for item in items]), folds, seed)

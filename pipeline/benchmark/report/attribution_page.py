@@ -14,15 +14,15 @@ from markupsafe import Markup
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, counted
-from pipeline.core.pages import data_uri, page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done, track
 from pipeline.core.records import Picture
-from pipeline.inference.attribution.grids import Grid, highest
+from pipeline.core.rendering import data_uri, page_of, render
+from pipeline.inference.attribution.attribution_maps import Grid, highest
 from pipeline.inference.attribution.item_pairs import ItemAndPartner, drawn_pairs, text_of
 from pipeline.inference.attribution.panels import Marked, Sighting
 from pipeline.inference.attribution.row_attribution import RowSight, row_sight
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import BenchmarkItem
 
 HERE = Path(__file__).parent

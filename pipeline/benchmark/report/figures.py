@@ -10,11 +10,11 @@ import msgspec
 from markupsafe import Markup
 
 from pipeline.benchmark.auditing.subset_audit import Histograms
-from pipeline.benchmark.release.release_facts import mean_words
-from pipeline.benchmark.report.run_files import Run
-from pipeline.benchmark.report.text_only_rows import AttackRow
-from pipeline.core.pages import svg
+from pipeline.benchmark.release.release_summary import mean_words
+from pipeline.benchmark.report.attack_summary import AttackRow
+from pipeline.benchmark.report.pipeline_run import Run
 from pipeline.core.records import Item, Record, Subset
+from pipeline.core.rendering import svg
 
 MOST_SWAPS = 12
 # Told apart by eyes that see red and green alike, and in print by the dashes of UQ.

@@ -10,15 +10,15 @@ from operator import itemgetter
 from typing import Literal
 
 from annotation.study.answers_table import answers
-from pipeline.benchmark.report.run_files import Run
-from pipeline.core.pages import data_uri
+from pipeline.benchmark.report.pipeline_run import Run
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 from pipeline.core.records import Edit, Item, Question, Record, Scene, SceneObject, Subset, Task, Verdict
+from pipeline.core.rendering import data_uri
+from pipeline.language.functional_programs import SCENE, parse, root
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import SCENE, parse, root
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.reconstruct_graph import Cited, cite
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.partial_graphs import Cited, cite
 
 SEED = 20231001  # of the draw: the same run shows the same items
 MOST = 25  # items of a subset, so that the page stays below 10 MB

@@ -8,18 +8,18 @@ from typing import Any
 from markupsafe import Markup
 
 from pipeline.benchmark.auditing.subset_audit import AuditParams, Histograms, histograms
-from pipeline.benchmark.release.release_facts import HOW, PAIRING, counted
-from pipeline.benchmark.report import figures, sunburst, text_only_rows
+from pipeline.benchmark.release.release_summary import HOW, PAIRING, counted
+from pipeline.benchmark.report import attack_summary, figures, sunburst
 from pipeline.benchmark.report.funnel import funnels, overview
 from pipeline.benchmark.report.gallery import MOST, gallery
-from pipeline.benchmark.report.run_files import Run
+from pipeline.benchmark.report.pipeline_run import Run
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError
-from pipeline.core.pages import page_of, render
 from pipeline.core.paths import Folders
 from pipeline.core.progress import done
 from pipeline.core.records import SUBSETS
+from pipeline.core.rendering import page_of, render
 
 HERE = Path(__file__).parent
 
@@ -49,7 +49,7 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
 def page(run: Run, cards: int) -> str:
     """The whole page as HTML."""
     steps = funnels(run.reports, run.released)
-    attacks = text_only_rows.attack_rows(run.audit, params.load("audit", AuditParams).limits, run.paper_rules)
+    attacks = attack_summary.attack_rows(run.audit, params.load("audit", AuditParams).limits, run.paper_rules)
     return render(
         HERE / "page.html.jinja",
         {"percent": lambda share, places=0: f"{100 * share:.{places}f} %"},
@@ -64,7 +64,7 @@ def page(run: Run, cards: int) -> str:
         funnels=steps,
         overview=overview(steps),
         cards=gallery(run, cards),
-        finding=text_only_rows.finding(attacks),
+        finding=attack_summary.finding(attacks),
         attacks=attacks,
         attack_svg={subset: figures.attack_svg(rows) for subset, rows in attacks.items()},
         edits={subset: figures.edits(items) for subset, items in run.items.items()},

@@ -10,10 +10,10 @@ import pandas as pd
 
 from pipeline.scoring import acc_fpr_curve, reliability_table, risk_coverage_curve
 from pipeline.scoring.bootstrap import bootstrap, number_clusters, percentile_intervals
-from pipeline.scoring.by_kind import by_group, few
 from pipeline.scoring.joined_predictions import Answered, Options
-from pipeline.scoring.selective import has_enough_answers
-from pipeline.scoring.sweep import ranking, share
+from pipeline.scoring.selective_prediction import has_enough_answers
+from pipeline.scoring.subgroups import by_group, few
+from pipeline.scoring.threshold_sweep import ranking, share
 
 POINTS = 500  # of a curve, evenly thinned, first and last kept: more cannot be seen
 GRID = 101  # places of FPR at which a band is drawn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core.atomic_files import replacing
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.scoring.differences import GROUPS, numbers
+from pipeline.scoring.model_comparison import GROUPS, numbers
 from pipeline.scoring.model_report import Report
 
 if TYPE_CHECKING:

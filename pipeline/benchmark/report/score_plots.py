@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pipeline.benchmark.report import score_curves
 from pipeline.benchmark.report.score_curves import Row
 from pipeline.core.atomic_files import replacing
-from pipeline.core.pages import COLOURS, svg
+from pipeline.core.rendering import COLOURS, svg
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.join import join
 from pipeline.scoring.joined_predictions import Answered, Options, Predictions
-from pipeline.scoring.selective import FEW_ANSWERS
+from pipeline.scoring.selective_prediction import FEW_ANSWERS
 
 if TYPE_CHECKING:
     import altair

@@ -17,10 +17,10 @@ import numpy as np
 
 from pipeline.candidates.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.engine import networks, ordered_map
 from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.files import content_key, read_json
 from pipeline.core.images import load_rgb
+from pipeline.core.json_files import content_key, read_json
+from pipeline.core.parallel import networks, ordered_map
 from pipeline.core.records import Record
 
 if TYPE_CHECKING:

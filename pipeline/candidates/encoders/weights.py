@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json
-from pipeline.core.hub import hub_or_cache
+from pipeline.core.hf_hub import hub_or_cache
+from pipeline.core.json_files import read_json
 
 if TYPE_CHECKING:
     import open_clip

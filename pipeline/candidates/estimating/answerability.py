@@ -12,10 +12,10 @@ import numpy as np
 from pipeline.candidates.estimating.claims import Beliefs, Claim, claims
 from pipeline.core.records import Candidate, Record
 from pipeline.language.alignment import align
+from pipeline.language.functional_programs import parse
 from pipeline.language.presuppositions import asserted_steps
-from pipeline.language.programs import parse
-from pipeline.verifier.facts import Facts
-from pipeline.verifier.presence import names_known
+from pipeline.verifier.evidence import Facts
+from pipeline.verifier.presence_model import names_known
 
 # No estimate is surer than this: graphs and programs have errors.
 SUREST_ESTIMATE = 0.999

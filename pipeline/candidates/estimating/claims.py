@@ -12,13 +12,13 @@ from itertools import product
 from typing import NamedTuple
 
 from pipeline.core.records import EditKind, Vocabulary
+from pipeline.language.functional_programs import POSITIONS, SCENE, ZONES, Program, root
 from pipeline.language.nouns import lemma
-from pipeline.language.programs import POSITIONS, SCENE, ZONES, Program, root
 from pipeline.language.relations import INVERSES, plain_relation
-from pipeline.language.word_tables import ANYTHING
-from pipeline.verifier.facts import Facts
-from pipeline.verifier.presence import BORROWED, SUREST, Presence
-from pipeline.verifier.three_valued_logic import any_of, unless
+from pipeline.language.word_lists import ANYTHING
+from pipeline.verifier.evidence import Facts
+from pipeline.verifier.presence_model import BORROWED, SUREST, Presence
+from pipeline.verifier.step_answers import any_of, unless
 
 # One in so many relations is told of two things of which little was counted.
 RELATIONS = 20

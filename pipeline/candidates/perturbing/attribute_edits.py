@@ -9,8 +9,8 @@ from pipeline.candidates.perturbing.edit_slots import NEVER, UNSUITED, EditCase,
 from pipeline.candidates.perturbing.object_edits import demands
 from pipeline.candidates.perturbing.replacements import WordOptions
 from pipeline.candidates.perturbing.surface_realization import Swap, after, put_look
+from pipeline.language.functional_programs import ZONES, root
 from pipeline.language.presuppositions import asked_step
-from pipeline.language.programs import ZONES, root
 from pipeline.language.relations import plain_relation, spatial
 
 _PREPOSITION = {"hposition": "on", "vposition": "at"}

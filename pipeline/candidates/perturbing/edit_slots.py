@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.candidates.perturbing.replacements import Replacements
+from pipeline.language.functional_programs import NO_LOOK, Operation, root
 from pipeline.language.presuppositions import Premise as Slot
 from pipeline.language.presuppositions import Premises, asked_step
-from pipeline.language.programs import NO_LOOK, Operation, root
 from pipeline.language.relations import ANTONYMS, excluded, exclusive
 from pipeline.language.sentence import Sentence
-from pipeline.language.word_tables import PORTIONS
-from pipeline.verifier.facts import Facts
+from pipeline.language.word_lists import PORTIONS
+from pipeline.verifier.evidence import Facts
 
 NEVER = NO_LOOK | {"race"}
 # Of these a thing may have several values at a time; race is nothing to be judged by looks.

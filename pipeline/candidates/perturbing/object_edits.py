@@ -16,10 +16,10 @@ from pipeline.candidates.perturbing.surface_realization import (
     possible_numbers,
     put_thing,
 )
+from pipeline.language.functional_programs import FINDS, NO_LOOK, POSITIONS, Operation, root
 from pipeline.language.nouns import singular
 from pipeline.language.presuppositions import asked_step
-from pipeline.language.programs import FINDS, NO_LOOK, POSITIONS, Operation, root
-from pipeline.language.word_tables import AS_OBJECT, PERSONS
+from pipeline.language.word_lists import AS_OBJECT, PERSONS
 
 AS_WHO = 0.1  # weight of "who" beside the category that stands there, before words are evened out
 _OTHER_PERSON = {"he": "she", "she": "he"}

@@ -17,15 +17,15 @@ from pipeline.candidates.perturbing.paper_rules import edit_by_words
 from pipeline.candidates.perturbing.raking import Offer, factors
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
 from pipeline.candidates.perturbing.surface_realization import edited, rewrite
-from pipeline.core.files import content_key
+from pipeline.core.json_files import content_key
 from pipeline.core.jsonl_index import grouped
 from pipeline.core.randomness import generator, lot
 from pipeline.core.records import Candidate, Dropped, Question, Subset, Tagged, Vocabulary, candidate_id
 from pipeline.language.alignment import align
+from pipeline.language.functional_programs import Program, parse
 from pipeline.language.presuppositions import Premises, premises
-from pipeline.language.programs import Program, parse
 from pipeline.language.sentence import Sentence
-from pipeline.verifier.facts import Facts
+from pipeline.verifier.evidence import Facts
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 # Questions that show which words are taken out where and how many edits are weak: enough that a common context has hundreds

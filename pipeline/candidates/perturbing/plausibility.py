@@ -23,9 +23,9 @@ import numpy as np
 
 from pipeline.core.records import Vocabulary
 from pipeline.language.commonsense import looking, related
-from pipeline.language.everyday_objects import Listed, is_among, main_kind
+from pipeline.language.object_taxonomy import Listed, is_among, main_kind
 from pipeline.language.relations import plain_relation
-from pipeline.language.word_tables import PERSONS, PRONOUNS
+from pipeline.language.word_lists import PERSONS, PRONOUNS
 
 # Expected sightings from which on what was counted says more than what was thought before.
 PRIOR = 10.0

@@ -18,17 +18,17 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from pipeline.candidates.perturbing.object_statistics import ObjectTable
+from pipeline.candidates.perturbing.object_table import ObjectTable
 from pipeline.candidates.perturbing.plausibility import Demands, Plausible
 from pipeline.candidates.perturbing.raking import Kind, Offer
 from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
+from pipeline.language.functional_programs import ZONES
 from pipeline.language.nouns import Number, lemma
-from pipeline.language.programs import ZONES
 from pipeline.language.relations import AROUND, SIDEWAYS, excluded, exclusive, plain_relation, spatial
 from pipeline.language.similarity import similar
-from pipeline.verifier.facts import Facts
-from pipeline.verifier.presence import Presence, names_known
+from pipeline.verifier.evidence import Facts
+from pipeline.verifier.presence_model import Presence, names_known
 
 # Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
 # changes.

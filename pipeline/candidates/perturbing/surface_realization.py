@@ -11,6 +11,7 @@ import msgspec
 from pipeline.candidates.perturbing.edit_slots import EditCase, Slot
 from pipeline.candidates.perturbing.plausibility import Demands
 from pipeline.core.records import Edit, Step
+from pipeline.language.functional_programs import Operation
 from pipeline.language.letter_case import capitalized_as, put_in
 from pipeline.language.nouns import (
     PLURAL_ONLY,
@@ -22,7 +23,6 @@ from pipeline.language.nouns import (
     plural,
     singular,
 )
-from pipeline.language.programs import Operation
 from pipeline.language.relations import PREPOSITIONS, antonym, spatial
 from pipeline.language.sentence import Sentence
 

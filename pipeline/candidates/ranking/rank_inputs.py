@@ -16,9 +16,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pipeline.core.errors import Problems, counted
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.records import Question
-from pipeline.language.programs import is_existence
+from pipeline.language.functional_programs import is_existence
 
 AT_ONCE = 8192  # rows looked at together
 

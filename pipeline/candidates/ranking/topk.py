@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.candidates.ranking.approximate_matmul import Product, filter_product
 from pipeline.candidates.ranking.exact_scores import NOTHING, append_passing, unpack
-from pipeline.candidates.ranking.filter_product import Product, filter_product
 from pipeline.candidates.ranking.rank_inputs import QuestionTable
-from pipeline.core.engine import engine, ordered_map, processes, threads
+from pipeline.core.parallel import engine, ordered_map, processes, threads
 from pipeline.core.progress import track
 from pipeline.core.randomness import generator
 

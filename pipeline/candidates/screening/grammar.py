@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from pipeline.language.relations import PREPOSITIONS
 from pipeline.language.sentence import tokens_of
-from pipeline.language.word_tables import DETERMINERS, words
+from pipeline.language.word_lists import DETERMINERS, words
 
 _PLACES = frozenset(phrase for phrase in PREPOSITIONS if " " not in phrase) - {"from", "to", "of"}
 _STARTS = frozenset(phrase.split()[0] for phrase in PREPOSITIONS)

@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.candidates.screening import screen_faults as faults
-from pipeline.candidates.screening.screen_faults import Fault, ScreenCase, plain
+from pipeline.candidates.screening import screen_checks as faults
+from pipeline.candidates.screening.screen_checks import Fault, ScreenCase, plain
 from pipeline.core.jsonl_index import Joined
 from pipeline.core.records import Candidate, Dropped, Question, Screened, Subset, Vocabulary
-from pipeline.verifier.facts import Facts
-from pipeline.verifier.verify import judge
+from pipeline.verifier.evidence import Facts
+from pipeline.verifier.verification import judge
 
 WITHOUT_EFFECT = "edited without effect"
 SAME_CHOICE = "offers the same choice twice"

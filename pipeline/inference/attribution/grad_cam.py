@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.inference.attribution.grids import Grid, grid_of
+from pipeline.inference.attribution.attribution_maps import Grid, grid_of
 
 
 def grad_cam(maps: np.ndarray, slope: np.ndarray) -> Grid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import content_key
+from pipeline.core.json_files import content_key
 from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 

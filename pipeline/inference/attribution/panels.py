@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pipeline.inference.attribution.grids import Grid
+from pipeline.inference.attribution.attribution_maps import Grid
 
 METHODS = {
     "attention": "Where it looked: its attention over regions, mean of its glances",

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 from pipeline.core.errors import UserError
+from pipeline.inference.attribution.attention_rollout import on_patches, rollout
+from pipeline.inference.attribution.attribution_maps import grid_of, spread
 from pipeline.inference.attribution.cross_attention import of_words, words_on_regions
-from pipeline.inference.attribution.grids import grid_of, spread
 from pipeline.inference.attribution.panels import METHODS, Marked, Panel, Sighting
-from pipeline.inference.attribution.rollout import on_patches, rollout
-from pipeline.inference.hf_nets import AnswerNet, ShownQuestion
+from pipeline.inference.hf_vqa_base import AnswerNet, ShownQuestion
 
 PREFIX = "hf-vqa/"
 STRONGEST = 8  # regions that are marked
@@ -32,7 +32,7 @@ class TransformersSight:
     """
 
     def __init__(self, model: str, settings: dict[str, str]) -> None:
-        from pipeline.inference.classifiers import load_net
+        from pipeline.inference.hf_vqa import load_net
 
         self.net: AnswerNet = load_net(model.removeprefix(PREFIX), dict(settings))
         self.kind = self.net.config.model_type

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from pipeline.core.errors import UserError, collected_into
-from pipeline.scoring.benchmark import fingerprint
+from pipeline.scoring.benchmark_reader import fingerprint
+from pipeline.scoring.input_validation import parse_json, parse_lines, read_bytes
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import Predictions
-from pipeline.scoring.leaderboard.board_rows import BoardRow, benchmark_of, row_of_files
-from pipeline.scoring.leaderboard.row_files import (
+from pipeline.scoring.leaderboard.prediction_files import (
     ABOUT,
     About,
     FoundRow,
@@ -23,8 +23,8 @@ from pipeline.scoring.leaderboard.row_files import (
     rows_of,
     unfit_seeds,
 )
-from pipeline.scoring.predictions import read_predictions
-from pipeline.scoring.validation import parse_json, parse_lines, read_bytes
+from pipeline.scoring.leaderboard.rows import BoardRow, benchmark_of, row_of_files
+from pipeline.scoring.prediction_reader import read_predictions
 
 
 class RunResult(NamedTuple):

@@ -13,8 +13,8 @@ from rich.filesize import decimal
 
 from pipeline.core.atomic_files import opened
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
-from pipeline.sources.download.web_files import Again, FileVersion, Web
+from pipeline.core.json_files import read_json, write_json
+from pipeline.sources.download.http_client import Again, FileVersion, Web
 
 
 class LocalFile:

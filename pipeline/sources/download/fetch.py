@@ -23,7 +23,8 @@ from pipeline.core.paths import Folders
 from pipeline.core.progress import track
 from pipeline.core.records import Record, Split
 from pipeline.sources.download.byte_ranges import room
-from pipeline.sources.download.hub_copy import Hub, as_png, is_picture
+from pipeline.sources.download.http_client import PATIENT, Patience, Unreachable, Web
+from pipeline.sources.download.hub_mirror import Hub, as_png, is_picture
 from pipeline.sources.download.manifest import SPLITS, Manifest, SeenRemote, WantedFile, named_pictures, needs
 from pipeline.sources.download.official_archives import (
     CHOICES,
@@ -34,9 +35,8 @@ from pipeline.sources.download.official_archives import (
     STATED,
     Official,
 )
-from pipeline.sources.download.web_files import PATIENT, Patience, Unreachable, Web
-from pipeline.sources.json_members import mapped
-from pipeline.sources.read_source import IngestParams
+from pipeline.sources.large_json import mapped
+from pipeline.sources.source_folder import IngestParams
 
 TESTDEV_PICTURES = 398
 

@@ -12,12 +12,12 @@ import msgspec
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.params import PARAMS_FILE, convert, document
 from pipeline.core.records import Record, Split
 from pipeline.sources.image_files import is_id
-from pipeline.sources.json_members import records
-from pipeline.sources.read_source import IngestParams
+from pipeline.sources.large_json import records
+from pipeline.sources.source_folder import IngestParams
 
 NAME = "fetched.json"
 SPLITS: tuple[Split, ...] = ("testdev", "val", "train")

@@ -14,9 +14,9 @@ from rich.filesize import decimal
 
 from pipeline.core.errors import Problems, UserError, collected_into
 from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
+from pipeline.sources.download.http_client import Web
 from pipeline.sources.download.manifest import Manifest, SeenRemote, WantedFile
-from pipeline.sources.download.web_files import Web
-from pipeline.sources.download.zip_members import Archive, Damaged
+from pipeline.sources.download.remote_zip import Archive, Damaged
 
 OFFICIAL = "https://downloads.cs.stanford.edu/nlp/data/gqa"
 QUESTIONS, GRAPHS, PICTURES, CHOICES = "questions1.2.zip", "sceneGraphs.zip", "images.zip", "eval.zip"

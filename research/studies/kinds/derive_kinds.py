@@ -22,8 +22,8 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems
 from pipeline.language.lexicon import TABLE, NameEntry
 from pipeline.language.nouns import PLURAL_ONLY, singular
-from research.studies.kinds import derivation_choices
-from research.studies.kinds.derivation_choices import listed, pairs
+from research.studies.kinds import wordnet_choices
+from research.studies.kinds.wordnet_choices import listed, pairs
 from research.studies.kinds.wordnet_files import WordNet
 
 HEADER = (
@@ -66,7 +66,7 @@ class Derivation:
         UserError: lists the senses that the choices name and this WordNet lacks.
     """
 
-    def __init__(self, wordnet: WordNet, made: ModuleType | SimpleNamespace = derivation_choices) -> None:
+    def __init__(self, wordnet: WordNet, made: ModuleType | SimpleNamespace = wordnet_choices) -> None:
         self.wordnet, self.made = wordnet, made
         self._check()
         self.roots = []

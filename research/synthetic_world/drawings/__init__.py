@@ -18,7 +18,7 @@ from research.synthetic_world.drawings import (
     pets,
     toys,
     vehicles,
-    wall,
+    wall_objects,
     wearables,
 )
 from research.synthetic_world.drawings.appearance import Look
@@ -82,8 +82,8 @@ DRAWINGS: dict[str, Callable[[Look], str]] = {
     "bush": outdoors.bush,
     "traffic light": outdoors.traffic_light,
     "fire hydrant": outdoors.fire_hydrant,
-    "painting": wall.painting,
-    "mirror": wall.mirror,
-    "window": wall.window,
-    "curtain": wall.curtain,
+    "painting": wall_objects.painting,
+    "mirror": wall_objects.mirror,
+    "window": wall_objects.window,
+    "curtain": wall_objects.curtain,
 }

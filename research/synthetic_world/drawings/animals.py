@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import fill, oval, path, placed, poly, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import fill, oval, path, placed, poly, rect, stroke
 
 EYE = "#1c1a1a"
 BEAK, BEAK_LINE = "#f08a1d", "#9c4f0b"

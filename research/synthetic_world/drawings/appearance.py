@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from research.synthetic_world.drawings.ink import Shape, Tones, fill
-from research.synthetic_world.drawings.surfaces import GRAINS, INK_OF
+from research.synthetic_world.drawings.svg_shapes import Shape, Tones, fill
+from research.synthetic_world.drawings.textures import GRAINS, INK_OF
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import (
+from research.synthetic_world.drawings.svg_shapes import (
     DARK,
     METAL,
     fill,

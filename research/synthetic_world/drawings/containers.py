@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import GOLD, fill, limb, oval, path, placed, poly, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import (
+    GOLD,
+    fill,
+    limb,
+    oval,
+    path,
+    placed,
+    poly,
+    rect,
+    stroke,
+)
 
 
 def basket(look: Look) -> str:  # 60 x 44

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import WHITE, fill, limb, mix, oval, path, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import WHITE, fill, limb, mix, oval, path, rect, stroke
 
 
 def cup(look: Look) -> str:  # 24 x 26

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import DARK, fill, oval, path, poly, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import DARK, fill, oval, path, poly, rect, stroke
 
 
 def apple(look: Look) -> str:  # 22 x 24

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import GOLD, METAL, dots, fill, limb, path, poly, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import (
+    GOLD,
+    METAL,
+    dots,
+    fill,
+    limb,
+    path,
+    poly,
+    rect,
+    stroke,
+)
 
 
 def table(look: Look) -> str:  # 130 x 74

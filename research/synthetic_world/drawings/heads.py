@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from research.synthetic_world.drawings.ink import DARK, LINE, dots, fill, oval, path, placed, stroke
+from research.synthetic_world.drawings.svg_shapes import DARK, LINE, dots, fill, oval, path, placed, stroke
 
 EYE = "#2a2220"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import METAL, fill, limb, oval, path, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import METAL, fill, limb, oval, path, rect, stroke
 
 LEAF, LEAF_LIGHT, LEAF_DARK, LEAF_LINE = "#4d9c45", "#72b95f", "#37803a", "#24592a"
 

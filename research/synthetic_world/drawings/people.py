@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from research.synthetic_world.drawings.appearance import Look
 from research.synthetic_world.drawings.heads import Hues, head
-from research.synthetic_world.drawings.ink import fill, limb, mix, oval, path, placed, poly, rect
+from research.synthetic_world.drawings.svg_shapes import fill, limb, mix, oval, path, placed, poly, rect
 
 COMPLEXIONS = (  # skin and hair
     ("#f6cfae", "#6b4426"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from research.synthetic_world.drawings.animals import EYE, eye, legs
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import fill, limb, oval, path, placed, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import fill, limb, oval, path, placed, rect, stroke
 
 TONGUE = "#e26a7a"
 

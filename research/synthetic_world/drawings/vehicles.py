@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import (
+from research.synthetic_world.drawings.svg_shapes import (
     DARK,
     METAL,
     SKY,

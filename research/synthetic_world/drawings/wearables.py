@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import GOLD, fill, oval, path, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import GOLD, fill, oval, path, rect, stroke
 
 
 def hat(look: Look) -> str:  # 34 x 20

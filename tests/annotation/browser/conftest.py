@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from annotation.client.consent import keep_terms
-from annotation.client.task_interface import instructions, interface
+from annotation.client.labeling_config import instructions, interface
 from annotation.server.environment import ensure
 from pipeline.core.paths import Folders
 

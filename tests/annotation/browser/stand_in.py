@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from annotation.client.instructions import guide, page, text_of
+from annotation.client.annotator_texts import guide, page, text_of
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "annotation/server/label_studio_app/templates"

@@ -13,7 +13,7 @@ from annotation.client.pull import pull
 from annotation.client.push import push, title
 from annotation.server.accounts import entries, invite
 from annotation.study.roster import read_roster
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.browser.hands import KEYS, choose, link, shown, submit
 from tests.annotation.browser.test_desk_page import HOSTILE

@@ -6,7 +6,7 @@ import pytest
 
 from tests.annotation.browser.hands import KEYS
 from tests.annotation.browser.stand_in import CONSENT, StandIn, task
-from tests.annotation.client.test_task_interface import CONTROLS
+from tests.annotation.client.test_labeling_config import CONTROLS
 
 pytestmark = pytest.mark.server
 

@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from annotation.study.exports import ExportedTask
-from pipeline.cli import init_data_set
-from pipeline.core.files import read_json, read_jsonl
+from pipeline.cli import init_dataset
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from research.simulated_annotators.annotators import ANSWERED_BY_EVERY_PHOTO, view
@@ -49,7 +49,7 @@ class Project:
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
         shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
-        for folder in init_data_set.FOLDERS:
+        for folder in init_dataset.FOLDERS:
             (home / "data/tiny" / folder).mkdir(exist_ok=True)
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.instructions import guide
+from annotation.client.annotator_texts import guide
 
 pytestmark = pytest.mark.server  # needs chromium
 

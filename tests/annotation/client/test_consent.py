@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from annotation.client.consent import Terms, consent_of, consent_text, keep_terms
-from annotation.client.task_interface import instructions
+from annotation.client.labeling_config import instructions
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 

@@ -10,8 +10,8 @@ from annotation.server.accounts import join
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import content_key, read_json, write_json
 from pipeline.core.folder_lock import alone
+from pipeline.core.json_files import content_key, read_json, write_json
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE
 from tests.annotation.conftest import people

@@ -10,7 +10,7 @@ from annotation.study.exports import pseudonym
 from annotation.study.private_files import salt
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.paths import Folders
 from tests.annotation.client.test_push import TITLE, message
 from tests.annotation.conftest import made_task, write_batch

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from annotation.client.credentials import HOME
+from annotation.client.labeling_config import interface
 from annotation.client.push import push
-from annotation.client.task_interface import interface
 from annotation.client.volunteers import door
 from annotation.study.roster import Annotator, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json, write_jsonl
 from pipeline.core.folder_lock import alone
+from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate
 from tests.annotation.conftest import made_task, people, write_batch

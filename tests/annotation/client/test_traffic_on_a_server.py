@@ -19,7 +19,7 @@ from annotation.client.credentials import connection
 from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.server import process
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import made_task, write_batch
 from tests.annotation.server.conftest import DeskClient, Studio, as_known, run_inside, served
@@ -106,7 +106,7 @@ def test_a_server_that_is_killed_loses_and_doubles_no_answer(studio: Studio) -> 
         own = Counter(first for _, email, first in found if email == f"{name}@rgqa.local")
         assert own == Counter(page.sent.values()) and len(page.sent) > MOMENTS
         lines = [
-            "from annotation.server.label_studio_app.tables import Place",
+            "from annotation.server.label_studio_app.models import Place",
             "from users.models import User",
             f"user = User.objects.get(email='{name}@rgqa.local').pk",
             "answer = {row.number: row.answer['first'] for row in Place.objects.filter(user=user, state='answered')}",

@@ -1,6 +1,6 @@
 from annotation.client.push import push
 from annotation.study.roster import read_roster
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 
 

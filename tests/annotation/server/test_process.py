@@ -16,7 +16,7 @@ from annotation.client.credentials import HOME
 from annotation.server import process
 from annotation.server.process import Server
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from tests.annotation.server.conftest import Studio
 
 

@@ -15,7 +15,7 @@ from annotation.server import accounts, process, serve
 from annotation.server.accounts import invite
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.paths import Folders
 
 

@@ -5,8 +5,8 @@ import msgspec
 from annotation.study.agreement import Figure
 from annotation.study.answers_table import CollectRules, judged_questions
 from annotation.study.quality_control import weigh
-from annotation.study.quality_figures import summary
-from annotation.study.votes import verify
+from annotation.study.quality_report import summary
+from annotation.study.vote_aggregation import verify
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
 
 V, X, U = "valid", "invalid", "unsure"

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from annotation.study.answers_table import CollectRules, answers, filters, judged_questions, records, votes
-from annotation.study.votes import AqCheck
+from annotation.study.vote_aggregation import AqCheck
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from annotation.study.import_answers import import_exports
+from annotation.study.import_annotations import import_exports
 from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported
-from tests.annotation.study.test_import_answers import batched, verdicts  # noqa: F401  (a fixture)
+from tests.annotation.study.test_import_annotations import batched, verdicts  # noqa: F401  (a fixture)
 from tests.bad_inputs import told
 
 READ = ""

@@ -19,7 +19,7 @@ from annotation.study.exports import (
     verdicts_of,
     write_pulled,
 )
-from annotation.study.import_answers import pseudonymised
+from annotation.study.import_annotations import pseudonymised
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 

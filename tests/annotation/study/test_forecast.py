@@ -19,7 +19,7 @@ from annotation.study.forecast import (
 )
 from annotation.study.roster import enrol, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json, write_jsonl
+from pipeline.core.json_files import write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Estimate, Verdict
 from tests.annotation.conftest import made_task, people

@@ -4,7 +4,7 @@ import pytest
 from annotation.study.exports import pseudonym
 from annotation.study.roster import Annotator, enrol, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import people
 

@@ -13,7 +13,7 @@ import yaml
 
 from annotation.study.rounds import end_round, read_rounds, round_files, waiting_verdicts
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json, write_jsonl
+from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Verdict, Verified
 from tests.closure import ROOT

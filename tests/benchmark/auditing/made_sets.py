@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline.benchmark.auditing.read_set import LabelledSet
+from pipeline.benchmark.auditing.labelled_set import LabelledSet
 
 
 def labelled(texts, labels, images=None, source_ids=None):

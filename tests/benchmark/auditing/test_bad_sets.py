@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.benchmark.auditing.read_set import Columns, read_set
-from pipeline.benchmark.auditing.set_files import open_rows
+from pipeline.benchmark.auditing.labelled_set import Columns, read_set
+from pipeline.benchmark.auditing.row_sources import open_rows
 from tests.bad_inputs import told
 
 READ = ""

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from pipeline.benchmark.auditing.balanced_subset import BOTH, ONE_LABEL, REPEATED, UNPAIRED, balanced_subset
-from pipeline.benchmark.balancing.balance_subset import MARGINS, UNBALANCED, UNEVEN
+from pipeline.benchmark.balancing.pairing import MARGINS, UNBALANCED, UNEVEN
 from tests.benchmark.auditing.made_sets import labelled
 
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import MultinomialNB
 
 from pipeline.benchmark.auditing import permutation_test
-from pipeline.benchmark.auditing.attackers import Folds
+from pipeline.benchmark.auditing.attack_evaluation import Folds
 from pipeline.benchmark.auditing.permutation_test import (
     LENGTH,
     FoldedFeatures,

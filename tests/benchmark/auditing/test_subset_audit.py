@@ -16,7 +16,7 @@ from pipeline.benchmark.auditing.subset_audit import (
     warnings,
 )
 from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS
-from pipeline.core.files import write_jsonl
+from pipeline.core.json_files import write_jsonl
 from pipeline.core.randomness import generator
 from pipeline.core.records import Item
 

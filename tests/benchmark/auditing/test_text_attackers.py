@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pipeline.benchmark.auditing.attackers import Folds, attack, word_ngrams
+from pipeline.benchmark.auditing.attack_evaluation import Folds, attack, word_ngrams
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
 from pipeline.benchmark.auditing.text_attackers import (
     TEXT_ATTACKERS,

@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from pipeline.benchmark.auditing.attackers import Attack
+from pipeline.benchmark.auditing.attack_evaluation import Attack
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.read_set import read_set
-from pipeline.benchmark.auditing.set_files import open_rows
+from pipeline.benchmark.auditing.labelled_set import read_set
+from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
 from pipeline.benchmark.auditing.text_audit import (
     MIN_ROWS,

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from pipeline.benchmark.auditing.verifier_agreement import Source, agreement, count, relatives, trials
-from pipeline.verifier.facts import facts_of
+from pipeline.verifier.evidence import facts_of
 from tests.benchmark.auditing.two_pictures import COLOR, SIZE, A, B, asked, source
 from tests.notation import LEXICON, scene
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pipeline.benchmark.auditing.verifier_agreement import Source, relatives
-from pipeline.verifier.reconstruct_graph import reconstruct
+from pipeline.verifier.partial_graphs import reconstruct
 from tests.notation import LEXICON, answered_question
 
 

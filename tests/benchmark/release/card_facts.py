@@ -3,8 +3,8 @@
 from datetime import date
 from pathlib import Path
 
-from pipeline.benchmark.release.release_facts import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.benchmark.release.subset_table import write_subset_table
+from pipeline.benchmark.release.parquet_table import write_subset_table
+from pipeline.benchmark.release.release_summary import PAIRING, ReleaseFacts, VoteCounts, counts_of
 from pipeline.core.release_params import Licence, ReleaseParams
 
 P = ReleaseParams(

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from PIL import Image
 
 from pipeline.benchmark.release.card import card
-from pipeline.benchmark.release.release_facts import VoteCounts
+from pipeline.benchmark.release.release_summary import VoteCounts
 from pipeline.core.release_params import Licence
-from pipeline.inference.run_parser import parser as run_parser
-from pipeline.scoring.command import main as score
+from pipeline.inference.argument_parser import parser as run_parser
+from pipeline.scoring.cli import main as score
 from tests.benchmark.release.card_facts import P, facts, tables
 
 

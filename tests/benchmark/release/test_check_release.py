@@ -14,8 +14,8 @@ import pytest
 from pipeline.benchmark.release.check_release import check_checksums, check_release, publish, write_checksums
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.core.json_files import read_jsonl, write_jsonl
+from pipeline.scoring.benchmark_reader import read_benchmark
 
 
 def test_the_release_passes_its_check_and_a_changed_one_does_not(release, tmp_path):

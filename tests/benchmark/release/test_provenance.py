@@ -6,7 +6,7 @@ import pytest
 from pipeline.benchmark.release.check_release import released
 from pipeline.benchmark.release.provenance import DROPS, Provenance, all_dropped, canary, provenance
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.params import convert
 from pipeline.core.paths import Folders
 from pipeline.core.records import Candidate, Dropped, Judgement, Question, Verified

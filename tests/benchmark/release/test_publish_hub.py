@@ -19,7 +19,7 @@ from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.publish_hub import publish_on_hub
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from tests.closure import ROOT
 
 NAME, TOKEN = "us/tiny", "hf_test"

@@ -9,7 +9,7 @@ from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.release_diff import CHANGES, release_diff
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_jsonl, write_jsonl
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pyarrow.parquet as parquet
 import pytest
 from PIL import Image
 
+from pipeline.benchmark.release.parquet_table import write_subset_table
 from pipeline.benchmark.release.release_images import release_images
-from pipeline.benchmark.release.subset_table import write_subset_table
 from pipeline.benchmark.release.vlmevalkit_table import write_table
 from pipeline.core.errors import UserError
 from pipeline.core.records import Item, Picture

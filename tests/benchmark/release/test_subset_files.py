@@ -15,7 +15,7 @@ from pipeline.benchmark.release.subset_files import (
     score_predictions,
     write_subset,
 )
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.release_params import ReleaseParams
 
 P = ReleaseParams(

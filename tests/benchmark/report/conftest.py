@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.benchmark.report.run_files import Run
+from pipeline.benchmark.report.pipeline_run import Run
 from pipeline.core.params import version
 from pipeline.core.paths import Folders
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages

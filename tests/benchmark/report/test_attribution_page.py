@@ -17,7 +17,7 @@ from pipeline.core.paths import Folders
 from pipeline.inference.attribution.item_pairs import drawn_pairs, pair_of
 from pipeline.inference.attribution.panels import Marked, Panel, Sighting
 from pipeline.inference.attribution.row_attribution import RowSight
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets, write_answers
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.benchmark.auditing.subset_audit import histograms
+from pipeline.benchmark.report.attack_summary import AttackRow
 from pipeline.benchmark.report.figures import (
     AQ,
     RGQA_SIZES,
@@ -15,7 +16,6 @@ from pipeline.benchmark.report.figures import (
     histogram_svg,
     this_set,
 )
-from pipeline.benchmark.report.text_only_rows import AttackRow
 from pipeline.core.records import Edit, Item
 
 

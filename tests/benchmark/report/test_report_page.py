@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
+from pipeline.benchmark.report.pipeline_run import Run
 from pipeline.benchmark.report.report_page import _clip, page, report
-from pipeline.benchmark.report.run_files import Run
 from pipeline.benchmark.report.sunburst import arcs, starts
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError

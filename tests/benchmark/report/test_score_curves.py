@@ -11,7 +11,7 @@ from pipeline.benchmark.report.score_curves import (
 )
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.selective import FEW_ANSWERS
+from pipeline.scoring.selective_prediction import FEW_ANSWERS
 from tests.scoring.conftest import ROWS, answered, join, model
 
 # By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; a picture for each pair.

@@ -5,7 +5,7 @@ import pytest
 from openpyxl import load_workbook
 
 from pipeline.benchmark.report.score_frame import COLUMNS, score_frame, table_problems, write_frame
-from pipeline.scoring.differences import Change, Difference
+from pipeline.scoring.model_comparison import Change, Difference
 from pipeline.scoring.model_report import ModelReport, Report
 
 GROUPS = {

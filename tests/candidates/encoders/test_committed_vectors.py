@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding import keys, read_seed
+from pipeline.candidates.encoders.embedding_cache import keys, read_seed
 from pipeline.core.atomic_files import sha256_file
 from tests.closure import ROOT
 

@@ -3,9 +3,9 @@
 import pytest
 
 from pipeline.candidates.estimating.claims import Beliefs, Claim, claims
-from pipeline.language.programs import parse
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.presence import SUREST, names_known
+from pipeline.language.functional_programs import parse
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.presence_model import SUREST, names_known
 from tests.candidates.estimating.counted import vocabulary
 from tests.notation import LEXICON, facts, scene, steps
 

@@ -12,10 +12,10 @@ from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
 from pipeline.core.records import Candidate, Dropped, Tagged, Vocabulary
 from pipeline.language.alignment import align
+from pipeline.language.functional_programs import parse
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.presuppositions import premises
-from pipeline.language.programs import parse
-from pipeline.verifier.verify import evidence_for
+from pipeline.verifier.verification import evidence_for
 from tests.notation import graphs, steps
 
 NO_WORDS = Vocabulary(

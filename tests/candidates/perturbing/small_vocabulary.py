@@ -2,7 +2,7 @@
 
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.language.word_classes import WordClasses
+from pipeline.language.word_classification import WordClasses
 from tests.candidates.perturbing.in_memory import perturb
 from tests.notation import question
 

@@ -4,7 +4,7 @@ from pipeline.candidates.perturbing.attribute_edits import affirm, deny, leave_o
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.candidates.perturbing.surface_realization import edited, rewrite
 from pipeline.core.records import Candidate
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import CHOICES, LOOKS, made, vocabulary
 from tests.notation import question, steps

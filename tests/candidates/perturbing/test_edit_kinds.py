@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.candidates.perturbing.edit_kinds import ONLY_WEAK, edit
 from pipeline.candidates.perturbing.replacements import PerturbParams
-from pipeline.language.word_classes import WordClasses
+from pipeline.language.word_classification import WordClasses
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import made, plain_tags, vocabulary
 from tests.notation import question

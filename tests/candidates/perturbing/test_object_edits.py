@@ -8,8 +8,8 @@ from pipeline.candidates.perturbing.object_edits import demands, everything_said
 from pipeline.candidates.perturbing.plausibility import Demands, Plausible
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
 from pipeline.core.records import Candidate
-from pipeline.language.programs import parse
-from pipeline.language.word_classes import WordClasses
+from pipeline.language.functional_programs import parse
+from pipeline.language.word_classification import WordClasses
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import entry, made, plain_tags, vocabulary
 from tests.notation import question, steps

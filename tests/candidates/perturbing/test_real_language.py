@@ -13,7 +13,7 @@ from pipeline.candidates.perturbing.edit_slots import look_and_place_slots, thin
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classes import WordClasses
+from pipeline.language.word_classification import WordClasses
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.notation import question
 

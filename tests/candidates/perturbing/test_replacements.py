@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.verifier.presence import Presence
+from pipeline.verifier.presence_model import Presence
 from tests.candidates.perturbing.in_memory import perturb
 from tests.candidates.perturbing.small_vocabulary import vocabulary
 from tests.notation import question

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.candidates.ranking.rank_inputs import question_table, read_vectors
 from pipeline.core.errors import UserError
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
 from pipeline.core.records import Question, Step
 from tests.candidates.ranking.small_world import world
 

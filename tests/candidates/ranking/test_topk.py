@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.candidates.ranking import topk
-from pipeline.candidates.ranking.filter_product import Product
+from pipeline.candidates.ranking.approximate_matmul import Product
 from pipeline.candidates.ranking.rank_inputs import question_table
 from pipeline.candidates.ranking.topk import ends
 from pipeline.core.records import Question

@@ -16,7 +16,7 @@ from pipeline.core.records import (
 )
 from pipeline.core.records import Relation as To
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.verify import evidence_for
+from pipeline.verifier.verification import evidence_for
 from tests.notation import graphs, question, steps
 
 VOCABULARY = Vocabulary(

@@ -9,7 +9,7 @@ from pipeline.core.errors import UserError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("inspect_ai")
-from pipeline.inference.attribution.grids import spread  # noqa: E402
+from pipeline.inference.attribution.attribution_maps import spread  # noqa: E402
 from pipeline.inference.attribution.transformers_attribution import TransformersSight  # noqa: E402
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import torch
 
-from pipeline.core.files import write_json
+from pipeline.core.json_files import write_json
+from research.reference_models.image_towers import OwnTower
 from research.reference_models.inference import Asked, save_net
 from research.reference_models.match_net import MatchNet, NetShape
-from research.reference_models.question_texts import WordTable
-from research.reference_models.regions import RegionHead, RegionNames, save_head
-from research.reference_models.towers import OwnTower
+from research.reference_models.region_head import RegionHead, RegionNames, save_head
+from research.reference_models.tokenization import WordTable
 
 ANSWERS = ("blue", "no", "red", "yes")
 WORDS = WordTable(("color", "cup", "is", "the", "what"))

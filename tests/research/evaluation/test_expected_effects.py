@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from research.evaluation.expected_effects import DIRECTIONS, FRCNN_HERE, GAIN, ROWS, Direction, judge
-from research.evaluation.paper_figures import RGQA, figures
-from research.reference_models.net_rows import ROWS as NET_ROWS
+from research.evaluation.published_scores import RGQA, figures
+from research.reference_models.leaderboard_rows import ROWS as NET_ROWS
 
 VQA = Path("data/sample/vqa/training.json")
 

@@ -9,9 +9,9 @@ import torch
 
 from pipeline.core.errors import UserError
 from pipeline.sources.training_questions import asked_questions
-from research.reference_models import baseline_nets, net_plans
+from research.reference_models import baseline_nets, net_configs
 from research.reference_models.baseline_nets import Data, Plan, claim, fit, train_nets, tried
-from research.reference_models.fitted_tensors import read_fitted
+from research.reference_models.fitted_detectors import read_fitted
 from research.reference_models.inference import load_net
 from research.reference_models.net_training import NetTraining
 from research.reference_models.question_arrays import Gathered
@@ -26,7 +26,7 @@ def small_batches(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     monkeypatch.setattr(baseline_nets, "BATCH", 16)
-    monkeypatch.setattr(net_plans, "BATCH", 16)
+    monkeypatch.setattr(net_configs, "BATCH", 16)
     yield
     torch.set_num_threads(threads)
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.predictions import read_predictions
-from research.reference_models import baseline_nets, baseline_rows, net_plans
+from pipeline.scoring.prediction_reader import read_predictions
+from research.reference_models import baseline_nets, baseline_rows, net_configs
 from research.reference_models.baseline_nets import Plan
 from research.reference_models.baseline_rows import LEFT_OUT, POSSIBLE, Wanted, baselines, rows_wanted
 from tests.research.reference_models.small_gqa import COLORS, write
@@ -19,7 +19,7 @@ PLAN = Plan(answers=3, epochs=2, more_epochs=1, check=60)
 def small_batches(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    for module in (baseline_nets, net_plans):
+    for module in (baseline_nets, net_configs):
         monkeypatch.setattr(module, "BATCH", 16)
     yield
     torch.set_num_threads(threads)

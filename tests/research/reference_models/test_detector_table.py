@@ -10,8 +10,8 @@ import pytest
 
 from research.reference_models.class_gaussians import fit_gaussians
 from research.reference_models.detector_table import DETECTORS, Given, lacking, said
-from research.reference_models.model_io import HEADS, Seen
-from research.reference_models.selection import VectorScaling
+from research.reference_models.model_outputs import HEADS, Seen
+from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Graded
 from research.reference_models.selector_training import train_selector
 

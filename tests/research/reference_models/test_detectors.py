@@ -19,8 +19,8 @@ from pytorch_ood.detector import EnergyBased, MaxLogit, MaxSoftmax
 
 from research.reference_models import detectors as by
 from research.reference_models.class_gaussians import ClassGaussians
-from research.reference_models.model_io import Seen
-from research.reference_models.selection import VectorScaling
+from research.reference_models.model_outputs import Seen
+from research.reference_models.selective_answering import VectorScaling
 
 RANDOM = np.random.default_rng(0)
 LOGITS = RANDOM.normal(-2, 3, size=(50, 7)).astype(np.float32)

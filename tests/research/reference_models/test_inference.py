@@ -6,8 +6,8 @@ import torch
 
 from pipeline.core.errors import UserError
 from research.reference_models.inference import Asked, device_of, load_net, look, save_net, stepped
-from research.reference_models.model_io import Ask, read_seen, write_seen
-from research.reference_models.question_texts import WordTable
+from research.reference_models.model_outputs import Ask, read_seen, write_seen
+from research.reference_models.tokenization import WordTable
 from tests.research.reference_models.toy_nets import THINGS, WIDTH, net, world
 
 NAMES = WordTable(tuple(f"thing{i}" for i in range(THINGS)))

@@ -8,9 +8,9 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.paths import Folders
 from research.reference_models.inference import load_net, look
-from research.reference_models.model_io import Ask
+from research.reference_models.model_outputs import Ask
 from research.reference_models.net_answers import nouns_of, plan_rows, regions_for, said_by_nets
-from research.reference_models.regions import load_head
+from research.reference_models.region_head import load_head
 from tests.tiny.nets import SAMPLE, VQA, add_nets
 from tests.tiny.project import lay_out
 

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.inference.attribution.grids import spread
+from pipeline.inference.attribution.attribution_maps import spread
 from research.reference_models import net_attribution
 from research.reference_models.inference import load_net, look
 from research.reference_models.match_net import Output
-from research.reference_models.model_io import Ask
+from research.reference_models.model_outputs import Ask
 from research.reference_models.net_attribution import NOTED, NetSight, RegionsFound
-from research.reference_models.question_regions import asked_regions
-from research.reference_models.regions import decoded, load_head
+from research.reference_models.region_extraction import asked_regions
+from research.reference_models.region_head import decoded, load_head
 from tests.closure import ROOT
 
 SAMPLE = ROOT / "data/sample"

@@ -8,8 +8,8 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.sources.training_questions import AskedQuestion
 from research.reference_models.question_arrays import Gathered, spread
-from research.reference_models.question_texts import WordTable
-from research.reference_models.region_store import ArrayStore
+from research.reference_models.region_stores import ArrayStore
+from research.reference_models.tokenization import WordTable
 
 TRAIN = [
     AskedQuestion("n1", "Is the cup red?", "yes"),

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from research.reference_models.region_files import CheckedStore, NpzStore, open_regions
-from research.reference_models.region_store import ArrayStore
+from research.reference_models.region_stores import ArrayStore
 
 
 def npz(folder, name, count=3, **changes):

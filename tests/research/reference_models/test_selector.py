@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.special import logit, softmax
 
-from research.reference_models.model_io import Seen
+from research.reference_models.model_outputs import Seen
 from research.reference_models.selector import maxprob_logit, selector_confidence
 from research.reference_models.selector_training import SelectorNet
 

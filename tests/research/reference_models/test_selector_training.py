@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.scoring.selective import risk_coverage_auc
+from pipeline.scoring.selective_prediction import risk_coverage_auc
 from research.reference_models.detectors import maxprob
-from research.reference_models.model_io import Seen
+from research.reference_models.model_outputs import Seen
 from research.reference_models.selector import Graded, selector_confidence
 from research.reference_models.selector_training import train_selector
 

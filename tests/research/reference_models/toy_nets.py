@@ -6,14 +6,14 @@ import numpy as np
 import torch
 
 from research.reference_models.class_gaussians import fit_gaussians
-from research.reference_models.fitted_tensors import Fitted
+from research.reference_models.fitted_detectors import Fitted
 from research.reference_models.inference import Asked
 from research.reference_models.match_net import MatchNet, NetShape
 from research.reference_models.net_training import QuestionSet, Recipe
-from research.reference_models.question_texts import WordTable
-from research.reference_models.region_store import ArrayStore
-from research.reference_models.selection import VectorScaling
+from research.reference_models.region_stores import ArrayStore
+from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Selector
+from research.reference_models.tokenization import WordTable
 
 COLORS, THINGS, REGIONS = 4, 5, 3
 WORDS = 2 + THINGS  # padding, unknown, a word for each thing

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
-from pipeline.scoring.benchmark import read_benchmark
-from pipeline.scoring.predictions import read_predictions
-from research.reference_models import net_answers, row_answers
-from research.reference_models.net_rows import ROWS
+from pipeline.core.json_files import read_json
+from pipeline.scoring.benchmark_reader import read_benchmark
+from pipeline.scoring.prediction_reader import read_predictions
+from research.reference_models import net_answers, row_predictions
+from research.reference_models.leaderboard_rows import ROWS
 from research.stages import answer
 from tests.closure import ROOT
 from tests.tiny.nets import VQA, add_nets
@@ -86,7 +86,7 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
 
     def counting(held, one):
         asked.append((one.path.name, len(held.asks), len(set(held.asks))))
-        return row_answers.look_with(held, one)
+        return row_predictions.look_with(held, one)
 
     before = files()
     monkeypatch.setattr(answer, "read_benchmark", doubled)

@@ -3,7 +3,7 @@ import shutil
 import pytest
 
 from pipeline.benchmark.auditing.rule_comparison import ComparisonReport, read_comparison
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from research.stages import comparison, paper
 

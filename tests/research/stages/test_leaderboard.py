@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.compare_runs import compare_runs
+from pipeline.cli.leaderboard import compare_runs
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
-from pipeline.scoring.leaderboard.board import LeaderboardParams
+from pipeline.core.json_files import read_json
+from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams
 from research.stages import leaderboard
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ import os
 import msgspec
 import pytest
 
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Screened
 from research.simulated_annotators.simulated_verdicts import faultless

@@ -18,7 +18,7 @@ from research.studies.abstention_training import (
     train,
     word_vectors,
 )
-from research.studies.replies_read import Reply
+from research.studies.reply_dataset import Reply
 
 ROWS = [
     Reply(question=f"What color is the {thing}?", reply=reply, style="plain", written=does)

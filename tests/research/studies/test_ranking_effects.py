@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
-from research.studies.ranked_sets import OURS, PAPER, RankedSet
+from research.studies.item_sets import OURS, PAPER, RankedSet
 from research.studies.ranking_effects import (
     NOISE,
     Variant,

@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from pipeline.core.records import Item, Picture
 from research.studies.cli import app
 from research.studies.ranking_effects import EFFECTS
 from research.studies.ranking_validity import TwinsRelease, study_validity
-from research.studies.validity_figures import Validity
+from research.studies.validity_results import Validity
 from tests.tiny.nets import add_nets
 
 ASKED = "What color is the cup?"

@@ -2,12 +2,12 @@
 
 import pytest
 
+from pipeline.language.functional_programs import parse
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import parse
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.verify import execute
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.verification import execute
 from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
-from research.simulated_annotators.truth_reader import obstacle
+from research.simulated_annotators.answerability import obstacle
 from research.studies.simulated_graphs import THINGS, Worlds
 from research.studies.verifier_completeness import partial_graphs
 from tests.notation import question

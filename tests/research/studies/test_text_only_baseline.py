@@ -1,4 +1,4 @@
-from pipeline.benchmark.balancing.balance_subset import BalanceParams
+from pipeline.benchmark.balancing.pairing import BalanceParams
 from pipeline.core.records import Candidate, Question, candidate_id
 from research.studies.text_only_baseline import ALL, OURS, PAPER, balanced, baseline, table
 

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
-from research.studies.ranked_sets import RankedSet
+from research.studies.item_sets import RankedSet
 from research.studies.row_scores import RowSaid
 from research.studies.text_only_rows import by_wording, wording_auroc, wording_scores
 

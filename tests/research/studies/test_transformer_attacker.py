@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.benchmark.auditing.attackers import Folds, text_groups
+from pipeline.benchmark.auditing.attack_evaluation import Folds, text_groups
 from pipeline.core.errors import UserError
 from pipeline.scoring import auroc
 from research.studies.transformer_attacker import TransformerPlan, transformer

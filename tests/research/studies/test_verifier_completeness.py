@@ -8,14 +8,14 @@ import numpy as np
 from pipeline.core.errors import Problems
 from pipeline.core.jsonl_index import grouped
 from pipeline.core.records import Judgement
+from pipeline.language.functional_programs import is_existence
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.programs import is_existence
 from pipeline.sources import gqa_files
-from pipeline.verifier.facts import facts_of
+from pipeline.verifier.evidence import facts_of
 from pipeline.verifier.graph_completeness import LeftOut, share_listed
-from pipeline.verifier.verify import judge
+from pipeline.verifier.verification import judge
 from pipeline.verifier.vocabulary import count_vocabulary
-from research.simulated_annotators.truth_reader import what_is_so
+from research.simulated_annotators.answerability import what_is_so
 from research.simulated_annotators.word_senses import WordSenses
 from research.studies.verifier_completeness import COUNTED, JudgedCase, figures, judge_completeness, without
 from research.synthetic_world.verify import drawn_again

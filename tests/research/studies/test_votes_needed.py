@@ -6,8 +6,8 @@ import pytest
 from annotation.study.assignment import Asking, AskingRules
 from annotation.study.assignment_params import as_asked
 from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion
+from research.simulated_annotators.annotator_crowds import crowd
 from research.simulated_annotators.annotators import SimulatedAnnotator
-from research.simulated_annotators.crowds import crowd
 from research.studies.votes_needed import (
     APART,
     COUNTING,

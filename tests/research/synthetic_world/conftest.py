@@ -10,8 +10,8 @@ import pytest
 from pipeline.core.records import Scene
 from research.synthetic_world.questions import SampleQuestion, questions
 from research.synthetic_world.scene_graphs import truth
+from research.synthetic_world.scene_types import World
 from research.synthetic_world.scenes import SPLIT_SIZES, worlds
-from research.synthetic_world.world import World
 from tests.research.synthetic_world.kitchen import KITCHEN, asked
 
 
@@ -43,23 +43,23 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Four pictures, and steps of four; the model goes to `model`."""
     import torch
 
-    from research.synthetic_world import clip_texts, clip_trainer, train_clip
+    from research.synthetic_world import clip_trainer, clip_training_data, train_clip
 
     home = tmp_path_factory.mktemp("clip")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # so little work is the faster the fewer wait for each other
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (clip_texts, "CHUNK"),
+            (clip_training_data, "CHUNK"),
             (clip_trainer, "CHUNK"),
             (clip_trainer, "SCENES"),
             (clip_trainer, "TOLD"),
         ):
             patch.setattr(module, name, 4)
-        for module in (clip_texts, train_clip):
+        for module in (clip_training_data, train_clip):
             patch.setattr(module, "WORK", home / "work")
         patch.setattr(train_clip, "TARGET", home / "model")
-        clip_texts.draw_chunk(0)
+        clip_training_data.draw_chunk(0)
         yield home
     torch.set_num_threads(threads)
 
@@ -73,8 +73,8 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         region_trainer,
         tower_trainer,
         train_vqa,
-        vqa_nets,
         vqa_regions,
+        vqa_training_data,
         vqa_worlds,
     )
 
@@ -89,7 +89,7 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for module, values in {
             vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
             region_trainer: {"BATCH": 32},
-            vqa_nets: {"HARD": 3},
+            vqa_training_data: {"HARD": 3},
             tower_trainer: {"BATCH": 4, "EPOCHS": 4},
             vqa_regions: {"SERIES": series, "CHUNK": 4, "WORK": home / "work", "HEAD_EPOCHS": 2},
             train_vqa: {"SERIES": series, "WORK": home / "work", "TARGET": home / "vqa"},

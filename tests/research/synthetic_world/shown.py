@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS
 from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.drawings.svg_shapes import tones
 from research.synthetic_world.ontology import BY_NAME, COLORS, KINDS, PATTERNS, STATES, Kind
-from research.synthetic_world.world import PlacedThing, World
+from research.synthetic_world.scene_types import PlacedThing, World
 
 SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
 SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
@@ -29,7 +29,7 @@ def plain(kind: Kind, **looks) -> PlacedThing:
         "state": STATES[kind.state][0] if kind.state else None,
         "pose": kind.poses[0] if kind.poses else None,
     } | looks
-    size = drawing.natural_size(kind.name, must["pose"] or must["state"])
+    size = rendering.natural_size(kind.name, must["pose"] or must["state"])
     return PlacedThing("t", kind.name, (0, 0, *size), "floor", **must)
 
 
@@ -47,7 +47,7 @@ def variants(kind: Kind) -> list[PlacedThing]:
 
 @cache
 def picture(thing: PlacedThing) -> np.ndarray:
-    return drawing.render_thing(thing, SIZE, GROUND).astype(int)
+    return rendering.render_thing(thing, SIZE, GROUND).astype(int)
 
 
 def world(*things: PlacedThing, place: str = "office", weather: str = "") -> World:
@@ -66,7 +66,7 @@ def kinds_of(module: ModuleType) -> list[Kind]:
 
 def large(name: str, ground: str = GROUND, **looks) -> np.ndarray:
     """A picture of 200 x 200 of a kind's plain thing, with some looks changed."""
-    return drawing.render_thing(plain(BY_NAME[name], **looks), 200, ground).astype(int)
+    return rendering.render_thing(plain(BY_NAME[name], **looks), 200, ground).astype(int)
 
 
 def covers(pixels: np.ndarray, color: str, tolerance: int = 10) -> np.ndarray:
@@ -103,7 +103,7 @@ def check(kind: Kind) -> None:
 def check_that_it_is_well_formed(kind: Kind) -> None:
     for thing in variants(kind):
         root = ElementTree.fromstring(
-            f'<svg xmlns="http://www.w3.org/2000/svg">{drawing.thing_svg(thing)}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg">{rendering.thing_svg(thing)}</svg>'
         )
         assert {element.tag.split("}")[1] for element in root.iter()} <= SHAPES
         text = ElementTree.tostring(root, encoding="unicode")

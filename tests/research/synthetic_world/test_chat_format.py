@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from research.synthetic_world.chat_format import ChatRequest, Message, Refusal, choice, drawn, turn_of
-from research.synthetic_world.served_nets import Turn
+from research.synthetic_world.served_models import Turn
 
 
 def asked(**more):

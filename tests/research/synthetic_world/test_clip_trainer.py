@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from pipeline.candidates.encoders import clip
-from pipeline.core.files import read_json
-from research.synthetic_world import clip_texts, clip_trainer
+from pipeline.core.json_files import read_json
+from research.synthetic_world import clip_trainer, clip_training_data
 from tests.research.synthetic_world.training import trained
 
 
@@ -18,7 +18,7 @@ def first(small):
 
 
 def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small, first):
-    text = clip_texts.load(1)[1][0].questions[0]  # all its tokens were seen
+    text = clip_training_data.load(1)[1][0].questions[0]  # all its tokens were seen
     ((_, vectors),) = clip.Encoder(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
     tokens = torch.searchsorted(
         first.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT)([text])
@@ -29,7 +29,7 @@ def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small, fir
 
 
 def test_a_second_run_begins_with_the_weights_of_the_first(small, first):
-    second = clip_trainer.Trainer(*clip_texts.load(1), start=small / "model")
+    second = clip_trainer.Trainer(*clip_training_data.load(1), start=small / "model")
     texts = first.texts.questions[:3]
     np.testing.assert_allclose(
         second._encode(texts).detach(), first._encode(texts).detach(), atol=2e-2
@@ -54,8 +54,8 @@ def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_thin
 
 
 def test_a_moved_picture_repeats_its_edge(first):
-    still = first._pixels(np.array([0]), np.array([0, 0]), clip_texts.SIZE)
-    right = first._pixels(np.array([0]), np.array([5, 0]), clip_texts.SIZE)
+    still = first._pixels(np.array([0]), np.array([0, 0]), clip_training_data.SIZE)
+    right = first._pixels(np.array([0]), np.array([5, 0]), clip_training_data.SIZE)
     assert torch.equal(right[:, :, :, 5:], still[:, :, :, :-5])
     assert torch.equal(right[:, :, :, :5], still[:, :, :, :1].expand(-1, -1, -1, 5))
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from pipeline.language.programs import parse
-from pipeline.verifier.facts import facts_of
-from pipeline.verifier.verify import execute
-from research.simulated_annotators.truth_reader import obstacle
+from pipeline.language.functional_programs import parse
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.verification import execute
+from research.simulated_annotators.answerability import obstacle
 from research.synthetic_world.counterfactual_pairs import WORDS, Twins, twins, verified
 from research.synthetic_world.counterfactual_scenes import ALTERED
 from research.synthetic_world.question_checks import LEXICON

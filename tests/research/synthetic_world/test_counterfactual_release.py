@@ -13,10 +13,10 @@ from PIL import Image
 from pipeline.benchmark.release.check_release import check_release, released
 from pipeline.core.errors import UserError
 from pipeline.core.records import Item
-from pipeline.scoring.benchmark import read_benchmark
+from pipeline.scoring.benchmark_reader import read_benchmark
 from research.synthetic_world.counterfactual_pairs import twins
 from research.synthetic_world.counterfactual_release import draw_twins, items_of
-from research.synthetic_world.secret_seed import seed_hash, seed_number
+from research.synthetic_world.secret_seeds import seed_hash, seed_number
 
 REPO = Path(__file__).parents[3]
 

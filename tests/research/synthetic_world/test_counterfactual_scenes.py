@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from research.synthetic_world.counterfactual_scenes import ALTERED, LOOKS, TwinScenes, twin_scenes
-from research.synthetic_world.drawing import render
 from research.synthetic_world.layout import fits
 from research.synthetic_world.ontology import BY_NAME
-from research.synthetic_world.world import PlacedThing
+from research.synthetic_world.rendering import render
+from research.synthetic_world.scene_types import PlacedThing
 
 
 @pytest.fixture(scope="module")

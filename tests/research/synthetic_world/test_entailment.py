@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.core.records import Step
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from research.synthetic_world.entailment import why_not
 from research.synthetic_world.question_checks import LEXICON
 

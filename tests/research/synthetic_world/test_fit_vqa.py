@@ -3,12 +3,12 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_json, write_json
-from research.reference_models.fitted_tensors import read_fitted
-from research.synthetic_world import fit_vqa, net_fits, train_vqa
+from pipeline.core.json_files import read_json, write_json
+from research.reference_models.fitted_detectors import read_fitted
+from research.synthetic_world import fit_vqa, fitted_methods, train_vqa
 from research.synthetic_world.fit_vqa import FitRun, Fits, fit_sample_vqa, fits, merged
-from research.synthetic_world.net_fits import PartAnswers
-from tests.research.reference_models.test_fitted_tensors import made
+from research.synthetic_world.fitted_methods import PartAnswers
+from tests.research.reference_models.test_fitted_detectors import made
 from tests.research.synthetic_world.here_pool import Here
 
 
@@ -37,7 +37,7 @@ def done(tmp_path, monkeypatch):
         "selection": lambda _: {},
         "accuracy": lambda _: {},
     }.items():
-        monkeypatch.setattr(net_fits, name, value)
+        monkeypatch.setattr(fitted_methods, name, value)
     return seeds
 
 
@@ -77,17 +77,17 @@ def test_thresholds_are_those_of_part_choose(done, tmp_path):
 
 
 def test_a_killed_run_goes_on_with_the_next_seed(done, monkeypatch):
-    whole = net_fits.fitted_for
+    whole = fitted_methods.fitted_for
 
     def dies(seed):
         if seed == 2:
             raise KeyboardInterrupt
         return whole(seed)
 
-    monkeypatch.setattr(net_fits, "fitted_for", dies)
+    monkeypatch.setattr(fitted_methods, "fitted_for", dies)
     with pytest.raises(KeyboardInterrupt):
         fit_sample_vqa()
-    monkeypatch.setattr(net_fits, "fitted_for", whole)
+    monkeypatch.setattr(fitted_methods, "fitted_for", whole)
     fit_sample_vqa()
     assert done == [0, 2]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from research.synthetic_world.layout import family, fits, painted
-from research.synthetic_world.world import PlacedThing
+from research.synthetic_world.scene_types import PlacedThing
 
 
 def ball(key, *box, rests="floor", host=None):

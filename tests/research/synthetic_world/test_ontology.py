@@ -13,7 +13,7 @@ from research.synthetic_world.ontology import (
     PLACES,
     STATES,
 )
-from research.synthetic_world.world_statistics import CONTAINERS, SUPPORTERS
+from research.synthetic_world.scene_statistics import CONTAINERS, SUPPORTERS
 
 RESTS = {"floor", "top", "wall", "sky", "hand", "head", "body", "legs", "inside"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

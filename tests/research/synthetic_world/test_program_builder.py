@@ -1,6 +1,6 @@
 """GQA's programs, built step by step; the expected strings are written as GQA writes them."""
 
-from pipeline.language.programs import parse
+from pipeline.language.functional_programs import parse
 from research.synthetic_world.program_builder import (
     after,
     chain,

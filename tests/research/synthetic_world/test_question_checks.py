@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pipeline.core.records import Relation, Scene, SceneObject
-from pipeline.verifier.facts import facts_of
+from pipeline.verifier.evidence import facts_of
 from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, faults_of
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pipeline.core.records import Scene, SceneObject
-from research.reference_models.regions import FLOOR, FOUND, RegionHead, Regions
-from research.reference_models.towers import ClipTower
-from research.reference_models.true_regions import true_regions
+from research.reference_models.ground_truth_regions import true_regions
+from research.reference_models.image_towers import ClipTower
+from research.reference_models.region_head import FLOOR, FOUND, RegionHead, Regions
 from research.synthetic_world import region_trainer
 from research.synthetic_world.region_trainer import NAMES, train_head, tried
 from research.synthetic_world.vqa_regions import CLIP

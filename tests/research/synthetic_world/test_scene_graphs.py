@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.core.records import Scene
 from research.synthetic_world.scene_graphs import facts, published, truth
+from research.synthetic_world.scene_types import PlacedThing, World
 from research.synthetic_world.scenes import worlds
-from research.synthetic_world.world import PlacedThing, World
 
 
 def relations(*things: PlacedThing) -> set[tuple[str, str, str]]:

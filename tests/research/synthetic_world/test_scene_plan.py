@@ -6,7 +6,7 @@ import pytest
 from research.synthetic_world.layout import fits
 from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, WEATHERS
 from research.synthetic_world.scene_plan import ScenePlan
-from research.synthetic_world.world_statistics import CONTAINERS, SINGLE, SUPPORTERS
+from research.synthetic_world.scene_statistics import CONTAINERS, SINGLE, SUPPORTERS
 
 
 @pytest.fixture(scope="module")

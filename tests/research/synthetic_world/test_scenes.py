@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS
+from research.synthetic_world.scene_types import ANCHORS, HEIGHT, RIMS, SURFACES, WIDTH, PlacedThing, World
 from research.synthetic_world.scenes import SPLIT_SIZES, picture_id, scene, worlds
-from research.synthetic_world.world import ANCHORS, HEIGHT, RIMS, SURFACES, WIDTH, PlacedThing, World
 
 SEED = 11
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from research.reference_models import net_plans, net_training
+from research.reference_models import net_configs, net_training
 from research.reference_models.inference import load_net
-from research.synthetic_world import train_vqa, vqa_nets, vqa_worlds
+from research.synthetic_world import train_vqa, vqa_training_data, vqa_worlds
 from research.synthetic_world.train_vqa import train_sample_vqa, training
 from tests.research.synthetic_world.here_pool import Here
 
@@ -19,7 +19,7 @@ def here(few_worlds, monkeypatch):
     monkeypatch.setattr(train_vqa, "get_context", lambda kind: Here)
     monkeypatch.setattr(train_vqa, "BASE_EPOCHS", BASE)
     monkeypatch.setattr(train_vqa, "MORE_EPOCHS", MORE)
-    monkeypatch.setattr(net_plans, "BATCH", 16)
+    monkeypatch.setattr(net_configs, "BATCH", 16)
 
 
 def weights(folder: Path, name: str) -> bytes:
@@ -34,7 +34,7 @@ def folder(few_worlds):
 def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
     train_sample_vqa(0)
     told = training(folder)
-    assert set(told.nets) == {f"{name}-0" for name in net_plans.NETS}
+    assert set(told.nets) == {f"{name}-0" for name in net_configs.NETS}
     for run in (told.detector, told.own_detector):
         assert run is not None and set(run.report) == {"recall", "precision", "looks right"}
     for run in told.nets.values():
@@ -65,7 +65,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     whole = weights(folder, "rp-0")
     for path in (folder / "rp-0.safetensors", few_worlds / "work" / "rp-0.pt"):
         path.unlink()
-    step, every = net_training.NetTraining.step, net_plans.recipe_of
+    step, every = net_training.NetTraining.step, net_configs.recipe_of
 
     def dies(self, number, batch):
         if number == self.recipe.steps - 1:
@@ -75,7 +75,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     def often(*arguments):
         return every(*arguments).__class__(**{**vars(every(*arguments)), "every": 1})
 
-    monkeypatch.setattr(net_plans, "recipe_of", often)
+    monkeypatch.setattr(net_configs, "recipe_of", often)
     monkeypatch.setattr(net_training.NetTraining, "step", dies)
     with pytest.raises(KeyboardInterrupt):
         train_sample_vqa(0)
@@ -87,13 +87,13 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
 
 def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monkeypatch, few_worlds):
     seen = []
-    original = vqa_nets.figures
+    original = vqa_training_data.figures
 
     def figures(asked, data, store):
         seen.append((len(seen), {q.picture_id for q in data.questions}))
         return original(asked, data, store)
 
-    monkeypatch.setattr(vqa_nets, "figures", figures)
+    monkeypatch.setattr(vqa_training_data, "figures", figures)
     (few_worlds / "work" / "vanilla-0.pt").unlink()
     train_vqa.train_net("vanilla", 0)
     choose, report = (
@@ -108,6 +108,6 @@ def test_an_unknown_net_is_refused_with_those_there_are():
 
 
 def test_hard_pairs_are_of_other_pictures(few_worlds):
-    hard, data = train_vqa._hard(), vqa_nets.PartData.read("learn")
+    hard, data = train_vqa._hard(), vqa_training_data.PartData.read("learn")
     assert hard.shape == (8, 3)
     assert all(data.pictures[row] != place for place in range(8) for row in hard[place])

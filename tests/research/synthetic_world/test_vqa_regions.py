@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from research.reference_models import towers
-from research.reference_models.regions import FOUND
+from research.reference_models import image_towers
+from research.reference_models.region_head import FOUND
 from research.synthetic_world import region_trainer, tower_trainer, vqa_regions
 from research.synthetic_world.tower_trainer import TowerTraining
 from research.synthetic_world.vqa_regions import found_regions, own_regions
@@ -22,7 +22,7 @@ def no_clip(monkeypatch):
     def refused(*_):
         raise AssertionError("the CLIP was opened")
 
-    monkeypatch.setattr(towers.ClipTower, "__init__", refused)
+    monkeypatch.setattr(image_towers.ClipTower, "__init__", refused)
     monkeypatch.setattr("pipeline.candidates.encoders.weights.weighted", refused)
 
 

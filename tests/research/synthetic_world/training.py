@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.core.atomic_files import sha256_file
-from research.synthetic_world import clip_texts, clip_trainer, train_clip
+from research.synthetic_world import clip_trainer, clip_training_data, train_clip
 
 
 def weights(folder: Path) -> str:
@@ -11,6 +11,6 @@ def weights(folder: Path) -> str:
 
 
 def trained(start: Path | None = None) -> clip_trainer.Trainer:
-    made = clip_trainer.Trainer(*clip_texts.load(1), start=start)
+    made = clip_trainer.Trainer(*clip_training_data.load(1), start=start)
     train_clip.train(made, text_steps=2, small_steps=1, picture_steps=2, every=1)
     return made

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from pipeline.inference.run_settings import fingerprint
+from pipeline.inference.run_options import fingerprint
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
-from pipeline.scoring.leaderboard.board_rows import BoardRow
+from pipeline.scoring.leaderboard.rows import BoardRow
 
 PICTURES = 40
 

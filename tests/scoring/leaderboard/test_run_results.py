@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.benchmark import fingerprint, read_benchmark
+from pipeline.scoring.benchmark_reader import fingerprint, read_benchmark
 from pipeline.scoring.leaderboard.run_results import _run, asked_by_all, part_of, read_results, release_of
 
 

@@ -24,7 +24,7 @@ import pytest
 from PIL import Image
 
 from pipeline.sources.download.fetch import FetchOptions, fetch
-from pipeline.sources.download.web_files import Patience
+from pipeline.sources.download.http_client import Patience
 
 TESTDEV = ["n1", "n2", "n3"]
 PICTURES = [*TESTDEV, "2370001", "2370002", "2370003", "v9"]

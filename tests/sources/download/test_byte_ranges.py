@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile, room
-from pipeline.sources.download.web_files import Patience, Web
+from pipeline.sources.download.http_client import Patience, Web
 from tests.sources.download.conftest import NoWaiting
 
 DATA = random.Random(3).randbytes(5000)

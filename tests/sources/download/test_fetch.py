@@ -11,9 +11,9 @@ import pytest
 from rich.filesize import decimal as spoken
 
 from pipeline.core.errors import UserError
-from pipeline.core.files import read_jsonl
+from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Picture, Question, Scene
-from pipeline.sources.download.web_files import Patience
+from pipeline.sources.download.http_client import Patience
 from pipeline.stages import ingest
 from tests.sources.download.conftest import (
     GRAPHS,
@@ -284,7 +284,7 @@ def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     get(origin="hub")
     assert "everything is there" in get(origin="hub", dry_run=True)
     from tests.sources.download.conftest import on_hub, parquet
-    from tests.sources.download.test_hub_copy import listed
+    from tests.sources.download.test_hub_mirror import listed
 
     rows = [
         on_hub(row | {"answer": "white"}, name)

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.download.hub_parquet import questions
-from pipeline.sources.json_members import write_members
+from pipeline.sources.large_json import write_members
 from tests.sources.download.conftest import JSONS, on_hub, parquet, question
 
 ROWS = JSONS["testdev_balanced_questions.json"]

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.core.errors import Problems, UserError
 from pipeline.sources.download.manifest import Manifest, SeenRemote, named_pictures, needs
-from pipeline.sources.read_source import IngestParams
+from pipeline.sources.source_folder import IngestParams
 
 FIRST = SeenRemote(address="https://x/a.zip", size=1000, sum="aaaa")
 

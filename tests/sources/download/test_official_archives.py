@@ -4,9 +4,9 @@ import zlib
 import pytest
 
 from pipeline.core.errors import Problems, UserError
+from pipeline.sources.download.http_client import PATIENT, Web
 from pipeline.sources.download.manifest import Manifest
 from pipeline.sources.download.official_archives import Official, is_web
-from pipeline.sources.download.web_files import PATIENT, Web
 from tests.sources.download.conftest import JSONS, archives, jpeg, packed
 
 

@@ -29,7 +29,7 @@ def test_forgetting_leaves_nothing_of_somebody(studio: Studio) -> None:
     assert desk.post({}).status_code == 401
     lines = [
         "from django.db import connection",
-        "from annotation.server.label_studio_app.tables import Participant, Place",
+        "from annotation.server.label_studio_app.models import Participant, Place",
         "from users.models import User",
         "tables = connection.introspection.table_names()",
         "def rows(table):",

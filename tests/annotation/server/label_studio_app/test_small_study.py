@@ -16,7 +16,7 @@ from annotation.client.pull import pull
 from annotation.client.push import push
 from annotation.client.volunteers import door
 from annotation.server.accounts import entries, invite
-from pipeline.core.files import read_json
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import Folders
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import DeskClient, Studio, as_known, form_token, report, served

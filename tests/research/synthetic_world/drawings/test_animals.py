@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import animals
-from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.drawings.svg_shapes import tones
 from research.synthetic_world.ontology import BY_NAME, COLORS
 from tests.research.synthetic_world.shown import GROUND, check, covers, kinds_of, large, look_of, plain
 
@@ -23,7 +23,7 @@ def test_a_bird_that_sits_has_feet_and_one_that_flies_has_none():
     sitting = plain(BY_NAME["bird"])
     flying = replace(sitting, rests="sky")
     feet = [
-        covers(drawing.render_thing(bird, 200, GROUND).astype(int), "#c4761a").sum()
+        covers(rendering.render_thing(bird, 200, GROUND).astype(int), "#c4761a").sum()
         for bird in (sitting, flying)
     ]
     assert feet[0] > 500 and feet[1] < 10  # an edge of the beak is of a colour between

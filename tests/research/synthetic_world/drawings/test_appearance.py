@@ -2,7 +2,7 @@
 
 import pytest
 
-from research.synthetic_world.drawings.ink import rect, tones
+from research.synthetic_world.drawings.svg_shapes import rect, tones
 from research.synthetic_world.ontology import COLORS
 from tests.research.synthetic_world.shown import look_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.synthetic_world.drawings import DRAWINGS, containers
-from research.synthetic_world.drawings.ink import tones
+from research.synthetic_world.drawings.svg_shapes import tones
 from research.synthetic_world.ontology import BY_NAME, COLORS
 from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, seen_through, shows
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, devices
 from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, shows
 
@@ -26,7 +26,9 @@ def test_a_television_that_is_on_is_bright_and_one_that_is_off_is_dark():
 def test_an_open_laptop_shows_its_screen_and_a_closed_one_is_flat():
     assert shows("laptop", "#bfe3f7", state="open", color="black")
     assert not shows("laptop", "#bfe3f7", state="closed", color="black")
-    assert drawing.natural_size("laptop", "closed")[1] < 0.6 * drawing.natural_size("laptop", "open")[1] + 1
+    assert (
+        rendering.natural_size("laptop", "closed")[1] < 0.6 * rendering.natural_size("laptop", "open")[1] + 1
+    )
 
 
 def test_a_clock_has_twelve_hours_and_two_hands():

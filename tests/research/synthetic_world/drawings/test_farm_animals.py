@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, farm_animals
 from research.synthetic_world.ontology import BY_NAME, COLORS
 from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, kinds_of, look_of, plain, shows
@@ -33,12 +33,12 @@ def test_an_animal_that_lies_is_lower_and_has_nothing_between_its_legs(name):
     gaps = {}
     for pose in ("standing", "lying"):
         thing = plain(BY_NAME[name], pose=pose)
-        pixels = drawing.render_thing(thing, 200, GROUND).astype(int)
+        pixels = rendering.render_thing(thing, 200, GROUND).astype(int)
         bottom = int(100 + 100 / 1.08 * thing.box[3] / thing.box[2]) - 12  # a line just above the ground
         row = away(pixels, GROUND)[bottom - 4 : bottom].min(axis=0) <= 8
         gaps[pose] = row[40:150].mean()
     assert gaps["standing"] > gaps["lying"] + 0.2, gaps
-    assert drawing.natural_size(name, "lying")[1] < drawing.natural_size(name, "standing")[1]
+    assert rendering.natural_size(name, "lying")[1] < rendering.natural_size(name, "standing")[1]
 
 
 def test_a_cow_has_an_udder_only_when_it_stands():

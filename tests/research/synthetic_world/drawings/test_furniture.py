@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, furniture
 from research.synthetic_world.ontology import BY_NAME
-from research.synthetic_world.world import SURFACES
+from research.synthetic_world.scene_types import SURFACES
 from tests.research.synthetic_world.shown import (
     GROUND,
     SEEN,
@@ -35,7 +35,7 @@ STANDING = [name for name in SURFACES if DRAWINGS[name].__module__ == furniture.
 @pytest.mark.parametrize("name", STANDING)
 def test_every_surface_is_part_of_what_is_drawn(name):
     for thing in variants(BY_NAME[name]):
-        drawn = away(drawing.render_thing(thing, 200, GROUND).astype(int), GROUND) > 8
+        drawn = away(rendering.render_thing(thing, 200, GROUND).astype(int), GROUND) > 8
         _, _, w, h = thing.box
         pixel = 200 / (1.08 * max(w, h))
         for left, right, y in SURFACES[name]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import heads
 from tests.research.synthetic_world.shown import GROUND, SEEN, check, kinds_of
 
@@ -28,10 +28,10 @@ def test_no_two_ages_and_sexes_look_alike():
     shown = []
     for who in WHO:
         behind, before = heads.head(*who, HUES)
-        svg = drawing._document(
+        svg = rendering._document(
             f'<path d="M-30 -30H30V30H-30Z" fill="{GROUND}"/>' + behind + before, -25, -25, 50, 50
         )
-        shown.append(drawing._pixels(svg, 100, 100)[:, :, :3].astype(int))
+        shown.append(rendering._pixels(svg, 100, 100)[:, :, :3].astype(int))
     for first in range(6):
         for second in range(first):
             assert (np.abs(shown[first] - shown[second]).max(axis=2) > SEEN).sum() > 300, (

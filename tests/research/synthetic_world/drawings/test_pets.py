@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, pets
 from research.synthetic_world.ontology import BY_NAME
 from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, kinds_of, look_of, picture, plain
@@ -28,7 +28,7 @@ def test_a_dog_is_no_cat_in_any_colour(pose):
 
 @pytest.mark.parametrize("name", ["dog", "cat"])
 def test_who_sits_is_taller_than_wide_and_who_lies_is_flat(name):
-    sizes = {pose: drawing.natural_size(name, pose) for pose in ("standing", "sitting", "lying")}
+    sizes = {pose: rendering.natural_size(name, pose) for pose in ("standing", "sitting", "lying")}
     assert sizes["sitting"][1] > sizes["sitting"][0]
     assert sizes["lying"][1] < sizes["standing"][1] < sizes["sitting"][1]
 

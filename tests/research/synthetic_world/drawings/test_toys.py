@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, toys
 from research.synthetic_world.ontology import BY_NAME
 from tests.research.synthetic_world.shown import GROUND, away, check, covers, kinds_of, large, look_of, shows
@@ -24,7 +24,7 @@ def test_an_open_book_shows_two_pages_and_a_closed_one_its_cover():
 
 
 def test_a_closed_umbrella_is_a_third_as_wide_as_an_open_one():
-    opened, closed = (drawing.natural_size("umbrella", state) for state in ("open", "closed"))
+    opened, closed = (rendering.natural_size("umbrella", state) for state in ("open", "closed"))
     assert closed[0] == pytest.approx(0.32 * opened[0]) and closed[1] == opened[1]
 
 

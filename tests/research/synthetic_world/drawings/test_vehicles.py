@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world import drawing
+from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, vehicles
 from research.synthetic_world.ontology import BY_NAME, COLORS
 from tests.research.synthetic_world.shown import (
@@ -28,7 +28,7 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 @pytest.mark.parametrize("name", ["car", "bus", "bicycle", "tractor"])
 def test_two_wheels_touch_the_ground(name):
     thing = plain(BY_NAME[name])
-    tyres = covers(drawing.render_thing(thing, 200, GROUND).astype(int), vehicles.TYRE, 40)
+    tyres = covers(rendering.render_thing(thing, 200, GROUND).astype(int), vehicles.TYRE, 40)
     bottom = int(100 + 100 / 1.08 * thing.box[3] / max(thing.box[2:]))
     columns = np.flatnonzero(tyres[bottom - 14 : bottom].any(axis=0))
     assert (np.diff(columns) > 20).sum() == 1  # two groups of columns, far apart

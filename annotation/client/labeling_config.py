@@ -1,0 +1,45 @@
+"""What annotators get in the browser on another Label Studio than ours: the screen of a task, and the instructions that they
+read first: consent, guidelines, and how the screen works."""
+
+from __future__ import annotations
+
+from annotation.client.annotator_texts import HOME, page, text_of
+from annotation.client.consent import consent_text
+from pipeline.core.paths import Folders
+
+# Without child combinators, which the server would escape.
+STYLE = """
+.rgqa-guide { font-size: 16px; line-height: 1.45; }
+.rgqa-guide h1 { font-size: 24px; margin: 20px 0 8px; }
+.rgqa-guide h2 { font-size: 19px; margin: 20px 0 6px; }
+.rgqa-guide p, .rgqa-guide li { margin: 6px 0; }
+.rgqa-guide ul { padding-left: 22px; list-style: disc; }
+.rgqa-guide strong, .rgqa-guide em, .rgqa-guide code { display: inline; }
+.rgqa-guide strong { font-weight: 700; }
+.rgqa-guide em { font-style: italic; }
+.rgqa-guide code { font-family: monospace; border: 1px solid #98a2b3; border-radius: 4px; padding: 0 5px; }
+.rgqa-guide table { width: 100%; border-collapse: collapse; margin: 8px 0; }
+.rgqa-guide th, .rgqa-guide td { border: 1px solid #98a2b3; padding: 4px 8px; text-align: left; vertical-align: top; }
+.rgqa-guide .picture { display: block; background-size: 100% 100%; border-radius: 6px; margin-top: 12px; }
+.rgqa-guide .caption { display: block; font-size: 13px; opacity: 0.75; }
+"""
+
+
+def interface() -> str:
+    """The labelling configuration: one picture, two questions, what can be said of them and the keys for it."""
+    return (HOME / "interface.xml").read_text(encoding="utf-8")
+
+
+def instructions(folders: Folders) -> str:
+    """HTML for a project's `expert_instruction`.
+
+    Raises:
+        UserError: whom to ask is not known (`annotation.client.consent`), or a text or picture cannot be read.
+    """
+    sheet: list[str] = []
+    parts = [
+        consent_text(folders),
+        *(text_of(name, folders.study) for name in ("guidelines.md", "screen.md")),
+    ]
+    html = "".join(page(text, path, sheet) for path, text in parts)
+    return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

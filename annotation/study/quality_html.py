@@ -1,0 +1,93 @@
+"""The quality report as one HTML page that needs nothing else: no script, no network, plots drawn in it as SVG, pictures held in it.
+
+Colours are Okabe and Ito's, which the colour-blind tell apart; what they say is said by shape, text or place as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import floor
+from pathlib import Path
+from types import MappingProxyType
+
+import altair as alt
+from markupsafe import Markup
+
+from annotation.study.agreement import Figure
+from annotation.study.quality_report import Quality
+from pipeline.core.rendering import data_uri, render, svg
+
+RULES = {
+    "majority": "more than half of the votes that count say so",
+    "unanimity": "all votes that count say so",
+    "dawid-skene": "more votes say so than the opposite, and its probability by Dawid and Skene's estimate, from the prior of "
+    "stage estimate and everybody's answers to filter questions on, is high enough (a single vote may do)",
+}
+COLOURS = {"sensitivity": "#0072B2", "specificity": "#D55E00"}
+WIDTH = 560
+THUMBNAIL = (180, 12_000)  # pixels of the longer side, most bytes
+
+
+def page(quality: Quality, pictures: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The HTML. Whatever text comes from people or pictures' sources is shown as text.
+
+    Args:
+        pictures: picture id -> file; of those that are there, the worst items show a thumbnail.
+    """
+    shown = {row.picture_id for row in quality.worst} & pictures.keys()
+    return render(
+        Path(__file__).with_name("quality.html.jinja"),
+        {"percent": percent, "places": places, "bounds": bounds},
+        q=quality,
+        skill=skill(quality),
+        rule=RULES[quality.settings["rule"]],
+        thumbnails={key: data_uri(pictures[key], THUMBNAIL) for key in shown},
+    )
+
+
+def percent(share: float | None, count: int = 1) -> str:
+    """A share in percent with so many places; a dash where it is undefined."""
+    return "–" if share is None else f"{share:.{count}%}"
+
+
+def places(value: float | None, count: int = 2) -> str:
+    """A number with so many places; a dash where it is undefined."""
+    return "–" if value is None else f"{value:.{count}f}"
+
+
+def bounds(found: Figure | tuple[float | None, ...], count: int = 2) -> str:
+    """Return `0.61 (0.55 to 0.67)`, the value alone where it has no interval, and a dash where it is undefined."""
+    value, low, high = (found.value, found.low, found.high) if isinstance(found, Figure) else found
+    if value is None:
+        return "–"
+    interval = f" ({low:.{count}f} to {high:.{count}f})" if None not in (low, high) else ""
+    return f"{value:.{count}f}{interval}"
+
+
+def skill(quality: Quality) -> Markup:
+    """A plot of sensitivity and specificity with their intervals; the dashed lines are the least that counts."""
+    rows = [
+        {"annotator": row.name, "of": name, "low": found.low, "share": found.share, "high": found.high}
+        for row in quality.annotators
+        for name, found in ((name, getattr(row.skill, name)) for name in COLOURS)
+        if found.share is not None
+    ]
+    limits = [{"of": name, "least": quality.settings[f"min_{name}"]} for name in COLOURS]
+    lowest = floor(10 * min(0.5, *(limit["least"] for limit in limits), *(row["low"] for row in rows))) / 10
+    names, colours = list(COLOURS), list(COLOURS.values())
+    colour = alt.Color(
+        "of:N", scale=alt.Scale(domain=names, range=colours), legend=alt.Legend(title=None, orient="top")
+    )
+    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=["circle", "square"]), title=None)
+    axis = alt.Axis(format="%", title="filter questions answered as known")
+    low = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1], zero=False), axis=axis)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("annotator:N", title=None, axis=alt.Axis(labelLimit=220)),
+        yOffset=alt.YOffset("of:N", sort=names),
+        color=colour,
+    )
+    limit = alt.Chart(alt.Data(values=limits)).mark_rule(strokeDash=[5, 4]).encode(x="least:Q", color=colour)
+    interval = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
+    point = base.mark_point(filled=True, size=70, opacity=1).encode(x="share:Q", shape=shape)
+    chart = alt.layer(limit, interval, point).properties(width=WIDTH, height=alt.Step(15))
+    return svg(chart.configure(font="DejaVu Sans, Verdana, sans-serif").configure_view(stroke=None))

@@ -1,0 +1,84 @@
+"""The items of the release, made from the pairs of one subset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipeline.benchmark.balancing.pairing import NONE, UqAqPair
+from pipeline.core.records import Candidate, Category, EditKind, Estimate, Item, Question, Subset, Verified
+
+OF_EDITS: dict[EditKind, Category] = {
+    "object": "missing object",
+    "attribute": "wrong attribute",
+    "relation": "wrong relation",
+}
+
+
+def items(
+    subset: Subset,
+    pairs: Sequence[UqAqPair],
+    questions: Mapping[str, Question],
+    scores: Mapping[str, float | None],
+    part: Mapping[str, str],
+    estimates: Mapping[str, Estimate] = NONE,
+) -> list[Item]:
+    """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
+
+    Args:
+        scores: CLIP scores by the id of a question or an edited candidate; an item whose score is nowhere has None.
+        estimates: by candidate id; {} where there are none.
+    """
+    rows: dict[str, Item] = {}
+    for pair in pairs:
+        candidate, aq = pair.uq.candidate, pair.aq
+        common = {
+            "subset": subset,
+            "pair_id": f"{subset}+{aq.question_id}",
+            "paired_because": pair.because,
+            "simulated": pair.uq.simulated,
+            "rehearsal": pair.uq.rehearsal,
+        }
+        rows[candidate.candidate_id] = _item(
+            questions[candidate.question_id],
+            candidate,
+            part,
+            item_id=candidate.candidate_id,
+            unanswerable=True,
+            answer="",
+            category=(category := category_of(pair.uq)),
+            confirmed=category is not None and pair.uq.reason == category,
+            difficulty=estimates[candidate.candidate_id].difficulty if estimates else None,
+            edits=candidate.edits,
+            weak=candidate.weak,
+            score=scores.get(candidate.candidate_id, candidate.score),
+            rank=candidate.rank,
+            verdict_ids=pair.uq.verdict_ids,
+            **common,
+        )
+        if aq.question_id not in rows:
+            fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
+            rows[aq.question_id] = _item(aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields)
+    return [rows[key] for key in sorted(rows)]
+
+
+def category_of(uq: Verified) -> Category | None:
+    """Why a question has no answer: by the judge, else by the annotators, else by its edit, if all edits are of one kind."""
+    edits = uq.candidate.edits
+    by_edits = OF_EDITS[edits[0].kind] if len({edit.kind for edit in edits}) == 1 else None
+    return uq.judgement.category or uq.reason or by_edits
+
+
+def _item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
+    """An item that was made from a source question, with its types, as it is asked."""
+    return Item(
+        question_id=source.question_id,
+        structural=source.structural,
+        semantic=source.semantic,
+        detailed=source.detailed,
+        picture_id=asked.picture_id,
+        text=asked.text,
+        part=part[asked.picture_id],
+        source_text=source.source_text,
+        **fields,
+    )

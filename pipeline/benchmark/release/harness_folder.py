@@ -1,0 +1,96 @@
+"""The folder `harness/` of a release: what lmms-eval, VLMEvalKit and inspect_ai need to ask a model its items."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from pipeline.benchmark.release.lmms_eval_tasks import write_tasks
+from pipeline.benchmark.release.vlmevalkit_table import write_table
+from pipeline.core.atomic_files import write_text
+from pipeline.core.jsonl_index import Kept
+from pipeline.core.records import Item
+
+INSPECT = '''\
+"""The items of the release that this file is in, as a task of inspect_ai; ../README.md has the commands."""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
+
+try:
+    try:
+        from rgqa_scorers.inference.registry import checked, release_task
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] != "rgqa_scorers":
+            raise
+        # The whole project has the same code.
+        from pipeline.inference.registry import checked, release_task
+except ModuleNotFoundError as error:
+    message = f"{error.name} is not installed: pip install {error.name}"
+    if str(error.name).split(".")[0] == "pipeline":
+        message = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
+    raise PrerequisiteError(message) from None
+RELEASE = Path(__file__).resolve().parents[2]
+
+
+@task
+def rgqa(part: str = "test", prompt: str = "refuse", recipe: str = "refusal", pictures: str = "") -> Task:
+    return checked(release_task)(RELEASE, part=part, prompt=prompt, recipe=recipe, pictures=pictures)
+'''
+README = """\
+# Ask a model with the harness you have
+
+RELEASE is the folder above this one, LOG what the harness writes. All three ask each item of part test once, with a line that says how
+to refuse (prompt `refuse`), and the same answers have the same scores by all three:
+
+    rgqa-score RELEASE LOG --free-text
+
+reads which answers refuse. A request that failed, or whose answer was cut off, has no answer: the command counts them, and `--missing wrong`
+takes them for wrong answers.
+
+lmms-eval 0.7 (`pip install lmms-eval`); LOG is `logs/MODEL/DATE_samples_rgqa.jsonl`; task `rgqa_dev` has the items of part dev:
+
+    lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
+
+VLMEvalKit, in a clone of its repository; LOG is `outputs/MODEL/DATE/MODEL_rgqa_openended.xlsx`; `rgqa_dev.tsv` has part dev. It looks for tables
+in `~/LMUData`, or where `LMUData` says, and takes one for open questions if its name has `openended` in it:
+
+    cp RELEASE/harness/vlmevalkit/rgqa.tsv ~/LMUData/rgqa_openended.tsv
+    python run.py --data rgqa_openended --model MODEL --mode infer
+
+inspect_ai (`pip install "RELEASE/scorers/WHEEL[inspect]"`, WHEEL being the file there); LOG is `logs/DATE_rgqa_ID.eval`; `-T part=dev` asks part
+dev. RELEASE is a relative path here, as inspect_ai finds no file by another:
+
+    inspect eval RELEASE/harness/inspect/rgqa.py --model MODEL --no-log-images
+
+`rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
+"""
+APART = """
+The images are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
+`~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T pictures=FOLDER`, a full path.
+"""
+
+
+def write_pack(
+    home: Path, items: Collection[Item], pictures: Mapping[str, str], version: str, embed: bool
+) -> None:
+    """Write `harness/` of the release at `home`, whose tables are there.
+
+    Args:
+        items: in the order of the release.
+        pictures: the path of each picture by its id. embed: they are in the release.
+    """
+    write_tasks(home, version)
+    folder = home / "harness"
+    missing = ""
+    for part, name in (("test", "rgqa"), ("dev", "rgqa_dev")):
+        if members := Kept(items, lambda item, part=part: item.part == part):
+            write_table(folder / "vlmevalkit" / f"{name}.tsv", members, pictures, embed)
+        else:
+            missing += (
+                f"\nThis release has no items of part {part}, so there is no task and no table `{name}`.\n"
+            )
+    write_text(folder / "inspect/rgqa.py", INSPECT)
+    write_text(folder / "README.md", README + missing + ("" if embed else APART))

@@ -1,0 +1,124 @@
+"""Make a place for a data set of one's own: its folders and its section of params.yaml."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from pipeline.core.atomic_files import write_text
+from pipeline.core.errors import UserError
+from pipeline.core.params import PARAMS_FILE, text_of
+from pipeline.core.paths import DATA, Folders
+from pipeline.core.release_params import ReleaseParams
+from pipeline.core.strict_yaml import read_yaml
+
+FOLDERS = {
+    "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",
+    "truth": "The complete truth of every picture, if anybody knows it. Leave it empty: only drawn worlds have one.",
+    "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
+    "vqa": "Nets of your own that answer questions, in the form of the sample's. May stay empty.",
+    "vectors": "Vectors that were computed elsewhere. May stay empty.",
+    "annotations": "Exports of verdicts from Label Studio, as they come.",
+    "rounds": "What earlier rounds of annotation verified (`rgqa annotate round`). May stay empty.",
+    "errata": "Faults of released items (`rgqa errata add`): the next release lists them. May stay empty.",
+    "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
+}
+# Names that mean something else: folders in data/, keys of params.yaml, and words that YAML's versions read as no text.
+TAKEN = {"release", "cache", "label-studio", "sample", "dataset", "version"}
+NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+LONGEST = 60  # letters: it becomes part of names of files
+RELEASE = """\
+  release:                                # all that the card can state; what is empty is not stated
+    title: {name}
+    origin: ""                            # needed: where images and questions come from
+    licence: ""                           # needed: of questions and verdicts, e.g. CC BY 4.0
+    licence_url: ""                       # needed: the address of its text
+    licences: {{}}                          # of one part: pictures: {{name: CC BY 4.0, url: "https://..."}}; also questions, verdicts
+    published: ""                         # needed: YYYY-MM-DD
+    pictures: false                       # true if you may pass the images on; then state their licence above
+    fetch_recipe: ""                      # how others get the images, if you may not
+    url: ""                               # where the release will be found
+    creators: []                          # who made it
+    keywords: []
+    languages: []                         # of the questions, e.g. [en]
+    derived_from:                         # data sets that it was made from, name: address; {{}} if all is your own
+    annotated_by: ""                      # crowdsourced, expert-generated or other
+    annotator_demographics: ""            # what is known of the annotators
+    collected:                            # first and last day of the annotation, e.g. ["2026-03-01", "2026-04-09"]
+    simulated: []                         # what no person made, beside verdicts, a sentence each
+    biases: []                            # which slice of the world the images and questions show, a sentence each
+    limits: []                            # what is known to be wrong or missing, a sentence each
+    personal_information: ""              # what images and questions reveal about persons
+    uses: []                              # what it is meant for and what not, a sentence each
+    social_impact: ""                     # what it may do to people
+    maintenance: ""                       # who mends faults, and how
+    folds: 5
+    seed: 20231001
+"""
+
+
+def init(name: str, root: Path = Path()) -> str:
+    """Create `data/<name>/` and a section of params.yaml, copied from the section `gqa` but for what its `release` says of
+    GQA; say what to do next. What is there already stays.
+
+    Raises:
+        UserError: the name cannot be a folder's, or params.yaml has no section `gqa` to copy.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or name in TAKEN | NO_TEXT or len(name) > LONGEST:
+        reserved = ", ".join(sorted(TAKEN | NO_TEXT))
+        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+        raise UserError(
+            f"{shown!r}: a data set's name has lower-case letters, digits and dashes, begins with a letter, has at most {LONGEST} "
+            f"of them, and is none of {reserved}"
+        )
+    path = root / PARAMS_FILE
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; run this from the project's root")
+    text = text_of(path)
+    if name not in (read_yaml(text, path) or {}):
+        # Through a link, if it is one, to the file itself, which takes its new content whole or not at all.
+        write_text(path.resolve(), _with_section(text, name, path))
+    for folder, purpose in FOLDERS.items():
+        place = root / DATA / name / folder
+        place.mkdir(parents=True, exist_ok=True)
+        if folder != "source" and not any(place.iterdir()):
+            write_text(place / "README.md", purpose + "\n")
+    needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
+    return (
+        f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
+        f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Fill in `{name}: release:` there: the card states nothing else "
+        f"about your data (needed: {', '.join(sorted(needed))})"
+    )
+
+
+def _with_section(text: str, name: str, path: Path) -> str:
+    """params.yaml with a section `name` behind all others, copied from `gqa` line by line, comments included.
+
+    Raises:
+        UserError: there is no such section, or it is written so that its lines alone say something else.
+    """
+    before = read_yaml(text, path) or {}
+    gqa = before.get("gqa")
+    if not gqa:
+        raise UserError(
+            f"{path}: no section `gqa` to copy the parameters from; run this from the project's root"
+        )
+    block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
+    lines = block.group(1).rstrip() if block else ""
+    section = re.sub(
+        r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), lines + "\n", flags=re.MULTILINE
+    )
+    whole = f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n"
+    try:
+        after = read_yaml(whole, path)
+    except UserError:
+        after = {}
+    release = read_yaml(RELEASE.format(name=name), path) if "release" in gqa else {}
+    if not isinstance(gqa, dict) or after != before | {name: gqa | release}:
+        raise UserError(
+            f"{path}: the section `gqa` cannot be copied as it is written; write it as the project has it, each parameter on a "
+            "line of its own, indented by two blanks under `gqa:`, with nothing behind the last section"
+        )
+    return whole

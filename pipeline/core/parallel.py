@@ -1,0 +1,129 @@
+"""Work side by side, on this machine or on a cluster; results come in the order of the items, so that neither the engine nor
+the number of processes changes a byte. The one door to both engines; docs/cluster.md tells how they are used.
+
+RGQA_ENGINE      "local", unless said: processes of this machine. "ray": actors of Ray (the extra `cluster`)
+RAY_ADDRESS      the cluster's; without it a Ray of this machine's own is begun, which ends with the command
+RGQA_GPU_SHARE   what part of a GPU each copy of a network holds under Ray; 1 unless said
+OMP_NUM_THREADS  how many processes this machine is worth; one for each core unless said
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import islice
+from typing import Any, Literal, TypeVar
+
+from pipeline.core.errors import UserError
+from pipeline.core.process_pool import Crew, ProcessPool
+
+State = TypeVar("State")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+WAITING = 2  # pieces given out ahead for each process: enough to keep it busy, few enough to hold
+ENGINES = ("local", "ray")
+NETWORK = 8  # batches for which another copy of a network, which takes seconds to load, is worth it
+
+
+def engine() -> Literal["local", "ray"]:
+    """The engine that the environment asks for.
+
+    Raises:
+        UserError: there is none of that name.
+    """
+    name = os.environ.get("RGQA_ENGINE") or "local"
+    if name not in ENGINES:
+        raise UserError(f"RGQA_ENGINE: no engine {name!r}; choose from {', '.join(ENGINES)}")
+    return name
+
+
+def threads() -> int:
+    """How much is worked on side by side on this machine: OMP_NUM_THREADS, else one for each core."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
+
+
+def processes(items: int, each: int = 1000) -> int:
+    """How many processes so many items are worth: `each` to one, as it takes a second or more to set one up."""
+    wanted, on_cluster = items // each, engine() == "ray"
+    most = _resource("CPU") if on_cluster and wanted > 1 else threads()
+    return max(1, min(most, wanted))
+
+
+def networks(batches: int, *, gpu: bool = True) -> tuple[int, float]:
+    """How many copies of a network so many batches are worth, and what share of a GPU each is to hold (none without `gpu`):
+    the one that is here already, unless there is a cluster.
+
+    Raises:
+        UserError: RGQA_GPU_SHARE is no share, or the cluster cannot be had.
+    """
+    if engine() == "local" or not batches:
+        return 1, 0.0
+    said = os.environ.get("RGQA_GPU_SHARE") or "1"
+    share = float(said) if re.fullmatch(r"1|0?\.\d{1,4}", said) else 0.0
+    if not share:
+        raise UserError(f"RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1, got {said!r}")
+    gpus = _resource("GPU") if gpu else 0
+    return (min(batches, gpus * int(1 / share)), share) if gpus else (processes(batches, NETWORK), 0.0)
+
+
+def _resource(name: str) -> int:
+    """How many processors ("CPU") or GPUs the cluster has."""
+    from pipeline.core.ray_pool import cluster
+
+    return int(cluster(threads()).cluster_resources().get(name, 0))
+
+
+def ordered_map(
+    work: Callable[[State, Item], Result],
+    items: Iterable[Item],
+    set_up: Callable[[], State],
+    processes: int,
+    piece: int = 64,
+    *,
+    gpus: float = 0.0,
+) -> Iterator[Result]:
+    """Yield `work(what was set up, item)` for each item, in order, from processes that each set themselves up once.
+
+    What a killed process was given is given to another one. At the end, also by an error or Ctrl-C, the processes end.
+    They end, too, when this one is killed.
+
+    Args:
+        set_up: makes what a process needs to work (opens files, reads tables), once there is an item. This and
+            `work` are functions of a module, or a `partial` of one.
+        processes: how many; with one that needs no share of a GPU, all is done right here.
+        piece: how many items a process is given at once. Of results not yet taken, no more than twice that for
+            each process are held.
+        gpus: what share of a GPU each process holds; see `networks`.
+
+    Raises:
+        UserError: processes were killed over a piece of work again and again, as by a lack of memory; there is no such
+            engine, or no cluster; else what `work` raises.
+    """
+    if processes == 1 and not gpus:
+        state = cache(set_up)
+        yield from (work(state(), item) for item in items)
+        return
+    left, waiting = iter(items), deque[Any]()
+    crew = _crew(work, set_up, processes, gpus)
+    try:
+        while True:
+            while len(waiting) < WAITING * crew.ready() and (some := list(islice(left, piece))):
+                waiting.append(crew.give(some))
+            if not waiting:
+                return
+            yield from crew.take(waiting.popleft())
+    finally:
+        crew.end()
+
+
+def _crew(work: Callable[..., Any], set_up: Callable[[], Any], processes: int, gpus: float) -> Crew:
+    if engine() == "local":
+        return ProcessPool(work, set_up, processes)
+    from pipeline.core.ray_pool import Actors, cluster
+
+    return Actors(cluster(threads()), work, set_up, processes, gpus)

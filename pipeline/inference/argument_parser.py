@@ -1,0 +1,165 @@
+"""The options of `rgqa run` and of the wheel's `rgqa-run`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..core.errors import UserError
+from ..scoring.version import VERSION
+from .confidence_methods import RECIPES
+from .cost_forecast import Prices
+from .prompts import PROMPTS
+from .run_options import CONNECTIONS, RunOptions
+
+DEFAULTS = RunOptions(Path(), "")
+SECRET = ("key", "token", "secret", "password")  # in names of settings
+
+
+def parser(program: str = "rgqa-run", plots: bool = False) -> argparse.ArgumentParser:
+    """The options of a run; `plots`: with those of a command that draws plots."""
+    names = "\n".join(
+        f"  {kind:<8} {one.name:<18} {one.help}"
+        for kind, known in (("--prompt", PROMPTS), ("--recipe", RECIPES))
+        for one in known.values()
+    )
+    parser = argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} RELEASE --model MODEL [options]",
+        description="Ask a model the questions of a release and score its answers (docs/running.md). The same command goes on "
+        "where it was stopped, and asks again what failed.",
+        epilog=f"{names}\n\nExamples:\n"
+        f"  {program} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --recipe token-probability\n"
+        f"  {program} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --price-in 0.15 --price-out 0.6\n"
+        f"  {program} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("release", type=Path, metavar="RELEASE", help="a release's folder, as it was published")
+    add(
+        "--model",
+        required=True,
+        help="as inspect_ai names it: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and NAME_API_KEY in "
+        "the environment), hf-vlm/... and hf-vqa/... on this machine; with --server the model's name there (example: --model llava)",
+    )
+    for group, options in _groups():
+        adding = parser.add_argument_group(group).add_argument
+        for name, text, example, how in options:
+            adding(name, help=f"{text} (example: {f'{name} {example}'.strip()})".replace("%", "%%"), **how)
+    if plots:
+        add("--no-plots", dest="plots", action="store_false", help="do not draw plots (example: --no-plots)")
+    add("--version", action="version", version=f"rgqa_scorers {VERSION}")
+    return parser
+
+
+def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
+    """Groups of options: name, what it does, an example, how argparse takes it."""
+
+    def number(name: str) -> dict[str, Any]:
+        return {"type": int, "default": getattr(DEFAULTS, name), "metavar": "N"}
+
+    price = {"type": float, "default": None, "metavar": "PRICE"}
+    flag = {"action": "store_true"}
+    return [
+        (
+            "what is asked",
+            [
+                ("--subset", "a subset; may be repeated; all if not given", "pt-hard", {"action": "append", "default": []}),
+                ("--part", "items of part test, dev or all; test if not given", "all", {"choices": ("test", "dev", "all"), "default": "test"}),
+                ("--limit", "at most so many questions, in whole pairs drawn at random; 0 for all", "200", number("limit")),
+            ],
+        ),
+        (
+            "how it is asked",
+            [
+                ("--server", "address of a server with OpenAI's interface; its key, if any, is in SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
+                ("--model-arg", "what the model's provider takes beside its name; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+                ("--prompt", "what is said around a question; refuse if not given, bare for hf-vqa", "word", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
+                ("--recipe", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(RECIPES) + "}"}),
+                ("--pixels", f"of a picture's longer side at most, 0 for as it is; {DEFAULTS.pixels} if not given", "512", number("pixels")),
+                ("--pictures", "folder of the pictures, for a release without", "pictures", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--shots", "examples from part dev before each question; 0 if not given", "4", number("shots")),
+                ("--samples", f"replies to a question under recipe agreement; {DEFAULTS.samples} if not given", "5", number("samples")),
+                ("--max-tokens", f"of a reply; {DEFAULTS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
+                ("--seed", "of examples and replies; 0 if not given", "7", number("seed")),
+                ("--no-picture", "a control: the same questions without the pictures", "", flag),
+                ("--connections", f"requests at the same time; {CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("connections")),
+            ],
+        ),
+        (
+            "what it costs, where it goes",
+            [
+                ("--price-in", "for a million tokens in, for the forecast", "0.15", price),
+                ("--price-out", "for a million tokens out", "0.6", price),
+                ("--yes", "do not ask at the forecast whether to go on", "", flag),
+                ("--out", "the run's folder; runs/<model>-<prompt>-<recipe> if not given", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def options_of(given: argparse.Namespace) -> RunOptions:
+    """The options, checked.
+
+    Raises:
+        UserError: lists all that cannot be.
+    """
+    problems = [
+        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} to {most:,}"
+        for name, least, most in (
+            ("limit", 0, 1_000_000),
+            ("pixels", 0, 100_000),
+            ("shots", 0, 1000),
+            ("samples", 2, 1000),
+            ("max_tokens", 1, 10_000_000),
+            ("seed", 0, 2**32 - 1),
+            ("connections", 0, 10_000),
+        )
+        if not least <= getattr(given, name) <= most
+    ]
+    for name, price in (("in", given.price_in), ("out", given.price_out)):
+        if price is not None and not 0 <= price <= 1_000_000:
+            problems.append(f"--price-{name} is {price}, wanted 0 to 1,000,000")
+    pairs = [word.partition("=") for word in given.model_arg]
+    problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
+    problems += [
+        f"--model-arg {name}: a key is taken from the environment alone"
+        for name, *_ in pairs
+        if any(word in name.lower() for word in SECRET)
+    ]
+    server, found = _server(given.server)
+    problems += found
+    if server and "base_url" in (name for name, *_ in pairs):
+        problems.append("--model-arg base_url: --server names the address")
+    if problems:
+        raise UserError(problems)
+    prices = Prices(given.price_in, given.price_out)
+    arguments = tuple((name, value) for name, _, value in pairs)
+    same = {name: value for name, value in vars(given).items() if name in RunOptions._fields}
+    return RunOptions(
+        **same | {"server": server, "subsets": tuple(given.subset), "prices": prices, "model_args": arguments}
+    )
+
+
+def _server(address: str) -> tuple[str, list[str]]:
+    """The address of the interface, and what is wrong with it.
+
+    >>> _server("localhost:8000"), _server("https://models.example.org/v1/")
+    (('http://localhost:8000/v1', []), ('https://models.example.org/v1', []))
+    """
+    if not address:
+        return "", []
+    wrong = [f"--server is {address!r}, wanted an address such as http://127.0.0.1:8000"]
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            return "", wrong
+    except ValueError:  # of brackets, or a port that is none
+        return "", wrong
+    if parts.username or parts.password or parts.query or parts.fragment:
+        return "", [
+            "--server: wanted an address alone; a key in it would be written to files: put it in SERVER_API_KEY"
+        ]
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}", []

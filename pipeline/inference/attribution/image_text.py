@@ -1,0 +1,108 @@
+"""Words that stand in a picture: brought in a file, or read by rapidocr where it is installed (extra `ocr`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.images import load_rgb
+from pipeline.core.json_files import read_json
+from pipeline.inference.attribution.panels import Marked
+
+WANTED = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"
+
+
+class PictureWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A word of a file. `box`: left, top, right, bottom in pixels of the picture. `score`: how sure the reader is, 0 to 1."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    score: float = 1.0
+
+
+def read_words(path: Path, picture: str) -> list[PictureWord]:
+    """The words of a picture in a file, none where an object of lists does not name it.
+
+    Raises:
+        UserError: no such file, or not like this: all that is wrong.
+    """
+    content = read_json(path)
+    rows = content.get(picture, []) if isinstance(content, dict) else content
+    if not isinstance(rows, list):
+        raise UserError(f"{path}: wanted {WANTED}")
+    problems, words = Problems(f"{path}: wanted {WANTED}"), []
+    for number, row in enumerate(rows, 1):
+        try:
+            word = msgspec.convert(row, PictureWord)
+        except msgspec.ValidationError as error:
+            problems.add(f"word {number}", str(error))
+            continue
+        left, top, right, bottom = word.box
+        if not (left < right and top < bottom):
+            problems.add(
+                f"word {number} {word.text!r}",
+                f"box {list(word.box)} is empty or turned round (width and height in place of right and bottom?)",
+            )
+        if not 0 <= word.score <= 1:
+            problems.add(f"word {number} {word.text!r}", f"score {word.score:g}, wanted 0 to 1")
+        words.append(word)
+    problems.raise_if_any()
+    return words
+
+
+def recognised(picture: Path) -> list[PictureWord]:
+    """The words that rapidocr reads in a picture, upright boxes around them.
+
+    Raises:
+        UserError: it is not installed, or cannot read the file.
+    """
+    try:
+        from rapidocr import RapidOCR  # pyright: ignore[reportMissingImports] - an extra
+    except ImportError as error:
+        raise UserError(
+            'reading words in pictures needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or bring them: --words FILE'
+        ) from error
+    try:
+        upright = np.asarray(load_rgb(picture))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{picture}: {error}; restore it") from error
+    # It takes arrays in the order blue, green, red, as OpenCV has them.
+    return words_of(RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1])))
+
+
+def words_of(read: Any) -> list[PictureWord]:
+    """What rapidocr found: `boxes` [n, 4, 2] corners in pixels, `txts`, `scores`; None each where there is nothing."""
+    if read.boxes is None:
+        return []
+    rows = zip(read.txts, read.boxes, read.scores, strict=True)
+    return [
+        PictureWord(text, (*map(float, corners.min(0)), *map(float, corners.max(0))), float(score))  # pyright: ignore[reportArgumentType]
+        for text, corners, score in rows
+    ]
+
+
+def marks_of(words: Sequence[PictureWord], size: tuple[int, int], where: str) -> tuple[Marked, ...]:
+    """Words in a picture of `size` (width, height in pixels).
+
+    Raises:
+        UserError: boxes that lie outside of the picture: those of another, or of another size.
+    """
+    width, height = size
+    problems = Problems(f"{where}: boxes outside of the picture, which has {width} x {height} pixels")
+    for word in words:
+        if word.box[0] < 0 or word.box[1] < 0 or word.box[2] > width or word.box[3] > height:
+            problems.add(repr(word.text), f"box {list(word.box)}")
+    problems.raise_if_any()
+    return tuple(
+        Marked(
+            word.text,
+            (word.box[0] / width, word.box[1] / height, word.box[2] / width, word.box[3] / height),
+            word.score,
+        )
+        for word in words
+    )

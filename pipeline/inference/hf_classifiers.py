@@ -1,0 +1,89 @@
+"""Models of transformers that classify: ViLT, and LXMERT with the regions that a user brings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from ..core.atomic_files import sha256_file
+from ..core.errors import UserError
+from ..core.images import WHITE, load_rgb
+from .hf_vqa_base import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of
+
+
+class Vilt(AnswerNet):
+    """Logits of each answer, trained as sigmoids (binary cross-entropy times K)."""
+
+    def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
+        super().__init__(name, settings, config)
+        self.processor = transformers.AutoProcessor.from_pretrained(name, **self.more)
+        self.answers = answers_of(settings, config, config.num_labels)
+        self.about["activation"] = settings.activation
+
+    def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
+        texts, most = [one.question for one in shown], self.config.max_position_embeddings
+        cut = [len(ids) > most for ids in self.processor.tokenizer(texts).input_ids]
+        told = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
+        inputs = self.processor(
+            images=[load_rgb(one.picture, background=WHITE) for one in shown], text=texts, **told
+        )
+        # ViLT puts the patches in a random order on every call, in eval mode too: the same one each time.
+        with torch.inference_mode(), torch.random.fork_rng():
+            torch.manual_seed(0)
+            return self.chosen(self.model(**self.on_device(inputs)).logits, cut)
+
+
+class Lxmert(AnswerNet):
+    """Sees regions of a Faster R-CNN that transformers does not have, so they are brought along."""
+
+    def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
+        if not settings.features:
+            raise UserError(
+                "LXMERT sees regions of a Faster R-CNN that transformers does not have: bring them as features=FILE.npz with "
+                "ids [n] (the release's picture ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
+            )
+        self._place_of, self._features, self._boxes = _regions(Path(settings.features))
+        super().__init__(name, settings, config)
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **self.more)
+        self.answers = answers_of(settings, config, config.num_qa_labels)
+        self.about |= {"activation": settings.activation, "features": sha256_file(settings.features)}
+
+    def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
+        if missing := sorted({one.picture_id for one in shown} - self._place_of.keys()):
+            raise ValueError(f"{self.settings.features} has no picture {missing[0]!r}")
+        texts, most = [one.question for one in shown], self.config.max_position_embeddings
+        cut = [len(ids) > most for ids in self.tokenizer(texts).input_ids]
+        inputs = self.tokenizer(texts, padding=True, truncation=True, max_length=most, return_tensors="pt")
+        places = [self._place_of[one.picture_id] for one in shown]
+        regions = {"visual_feats": self._features[places], "visual_pos": self._boxes[places]}
+        inputs |= {name: torch.from_numpy(value.astype(np.float32)) for name, value in regions.items()}
+        with torch.inference_mode():
+            return self.chosen(self.model(**self.on_device(inputs)).question_answering_score, cut)
+
+
+def _regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
+    """The place of each picture, features [n, regions, d], boxes [n, regions, 4].
+
+    Raises:
+        UserError: the file is not like this.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            ids, features, boxes = (file[name] for name in ("ids", "features", "boxes"))
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise UserError(f"features={path}: wanted an .npz with ids, features and boxes ({error})") from error
+    if features.ndim != 3 or boxes.shape != (*features.shape[:2], 4) or features.shape[:1] != ids.shape:
+        raise UserError(
+            f"features={path}: ids {ids.shape}, features {features.shape} and boxes {boxes.shape} do not fit together; "
+            "wanted [n], [n, regions, d] and [n, regions, 4]"
+        )
+    if boxes.size and not (boxes.min() >= 0 and boxes.max() <= 1):
+        raise UserError(
+            f"features={path}: boxes from {boxes.min()} to {boxes.max()}; wanted shares of the picture, 0 to 1"
+        )
+    return {str(picture): place for place, picture in enumerate(ids.tolist())}, features, boxes

@@ -1,0 +1,228 @@
+"""The options of scoring: the one table that `rgqa score` and the wheel's `rgqa-score` take theirs from."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..core.errors import UserError, no_effect
+from .items import Benchmark
+from .joined_predictions import FILES, Options
+from .model_report import EFFICIENCY, NAMES, available
+from .resources import EXTRAS
+from .subgroups import KINDS
+from .version import VERSION
+
+
+class CommandOption(NamedTuple):
+    """An option: what it does; what may follow its name, "" for nothing; what it is if it is not given, "" for what
+    `Options` has; and how argparse takes it."""
+
+    name: str
+    help: str
+    example: str = ""
+    default: str = ""
+    how: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def shown(self) -> str:
+        """Its line in the help."""
+        default = self.default or _words(getattr(Options(), self.name[2:].replace("-", "_")))
+        line = f"{self.name} {self.example}".strip()
+        return f"{self.help} (default: {default}; example: {line})"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(f"{part:g}" for part in value)
+    return "no" if value is False else "none" if value is None else str(value)
+
+
+FLAG = {"action": "store_true"}
+SHOWN = {"action": "store_true", "default": False}  # what the command does with the scores
+FILE = {"type": Path, "default": None}
+MANY = {"action": "append", "default": []}
+OPTIONS = {
+    "what is scored": [
+        CommandOption("--subset", "a subset of a release; may be repeated", "pt-hard", "all", MANY),
+        CommandOption("--part", "items of a release: test (with thresholds from dev), dev or all", "all"),
+        CommandOption(
+            "--without-errata",
+            "leave out items known to be faulty, and what is paired with them: auto (the release's list) or a file",
+            "auto",
+            "none",
+            {"default": None, "metavar": "FILE"},
+        ),
+        CommandOption(
+            "--dev",
+            "predictions to choose thresholds on, for each model a file",
+            "dev.json",
+            "none",
+            {"type": Path} | MANY,
+        ),
+        CommandOption("--missing", "items without a prediction: refuse, wrong (accepted) or drop", "wrong"),
+        CommandOption(
+            "--allow-missing",
+            "as --missing wrong",
+            "",
+            "no",
+            {"action": "store_const", "const": "wrong", "dest": "missing"},
+        ),
+    ],
+    "how it is scored": [
+        CommandOption("--mode", "strict, or parity: the numbers of the published scripts", "parity"),
+        CommandOption(
+            "--match", "what answers lose before they are compared: exact (nothing), vqa or squad", "squad"
+        ),
+        CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
+        CommandOption("--free-text", "read abstentions from the answers instead of confidences", how=FLAG),
+        CommandOption(
+            "--judge",
+            "who says which answers abstain instead, for each model a file (id, abstained)",
+            "judge.csv",
+            "none",
+            {"type": Path} | MANY,
+        ),
+        CommandOption(
+            "--threshold", "accept from here on, where no dev items choose it", "0.3", how={"type": float}
+        ),
+        CommandOption("--risks", "of C@R", "0.05 0.1", how={"type": float, "nargs": "+"}),
+        CommandOption("--costs", "of effective reliability", "1 100", how={"type": float, "nargs": "+"}),
+        CommandOption("--bootstrap", "repetitions for intervals, 0 for none", "10000", how={"type": int}),
+        CommandOption("--seed", "of the bootstrap", "7", how={"type": int}),
+    ],
+    "what is shown and written": [
+        CommandOption("--full", "print every score of every subset", "", "one screen", SHOWN),
+        CommandOption(
+            "--by", f"print the scores by {', '.join(KINDS)}; commas between", "category,edit", "not printed"
+        ),
+        CommandOption("--scores", f"print these groups: {', '.join(NAMES)}", "realistic,pairs", "one screen"),
+        CommandOption("--json", "write every number, unrounded", "scores.json", "not written", FILE),
+        CommandOption(
+            "--out", "folder for scores.json and scores.txt, the full print", "scores", "not written", FILE
+        ),
+        CommandOption(
+            "--table",
+            "every number as a row of a .csv, .xlsx or .parquet (rgqa score)",
+            "t.csv",
+            "not written",
+            FILE,
+        ),
+        CommandOption("--plots", "folder for plots, as SVG and PNG (rgqa score)", "plots", "not drawn", FILE),
+    ],
+    "beyond": [
+        CommandOption(
+            "--extra",
+            "a file for further scores, one of those below; may be repeated",
+            "wordnet=dict",
+            "none",
+            MANY | {"metavar": "NAME=FILE"},
+        ),
+    ],
+}
+# What some options must be, and whether a value is.
+WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
+    "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
+    "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
+    "costs": ("numbers from 0 to 1,000,000", lambda costs: all(0 <= cost <= 1_000_000 for cost in costs)),
+    "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
+    "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
+    "bootstrap": ("0 to 1,000,000", lambda count: 0 <= count <= 1_000_000),
+    "seed": ("0 to 4,294,967,295", lambda seed: 0 <= seed < 2**32),
+    "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
+}
+
+
+def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
+    """The options of scoring. Those of `Options` that are not given are not in the parsed namespace."""
+    extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in EXTRAS.items())
+    parser = argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
+        description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
+        epilog=f"--extra NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument(
+        "benchmark", type=Path, help="a release's folder, a subset's JSON, or GQA's or VQA's file"
+    )
+    parser.add_argument(
+        "predictions", type=Path, nargs="+", help="a file of them or a harness's log; several are compared"
+    )
+    for title, options in OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for option in options:
+            group.add_argument(option.name, help=option.shown.replace("%", "%%"), **option.how)
+    parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
+    return parser
+
+
+def without_effect(
+    given: Mapping[str, Any], options: Options, benchmark: Benchmark, groups: Collection[str], has_dev: bool
+) -> list[str]:
+    """List the options that were given although they change nothing beside the others or for this benchmark.
+
+    Args:
+        given: The command line's arguments; those that were not typed are not in it, or have their default.
+        groups: Of scores that will be shown or written.
+        has_dev: Are thresholds chosen on dev items?
+    """
+    why: dict[str, str] = {}
+    if not options.bootstrap:
+        why["seed"] = "--bootstrap 0 draws nothing"
+    if not benchmark.parts:
+        why["part"] = "the benchmark has no parts"
+    if "selective" not in groups:
+        why |= dict.fromkeys(
+            ("risks", "costs"),
+            "no score that is shown uses it; add --full, --json FILE or --scores selective",
+        )
+    if groups and not {"pairs", "answerability"}.intersection(groups):
+        why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
+    elif has_dev and "answerability" not in groups:
+        why["threshold"] = "dev items choose the threshold of the scores that are shown"
+    if options.mode == "parity":
+        why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
+        why |= {"match": "--mode parity compares exactly", "part": "--mode parity scores all parts"}
+    found = [no_effect(f"--{name}", reason) for name, reason in why.items() if name in given]
+    suited = [*available(benchmark), EFFICIENCY]
+    for text in given.get("extra", ()):
+        name = text.partition("=")[0]
+        group = EXTRAS[name].group if name in EXTRAS else EFFICIENCY
+        if group not in suited:
+            found.append(no_effect(f"--extra {name}", f"its scores ({group}) are not for such a benchmark"))
+        elif group not in groups:
+            found.append(no_effect(f"--extra {name}", f"--scores leaves out {group}"))
+    return found
+
+
+def options_of(arguments: Mapping[str, Any]) -> Options:
+    """The options among a command line's arguments, but for the files.
+
+    Raises:
+        UserError: lists all of them that cannot be.
+    """
+    given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
+    for name in ("scores", "by"):
+        if name in given:
+            given[name] = tuple(part.strip() for part in given[name].split(",") if part.strip())
+    for name in ("risks", "costs"):
+        if name in given:
+            given[name] = tuple(given[name])
+    options, problems = Options(**given), []
+    for name, (wanted, fits) in WANTED.items():
+        if not fits(value := getattr(options, name)):
+            problems.append(f"--{name} is {value!r}, wanted {wanted}")
+    for name, asked, there in (("scores", options.scores, NAMES), ("by", options.by, KINDS)):
+        wrong = [part for part in asked if part not in there]
+        if wrong or (asked == () and name in given):
+            problems.append(f"--{name}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}")
+    if problems:
+        raise UserError(problems)
+    return options

@@ -1,0 +1,161 @@
+"""Which models differ beyond chance, and the ranks that follow.
+
+All models are compared with each other at once. The differences of all pairs have 95 % intervals that hold together (max-t by the
+bootstrap over images, `simultaneous_intervals`). So at most one table in twenty calls any two models different by chance, however
+many models it has.
+
+The rank of a model is an interval: from 1 + the number of models that are significantly better, to the number of models - the
+number of those that are significantly worse. The true ranks of all models lie in these intervals with 95 % confidence (Klein,
+Wright and Wieczorek, 2020, Journal of the Royal Statistical Society C 69, 589-606; Mogstad, Romano, Shaikh and Wilhelm, 2024, Review
+of Economic Studies 91, 476-518). Where a noisy model stands below a precise one, its interval can reach further up. Intervals are
+then widened until both ends run with the order of the table: a model's lower end is the lowest of its own and those of all models
+below it, its upper end the highest of its own and those of all models above it. A wider interval is as safe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from string import ascii_lowercase
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.scoring.bootstrap import percentile_interval, simultaneous_intervals
+from pipeline.scoring.model_comparison import Change
+
+
+class Measured(NamedTuple):
+    """A score of a row.
+
+    Attributes:
+        seeds: [seeds], each seed's score.
+        drawn: [replicates], the mean over seeds on each replicate; NaN where undefined.
+    """
+
+    seeds: np.ndarray
+    drawn: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds."""
+        return float(self.seeds.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval, images resampled."""
+        return percentile_interval(self.drawn)
+
+
+class Comparison(NamedTuple):
+    """Models compared by one score.
+
+    Attributes:
+        names: The models that have the score, best first.
+        differences: Of each pair (one, other), in that order, the score of the one minus that of the other, with an interval
+            that holds together with those of all other pairs.
+        ranks: By name, the best and the worst rank that the model may have.
+        letters: By name, the letters of the compact letter display: two models share one exactly if they do not differ
+            significantly.
+    """
+
+    names: list[str]
+    differences: dict[tuple[str, str], Change]
+    ranks: dict[str, tuple[int, int]]
+    letters: dict[str, str]
+
+    def difference(self, one: str, other: str) -> Change | None:
+        """The score of one model minus that of another; None for the same model, or if either has no score."""
+        if (one, other) in self.differences:
+            return self.differences[one, other]
+        turned = self.differences.get((other, one))
+        if turned is None or turned.interval is None:
+            return None
+        low, high = turned.interval
+        return Change(-turned.difference, (-high, -low))
+
+
+def compare(scores: Mapping[str, Measured], lower_is_better: bool = False) -> Comparison:
+    """Compare all models with each other.
+
+    Args:
+        scores: By name, the score of each model on the same replicates. A model without a value is left out.
+        lower_is_better: Whether the lowest score is the best.
+    """
+    sign = -1 if lower_is_better else 1
+    known = {name: one for name, one in scores.items() if not math.isnan(one.value)}
+    names = sorted(known, key=lambda name: (-sign * known[name].value, name))
+    pairs = list(combinations(names, 2))
+    estimates = [known[one].value - known[other].value for one, other in pairs]
+    samples = [known[one].drawn - known[other].drawn for one, other in pairs]
+    bounds = simultaneous_intervals(estimates, np.array(samples)).tolist() if pairs else []
+    differences = {
+        pair: Change(estimate, (low, high))
+        for pair, estimate, (low, high) in zip(pairs, estimates, bounds, strict=True)
+    }
+    # In each pair the first is ahead, so it alone can be significantly better.
+    better = [
+        pair for pair, (low, high) in zip(pairs, bounds, strict=True) if (low > 0 if sign > 0 else high < 0)
+    ]
+    return Comparison(
+        names, differences, rank_intervals(names, better), compact_letter_display(names, better)
+    )
+
+
+def rank_intervals(names: Sequence[str], better: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank of each model; both run with the order of the names.
+
+    Args:
+        names: Best first.
+        better: Pairs of which the first is significantly better than the second.
+
+    >>> rank_intervals(["a", "b", "c"], [("a", "c")])
+    {'a': (1, 2), 'b': (1, 3), 'c': (2, 3)}
+    >>> rank_intervals(["a", "b", "c"], [("a", "b")])  # c is noisy, and might be the best
+    {'a': (1, 2), 'b': (1, 3), 'c': (1, 3)}
+    """
+    place = {name: number for number, name in enumerate(names)}
+    best, worst = np.ones(len(names), int), np.full(len(names), len(names))
+    for one, other in better:
+        best[place[other]] += 1
+        worst[place[one]] -= 1
+    best = np.minimum.accumulate(best[::-1])[::-1]
+    worst = np.maximum.accumulate(worst)
+    return dict(zip(names, zip(best.tolist(), worst.tolist(), strict=True), strict=True))
+
+
+def compact_letter_display(names: Sequence[str], apart: Collection[tuple[str, str]]) -> dict[str, str]:
+    """The letters of each name: two share one exactly if they are not apart (Piepho, 2004, Journal of Computational and
+    Graphical Statistics 13(2), 456-466, "insert and absorb").
+
+    Args:
+        names: Best first; "a" is of the best.
+        apart: Pairs that differ significantly, in any order.
+
+    >>> compact_letter_display(["rp", "mix", "msp", "blind"], [("blind", "rp"), ("rp", "msp"), ("mix", "blind")])
+    {'rp': 'a', 'mix': 'ab', 'msp': 'bc', 'blind': 'c'}
+    """
+    groups = [frozenset(names)]
+    for one, other in apart:
+        parted = [
+            part for group in groups if {one, other} <= group for part in (group - {one}, group - {other})
+        ]
+        groups = [group for group in groups if not {one, other} <= group] + parted
+        groups = [group for group in dict.fromkeys(groups) if not any(group < larger for larger in groups)]
+    place = {name: number for number, name in enumerate(names)}
+    groups.sort(key=lambda group: sorted(place[name] for name in group))
+    return {
+        name: "".join(_letter(number) for number, group in enumerate(groups) if name in group)
+        for name in names
+    }
+
+
+def _letter(number: int) -> str:
+    """a to z, then a1, b1 and so on.
+
+    >>> _letter(25), _letter(26)
+    ('z', 'a1')
+    """
+    turn, place = divmod(number, len(ascii_lowercase))
+    return ascii_lowercase[place] + (str(turn) if turn else "")

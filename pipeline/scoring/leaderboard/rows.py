@@ -1,0 +1,132 @@
+"""The rows of the board: what anybody's models and our own nets said of a release, and the release's own predictions for
+reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pipeline.core.errors import UserError, collected_into
+from pipeline.core.paths import Folders
+from pipeline.scoring.benchmark_reader import read_benchmark
+from pipeline.scoring.items import Benchmark
+from pipeline.scoring.join import split
+from pipeline.scoring.joined_predictions import Options, Predictions
+from pipeline.scoring.leaderboard.prediction_files import FoundRow, found_rows
+from pipeline.scoring.prediction_reader import read_predictions
+
+FROM_WORDS = "abstentions, read from the answers' words"
+NETS = "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
+
+
+class BoardRow(NamedTuple):
+    """A row of the board.
+
+    Attributes:
+        kind: a model has a rank, a reference has none.
+        seeds: of each seed, by subset, the predictions that are scored there; all seeds have the same subsets.
+        confidence: what stands for the confidence that a question is answerable. note: what else is to be known.
+        chosen_by_it: subsets whose items were chosen by this very confidence, so that it says nothing there.
+        ours: does stage answer say it, with nets of the data set's folder vqa/?
+        available: how many items of the release have a prediction or were asked, if that is more than are scored.
+    """
+
+    name: str
+    kind: Literal["model", "reference"]
+    seeds: tuple[Mapping[str, Predictions], ...]
+    confidence: str
+    note: str = ""
+    chosen_by_it: tuple[str, ...] = ()
+    ours: bool = False
+    available: int = 0
+
+
+# The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
+CLIP_SUBSETS = ("clip-easy", "clip-hard")
+REFERENCES = {
+    "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither picture nor text'),
+    "blind": (
+        "word n-grams of the text, fitted to this release's labels out of fold",
+        (),
+        "sees no picture; answers as the questions of other pictures that begin alike are mostly answered",
+    ),
+    "clip_score": (
+        "CLIP score of picture and question",
+        CLIP_SUBSETS,
+        "the CLIP that chose the items of the CLIP subsets; answers as `blind`",
+    ),
+}
+
+
+def benchmark_of(release: Path, part: Literal["dev", "test"] = "test") -> Benchmark:
+    """The subsets of a release: the items that are scored, which are those of a part, or all where no part is named.
+
+    Raises:
+        UserError: it is not there, or faulty.
+    """
+    benchmark = read_benchmark(release)
+    scored = {name: split(items, NOBODY, Options(part=part))[0] for name, items in benchmark.subsets.items()}
+    return benchmark._replace(subsets={name: items for name, items in scored.items() if len(items)})
+
+
+NOBODY = Predictions("", "", {}, [], None)
+
+
+def every_row(folders: Folders, release: Path, benchmark: Benchmark) -> list[BoardRow]:
+    """All rows of the board: this is the one place where rows come in.
+
+    Raises:
+        UserError: everything that is wrong with any of the files, and each name that two rows have.
+    """
+    problems: list[str] = []
+    rows: list[BoardRow] = []
+    nets = folders.stage("answer")
+    for folder, files in ((folders.predictions, "*"), (nets, NETS)):
+        found: Mapping[str, FoundRow] = {}
+        with collected_into(problems):
+            found = found_rows(folder, benchmark, files, REFERENCES)
+        twice = sorted(found.keys() & {row.name for row in rows})
+        problems += [
+            f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
+            for name in twice
+        ]
+        rows += [row_of_files(name, one, folder == nets) for name, one in found.items()]
+    if problems:
+        raise UserError(problems)
+    return [*rows, *references(release, benchmark)]
+
+
+def references(release: Path, benchmark: Benchmark) -> list[BoardRow]:
+    """The release's sanity predictions as rows, those that it has.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    rows = []
+    for name, (confidence, chosen, note) in REFERENCES.items():
+        paths = {subset: release / "sanity" / subset / f"{name}.json" for subset in benchmark.subsets}
+        said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
+        if said:
+            rows.append(BoardRow(name, "reference", (said,), confidence, note, chosen))
+    return rows
+
+
+def row_of_files(name: str, found: FoundRow, ours: bool = False) -> BoardRow:
+    """The row of predictions files."""
+    read: Sequence[Predictions] = [*found.seeds[0].values()]
+    fields = {
+        FROM_WORDS
+        if one.confidence is None
+        else f"its file's {one.reading.confidence or 'abstained or p_answerable'}"
+        for one in read
+    }
+    about = found.about
+    return BoardRow(
+        name,
+        "reference" if about.reference else "model",
+        found.seeds,
+        about.confidence or ", ".join(sorted(fields)),
+        about.note,
+        ours=ours,
+    )

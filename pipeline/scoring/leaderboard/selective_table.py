@@ -1,0 +1,142 @@
+"""The board's table of selection: how many of the answerable questions can be answered, and at which risk (Whitehead et al.,
+ECCV 2022, sections 3.2 and 4)? For rows whose thresholds were chosen on val, beside the release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.core.json_files import read_json
+from pipeline.core.records import Record
+from pipeline.scoring.items import Benchmark, Items
+from pipeline.scoring.joined_predictions import Options, Predictions
+from pipeline.scoring.leaderboard.prediction_files import name_and_seed
+from pipeline.scoring.leaderboard.row_scores import answered
+from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.selective_prediction import coverage_at_risk, effective_reliability, risk_coverage_auc
+
+RISKS, AT, COSTS = (0.01, 0.05, 0.1, 0.2), "0.05", ("1", "10", "100")
+COLUMNS = {
+    "accuracy": "accuracy",
+    "auc": "AUC",
+    **{f"c@{risk:g}": f"C@{100 * risk:g}" for risk in RISKS},
+    "coverage": "answered at val's 5 %",
+    "risk": "risk there",
+    **{f"phi_{cost}": f"Phi_{cost}" for cost in COSTS},
+}
+
+
+class RowThresholds(Record):
+    """Of a row's seed: by risk and by cost the confidence from which on to answer; None: answer nothing."""
+
+    at_risk: dict[str, float | None]
+    at_cost: dict[str, float | None]
+
+
+Chosen = Mapping[str, Mapping[str, RowThresholds]]  # by row and seed
+
+
+def read_thresholds(path: Path) -> Chosen:
+    """The thresholds that were chosen on val; none where there is no such file.
+
+    Raises:
+        UserError: the file is not one of these.
+    """
+    return read_json(path, dict[str, dict[str, RowThresholds]]) if path.exists() else {}
+
+
+def thresholds_of(row: BoardRow, chosen: Chosen) -> list[RowThresholds]:
+    """Those of each seed; empty where one of them has none."""
+    numbers = [name_and_seed(Path(next(iter(seed.values())).name))[1] for seed in row.seeds]
+    found = [chosen.get(row.name, {}).get(number) for number in numbers]
+    return [one for one in found if one] if all(found) else []
+
+
+def number(threshold: float | None) -> float:
+    """A threshold that confidences can be held against."""
+    return math.inf if threshold is None else threshold
+
+
+def distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
+    """The AQs of each subset, but for those that an earlier subset has: several subsets may ask the same of a picture."""
+    asked: set[tuple[object, object]] = set()
+    found = {}
+    for subset, items in benchmark.subsets.items():
+        first = items.answerable
+        for place in np.flatnonzero(first).tolist():
+            pair = items["picture"][place], items["asked"][place] or items["id"][place]
+            first[place] = pair not in asked
+            asked.add(pair)
+        found[subset] = items.at(first)
+    return found
+
+
+def columns_of(aqs: Mapping[str, Items], seed: Mapping[str, Predictions]) -> tuple[np.ndarray, np.ndarray]:
+    """Confidence and accuracy of all AQs, [n] each."""
+    parts = [answered(items, seed[subset], Options()) for subset, items in aqs.items() if len(items)]
+    return np.concatenate([one.confidence for one in parts]), np.concatenate([one.correct for one in parts])
+
+
+def selection_figures(
+    aqs: Mapping[str, Items], seed: Mapping[str, Predictions], chosen: RowThresholds
+) -> dict[str, float]:
+    """A seed's figures, by the names of `COLUMNS`; risk is NaN where nothing is answered."""
+    confidence, accuracy = columns_of(aqs, seed)
+    taken = confidence >= number(chosen.at_risk[AT])
+    return {
+        "accuracy": float(accuracy.mean()),
+        "auc": risk_coverage_auc(confidence, accuracy),
+        **{f"c@{risk:g}": float(coverage_at_risk(confidence, accuracy, risk)) for risk in RISKS},
+        "coverage": float(taken.mean()),
+        "risk": 1 - float(accuracy[taken].mean()) if taken.any() else math.nan,
+        **{
+            f"phi_{cost}": effective_reliability(
+                confidence, accuracy, cost=float(cost), threshold=number(chosen.at_cost[cost])
+            )
+            for cost in COSTS
+        },
+    }
+
+
+class SelectionTable(NamedTuple):
+    """How many AQs there are, and by row the figures of each seed, the least area first."""
+
+    aqs: int
+    rows: dict[str, list[dict[str, float]]]
+
+    @property
+    def table(self) -> list[list[str]]:
+        """In percent, the head first. Of several seeds the mean, and in parentheses the lowest and the highest."""
+        lines = [
+            [name, *(_cell([seed[column] for seed in seeds]) for column in COLUMNS)]
+            for name, seeds in self.rows.items()
+        ]
+        return [["row", *COLUMNS.values()], *lines]
+
+
+def selection(benchmark: Benchmark, rows: Sequence[BoardRow], chosen: Chosen) -> SelectionTable:
+    """The figures of all rows that stand in every subset and have thresholds for each of their seeds."""
+    aqs, found = distinct_aqs(benchmark), {}
+    for row in rows:
+        told = thresholds_of(row, chosen)
+        if told and row.seeds[0].keys() == benchmark.subsets.keys():
+            found[row.name] = [selection_figures(aqs, *pair) for pair in zip(row.seeds, told, strict=True)]
+    in_order = sorted(found.items(), key=lambda one: np.mean([seed["auc"] for seed in one[1]]))
+    return SelectionTable(sum(map(len, aqs.values())), dict(in_order))
+
+
+def _cell(values: Sequence[float]) -> str:
+    """In percent, the mean over seeds and their range; "-" where a seed has none.
+
+    >>> _cell([0.1, 0.3]), _cell([0.25]), _cell([0.1, math.nan])
+    ('20.0 (10.0 to 30.0)', '25.0', '-')
+    """
+    if not np.isfinite(values).all():
+        return "-"
+    spread = f" ({100 * min(values):.1f} to {100 * max(values):.1f})" if len(values) > 1 else ""
+    return f"{100 * np.mean(values):.1f}{spread}"

@@ -1,0 +1,98 @@
+"""The thirteen numbers of the script that RGQA's authors published, number for number, quirks kept.
+
+What it does otherwise than the strict scores: it drops points between which the curve is straight, reads FPR off the
+*end* of a flat part, gives 0 where nothing is right, takes AUPR by trapezoids, compares answers letter by letter,
+accepts where confidence > tau (not >=) in the four numbers at a fixed threshold, counts "UQ" as the right answer to a
+UQ there, and gives nine numbers fewer when everything is accepted. docs/scores.md shows each in a case.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .input_validation import arrays
+from .threshold_sweep import Sweep, area, least_error, sweep
+
+# The script prints the others only where some item is rejected.
+ALWAYS = ("auaf", "ff95", "facc", "accuracy_indomain")
+
+
+def published_scores(
+    confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, tau: float = 0.5
+) -> dict[str, float]:
+    """The script's numbers, NaN for those it does not print.
+
+    Args:
+        confidence: [n] floats. answerable: [n] booleans.
+        correct: [n] booleans: is the prediction, letter by letter, the label ("UQ" for a UQ)?
+        tau: the fixed threshold of accuracy_accept, accuracy and f1.
+
+    Raises:
+        ValueError: there are no AQs or no UQs; the script stops or prints warnings there.
+    """
+    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
+    answerable, correct = answerable.astype(bool), correct.astype(bool)
+    if answerable.all() or not answerable.any():
+        kind = "AQs" if answerable.all() else "UQs"
+        raise ValueError(f"the published script needs AQs and UQs; there are only {kind}")
+    swept = sweep(confidence, correct, answerable)
+    aqs = int(swept.aqs[-1])
+    facc = swept.right[-1] / aqs
+    accepted = confidence > tau
+    taken, hits = np.count_nonzero(accepted), np.count_nonzero(accepted & answerable)
+    numbers = {
+        "auaf": area(swept),
+        "ff95": _fpr_at(0.95 * facc, swept.right, swept) if facc > 0 else 0.0,
+        "facc": facc,
+        "fpr95": _fpr_at(0.95, swept.aqs, swept),
+        "fpr81.4": _fpr_at(0.814, swept.aqs, swept),
+        "auroc": area(swept, of_all=True),
+        "aupr_in": _trapezoid_aupr(swept.blocks()),
+        "aupr_out": _trapezoid_aupr(_unanswerable(swept)),
+        "detection_error": _detection_error(swept),
+        "accuracy_accept": np.count_nonzero(correct & accepted) / max(taken, 1),
+        "accuracy": np.count_nonzero(correct) / len(correct),
+        "f1": 2 * hits / (taken + aqs),
+        "accuracy_indomain": facc,
+    }
+    printed = ALWAYS if accepted.all() else numbers
+    return {name: float(value) if name in printed else float("nan") for name, value in numbers.items()}
+
+
+def _fpr_at(target: float, gain: np.ndarray, swept: Sweep) -> float:
+    """As `np.interp` reads it: where the curve is flat, off its end."""
+    aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
+    here = bisect_right(gain, target, key=lambda count: count / aqs) - 1
+    return float(np.interp(target, gain[here : here + 2] / aqs, swept.uqs[here : here + 2] / uqs))
+
+
+def _detection_error(swept: Sweep) -> float:
+    """Over the points of the ROC curve that the script keeps: those in the midst of equal steps go. As the error is
+    straight there, this matters only where the steps begin before enough is accepted."""
+    aqs, uqs, last = swept.aqs, swept.uqs, len(swept.aqs) - 1
+    first = bisect_left(aqs, 0.95, key=lambda count: count / aqs[-1])
+    step = aqs[first] - aqs[first - 1], uqs[first] - uqs[first - 1]
+    while first < last and (aqs[first + 1] - aqs[first], uqs[first + 1] - uqs[first]) == step:
+        first += 1
+    return least_error(swept, first)
+
+
+def _unanswerable(swept: Sweep) -> Iterator[Sweep]:
+    """The blocks of the sweep that begins with the lowest confidence and finds UQs, in reverse."""
+    for part in swept.blocks():
+        yield Sweep(part.right, swept.uqs[-1] - part.uqs, swept.aqs[-1] - part.aqs)
+
+
+def _trapezoid_aupr(blocks: Iterable[Sweep]) -> float:
+    """Area under precision over recall by trapezoids, to the point (recall 0, precision 1)."""
+    total, hits = 0.0, 0
+    for part in blocks:
+        taken = part.taken
+        precision = np.divide(part.aqs, taken, out=np.ones(len(taken)), where=taken > 0)
+        total += (np.diff(part.aqs) * (precision[1:] + precision[:-1])).sum()
+        hits = max(hits, part.aqs[0], part.aqs[-1])
+    return abs(float(total)) / 2 / int(hits)

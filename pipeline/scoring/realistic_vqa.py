@@ -1,0 +1,198 @@
+"""Realistic VQA: how well are answerable questions (AQs) answered and unanswerable ones (UQs) rejected? Every score
+from one sort of the confidences that a question is answerable (Zhang et al., ICCV 2023, section 3.3, eqs. 1-2)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .input_validation import arrays
+from .joined_predictions import Answered, Options, ReportedScore, Scores
+from .published_scripts import published_scores
+from .threshold_sweep import SLACK, Sweep, area, least_error, lowest_fpr, ratio, share, sweep
+
+
+def acc_fpr_curve(
+    confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """ACC and FPR at every threshold t, accepting where confidence >= t; items with equal confidence go together.
+
+    Args:
+        confidence: [n] floats; higher means "answerable".
+        correct: [n] booleans or fractions in [0, 1]: was the answer right? Ignored where not answerable.
+        answerable: [n] booleans.
+
+    Returns:
+        acc, fpr: [m + 1] each, from (0, 0) on, for m distinct confidences in falling order. ACC is the share of
+        answerable items that are accepted *and* right, FPR the share of unanswerable ones accepted. Both NaN
+        where there is no item of the kind.
+
+    >>> acc, fpr = acc_fpr_curve([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
+    >>> acc.tolist(), fpr.tolist()
+    ([0.0, 0.5, 0.5, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5, 1.0])
+    """
+    swept = sweep(confidence, correct, answerable)
+    return share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
+
+
+def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
+    """Area under the ACC-FPR curve by the trapezoid rule, in [0, FACC]; higher is better.
+    NaN without answerable or without unanswerable items.
+
+    >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
+    0.75
+    """
+    return _of("auaf", confidence, correct, answerable)
+
+
+def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
+    """Full accuracy: the highest ACC, reached when everything is accepted; in [0, 1], higher is better.
+
+    >>> facc([0.9, 0.8, 0.7], [1, 0, 0], [True, False, True])
+    0.5
+    """
+    return _of("facc", confidence, correct, answerable)
+
+
+def ff95(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, share: float = 0.95) -> float:
+    """The lowest FPR at which ACC, straight between the curve's points, reaches `share` of FACC; lower is better.
+    NaN where FACC is 0 or undefined, or there is no unanswerable item.
+
+    >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
+    0.5
+    """
+    swept = sweep(confidence, correct, answerable)
+    return lowest_fpr(swept.right, swept.uqs, share)
+
+
+def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
+    """Probability that a random answerable item has a higher confidence than a random unanswerable one, ties
+    counted half (Mann-Whitney); in [0, 1], higher is better. NaN where one kind is missing.
+
+    >>> auroc([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
+    0.75
+    """
+    return _of("auroc", confidence, answerable, answerable)
+
+
+def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
+    """Average precision of "answerable": the mean, over answerable items, of the precision at their confidence,
+    ties together; in (0, 1], higher is better. NaN where there is no answerable item. For AUPR-out, where
+    "unanswerable" is to be found: `aupr(-confidence, ~answerable)`, or `answerability_ap`.
+
+    >>> aupr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 2/3) / 2
+    0.8333333333333333
+    """
+    return _of("aupr_in", confidence, answerable, answerable)
+
+
+def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
+    """The lowest share of unanswerable items accepted at which the share `tpr` of the answerable ones is, straight
+    between the points of the ROC curve; lower is better. NaN where one kind is missing.
+
+    >>> fpr_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
+    0.5
+    """
+    swept = sweep(confidence, answerable, answerable)
+    return lowest_fpr(swept.aqs, swept.uqs, tpr)
+
+
+def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
+    """The lowest share of items taken for the other kind, over thresholds that accept at least `tpr` of the
+    answerable ones; in [0, 1], lower is better. NaN where one kind is missing.
+
+    >>> detection_error([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
+    0.25
+    """
+    return _detection_error(sweep(confidence, answerable, answerable), tpr)
+
+
+def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
+    """F1 of finding the unanswerable items, found where confidence < threshold (VizWiz's 1 - answerable > 0.5); in
+    [0, 1], higher is better. NaN where there is none and none is found.
+
+    >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # 1 hit of 2 found and 2 there
+    0.5
+    """
+    confidence, answerable = arrays(confidence=confidence, answerable=answerable)
+    there, found = ~answerable.astype(bool), confidence < threshold
+    both = np.count_nonzero(there) + np.count_nonzero(found)
+    return 2 * np.count_nonzero(there & found) / both if both else float("nan")
+
+
+def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
+    """Average precision of finding the unanswerable items, lowest confidence first; NaN where there is none.
+
+    >>> answerability_ap([0.9, 0.1], [True, False])
+    1.0
+    """
+    return _of("aupr_out", confidence, answerable, answerable)
+
+
+def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
+    """The scores named in `SCORES`, strict definitions; NaN where undefined.
+
+    >>> realistic_scores([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])["auaf"]
+    0.75
+    """
+    return scores_of(sweep(confidence, correct, answerable))
+
+
+def scores_of(swept: Sweep) -> dict[str, float]:
+    """The scores of a sweep."""
+    return {name: float(score.of(swept)) for name, score in SCORES.items()}
+
+
+def _of(name: str, *columns: ArrayLike) -> float:
+    return float(SCORES[name].of(sweep(*columns)))
+
+
+def _detection_error(swept: Sweep, tpr: float = 0.95) -> float:
+    return least_error(swept, bisect_left(swept.aqs, tpr * swept.aqs[-1] * (1 - SLACK)))
+
+
+def _aupr_in(swept: Sweep) -> float:
+    total = 0.0
+    for part in swept.blocks():
+        total += (np.diff(part.aqs) * part.aqs[1:] / np.maximum(part.taken[1:], 1)).sum()
+    return ratio(total, swept.aqs[-1])
+
+
+def _aupr_out(swept: Sweep) -> float:
+    """At each threshold the items of that confidence and below are called unanswerable."""
+    total, uqs, items = 0.0, swept.uqs[-1], swept.uqs[-1] + swept.aqs[-1]
+    for part in swept.blocks():
+        total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.taken[:-1], 1)).sum()
+    return ratio(total, uqs)
+
+
+# What each score is of a sweep; a score that is added here stands in every report, with an interval.
+SCORES = {
+    "auaf": ReportedScore("AUAF", area),
+    "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.right, swept.uqs, 0.95), True),
+    "facc": ReportedScore("FACC", lambda swept: ratio(swept.right[-1], swept.aqs[-1])),
+    "auroc": ReportedScore("AUROC", partial(area, of_all=True)),
+    "aupr_in": ReportedScore("AUPR-in", _aupr_in),
+    "aupr_out": ReportedScore("AUPR-out", _aupr_out),
+    "fpr95": ReportedScore("FPR at 95 % TPR", lambda swept: lowest_fpr(swept.aqs, swept.uqs, 0.95), True),
+    "detection_error": ReportedScore("detection error", _detection_error, True),
+}
+
+
+def realistic_group(answered: Answered, options: Options) -> Scores:
+    """The strict scores, or in mode "parity" those of the published script."""
+    if options.mode == "parity":
+        return published_scores(answered.confidence, answered.literal, answered.answerable)
+    return realistic_scores(*answered.columns)
+
+
+def answerability_group(answered: Answered, options: Options) -> Scores:
+    """Answerability as a task of its own, as VizWiz scores it: "unanswerable" is what is to be found."""
+    return {
+        "f1": answerability_f1(answered.confidence, answered.answerable, threshold=options.threshold),
+        "average_precision": answerability_ap(answered.confidence, answered.answerable),
+        "threshold": options.threshold,
+    }

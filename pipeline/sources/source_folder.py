@@ -1,0 +1,254 @@
+"""A source folder as records, with everything that is wrong with it; and where a source in another form is written to."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.no_answer_texts import means_no_answer
+from pipeline.core.params import Params, Seed
+from pipeline.core.paths import Folders
+from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
+from pipeline.sources import gqa_files, question_table
+from pipeline.sources.image_files import inspect, is_id, listing
+
+Format = Literal["gqa", "table"]
+NO_ANSWER = "its answer says that there is none"
+LONGEST = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
+
+
+class IngestParams(Params):
+    """Parameters of ingest.
+
+    Attributes:
+        split: the benchmark is built from this split; its pictures must be there as files.
+        question_splits: questions read; besides `split`, they tell which attribute is of which type.
+        graph_splits: scene graphs read: the vocabulary, and the evidence where they cover `split`.
+        questions: GQA only: those asked are the balanced ones (the paper's choice) or all of them.
+        format: "auto" goes by what lies in source/.
+        paraphrase: say the questions of `split` in other words (`pipeline/paraphrasing`), drawn by `seed` and text.
+    """
+
+    split: Split
+    question_splits: tuple[Split, ...]
+    graph_splits: tuple[Split, ...]
+    questions: gqa_files.Which = "balanced"
+    format: Format | Literal["auto"] = "auto"
+    paraphrase: bool = False
+    seed: Seed = 0
+
+
+class IngestReport(Record):
+    """The format that was read, the benchmark's split, split -> what -> how many, and how many questions of the benchmark's
+    split were said in other words."""
+
+    format: Format
+    split: Split
+    counts: Mapping[Split, Mapping[str, int]]
+    paraphrased: int = 0
+
+
+def format_of(source: Path, wanted: Format | Literal["auto"]) -> Format:
+    """Which reader fits what lies in `source`.
+
+    Raises:
+        UserError: nothing there that any reader knows.
+    """
+    if wanted != "auto":
+        return wanted
+    if (source / "questions1.2").is_dir():
+        return "gqa"
+    if any((source / name).is_file() for name in question_table.FILES):
+        return "table"
+    raise UserError(
+        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(question_table.FILES)}); "
+        f"{question_table.in_its_place(source)}data/README.md says what to put there"
+    )
+
+
+def faults(question: Question) -> list[str]:
+    """What makes a question unusable; [] when nothing does."""
+    plain = "letters, digits, '.', '-' and '_' only"
+    sound = {
+        f"the id may hold {plain}": is_id(question.question_id),
+        f"picture {question.picture_id!r} is outside of images/ or no plain name: {plain}": is_id(
+            question.picture_id
+        ),
+        "the question is empty": question.text.strip(),
+        "it has no answer": question.answer.strip(),
+    }
+    reasons = [reason for reason, holds in sound.items() if not holds]
+    for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
+        if len(name) > LONGEST:
+            reasons.append(
+                f"{what} has {counted(len(name), 'character')}, more than {LONGEST}: {name[:20]}..."
+            )
+    for number, step in enumerate(question.program):
+        wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
+        if wrong:
+            reasons.append(
+                f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it"
+            )
+    return reasons
+
+
+class SourceFolder:
+    """A data set's source folder, read record by record: first `questions`, then the others in any order.
+
+    Attributes:
+        format: which reader reads it.
+        problems: what is wrong, of all that was read so far.
+        wanted: picture id -> the questions of the benchmark's split that ask for it.
+    """
+
+    def __init__(self, folder: Path, params: IngestParams) -> None:
+        if params.split not in params.question_splits:
+            raise UserError(
+                f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
+            )
+        self.folder, self.params = folder, params
+        self.format: Format = format_of(folder, params.format)
+        self.problems = Problems(str(folder))
+        self.wanted: dict[str, list[str]] = {}
+        self._sizes: dict[str, tuple[int, int]] = {}
+        self._left_out: dict[str, UnusedQuestion] = {}
+        self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
+
+    def questions(self) -> Iterator[Question]:
+        """The questions of `question_splits`, sorted by id."""
+        splits = self.params.question_splits
+        if self.format == "gqa":
+            questions = gqa_files.questions(self.folder, splits, self.problems, self.params.questions)
+        else:
+            questions = question_table.questions(self.folder, splits, self.problems, self.params.split)
+        for question in questions:
+            if self._leaves_out(question):
+                continue
+            if question.split == self.params.split and is_id(question.picture_id):
+                self.wanted.setdefault(question.picture_id, []).append(question.question_id)
+            yield self._checked(question, "questions")
+
+    def unbalanced(self) -> Iterator[Question]:
+        """GQA's unbalanced questions about the wanted pictures, if their file is there and nothing better tells of
+        these: no graphs are read, and not all questions are asked anyway."""
+        params = self.params
+        only_asked = self.format == "gqa" and params.questions == "balanced"
+        if not only_asked or params.split in params.graph_splits:
+            return
+        if not gqa_files.has_all_questions(self.folder, params.split):
+            return
+        for question in gqa_files.questions(self.folder, (params.split,), self.problems, "all"):
+            asked = self.wanted.get(question.picture_id)
+            if asked and question.question_id not in asked and not self._leaves_out(question):
+                yield self._checked(question, "unbalanced questions")
+
+    def scenes(self) -> Iterator[Scene]:
+        """The published scene graphs of `graph_splits`, sorted by picture; own questions may do without."""
+        folder = self.folder / "sceneGraphs"
+        if self.format == "table" and not folder.is_dir():
+            return
+        left_out = Counter[tuple[Split, str]]()
+        splits = self.params.graph_splits
+        for scene in gqa_files.scenes(folder, splits, self.problems, left_out=left_out):
+            relations = sum(len(thing.relations) for thing in scene.objects)
+            counts = self._counts[scene.split]
+            counts.update({"scenes": 1, "objects": len(scene.objects), "relations": relations})
+            counts["relations left out"] = left_out[scene.split, "relations left out"]
+            if boxes := left_out[scene.split, "boxes clipped"]:
+                counts["boxes clipped"] = boxes
+            if scene.picture_id in self.wanted:
+                self._sizes[scene.picture_id] = scene.width, scene.height
+            yield scene
+
+    def pictures(self) -> Iterator[Picture]:
+        """The pictures wanted, sorted by id, each decoded to its last pixel."""
+        folder, split = self.folder / "images", self.params.split
+        files = listing(folder, self.problems)
+        if self.wanted and not files and folder.is_dir():
+            self.problems.add("images/", f"no picture in it, but {len(self.wanted)} are asked about")
+        for picture_id, asked in sorted(self.wanted.items()) if files else ():
+            where, path = f"picture {picture_id}", files.get(picture_id)
+            if path is None:
+                wanted_by = f"questions that ask for it: {len(asked)}, the first is {asked[0]}"
+                self.problems.add(where, f"no such file in images/; {wanted_by}")
+                continue
+            try:
+                width, height, sha256 = inspect(path)
+            except ValueError as error:
+                self.problems.add(f"{where}: images/{path.name}", str(error))
+                continue
+            w, h = self._sizes.get(picture_id, (width, height))
+            if (w, h) != (width, height):
+                sizes = f"{width} x {height}, its scene graph says {w} x {h}"
+                self.problems.add(where, f"images/{path.name} is {sizes}")
+            self._counts[split]["pictures"] += 1
+            yield Picture(
+                picture_id=picture_id,
+                split=split,
+                path=path.as_posix(),
+                width=width,
+                height=height,
+                sha256=sha256,
+            )
+
+    def report(self, paraphrased: int = 0) -> IngestReport:
+        """Counts of all that was read.
+
+        Raises:
+            UserError: lists everything that is wrong.
+        """
+        if not self.wanted and not self.problems.lines:
+            unused = sum(row.split == self.params.split for row in self._left_out.values())
+            but = f" but {unused:,} whose answer says there is none" if unused else ""
+            self.problems.add(f"split {self.params.split}", f"there is no question of it{but}")
+        self.problems.raise_if_any()
+        return IngestReport(
+            format=self.format, split=self.params.split, counts=dict(self._counts), paraphrased=paraphrased
+        )
+
+    def _leaves_out(self, question: Question) -> bool:
+        """Whether a question's answer says that it has none, so that it can be no answerable question; it is noted then."""
+        if not means_no_answer(question.answer):
+            return False
+        self._counts[question.split][f"questions left out: {NO_ANSWER}"] += 1
+        row = UnusedQuestion(
+            question_id=question.question_id,
+            picture_id=question.picture_id,
+            split=question.split,
+            text=question.text,
+            answer=question.answer,
+            reason=NO_ANSWER,
+        )
+        self._left_out[question.question_id] = row
+        return True
+
+    def left_out(self) -> list[UnusedQuestion]:
+        """The questions left out of all that was read, sorted by id."""
+        return [row for _, row in sorted(self._left_out.items())]
+
+    def _checked(self, question: Question, what: str) -> Question:
+        for fault in faults(question):
+            self.problems.add(f"question {question.question_id}", fault)
+        self._counts[question.split][what] += 1
+        return question
+
+
+def target(data_set: str, name: str) -> Path:
+    """A file to be made in the source folder of a data set.
+
+    Raises:
+        UserError: that is no name, there is no such folder, or the file is there already.
+    """
+    if not is_id(data_set):
+        raise UserError(
+            f"{data_set!r}: no data set's name; wanted that of a folder in data/, as rgqa init made it"
+        )
+    source = Folders(data_set).source
+    if not source.is_dir():
+        raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")
+    if (source / name).exists():
+        raise UserError(f"{source / name}: is there already; move it away and run the same command again")
+    return source / name

@@ -1,0 +1,218 @@
+"""Annotation tasks: a picture, a candidate and its companion (a filter question or a repeat) in random order."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from msgspec.structs import replace
+
+from pipeline.core.errors import UserError
+from pipeline.core.json_files import content_key
+from pipeline.core.paths import DATA
+from pipeline.core.progress import track
+from pipeline.core.randomness import generator
+from pipeline.core.records import SUBSETS, Candidate, Picture, Subset, Task, TaskQuestion
+from pipeline.tasks.gold_questions import Filter, Known
+from pipeline.tasks.second_questions import Companions, Offered, Onlooker
+
+BLOCK = 200  # tasks: enough that nobody sees the sure ones thin out, few enough that a budget gets the surest
+
+
+def blocks(subset: np.ndarray, estimate: np.ndarray, lot: np.ndarray, size: int = BLOCK) -> np.ndarray:
+    """The block of each candidate: 0 for those of each subset that are the least likely to have an answer, and so on.
+
+    Every block has as much of each subset, as far as the numbers allow, so that no budget leaves one out.
+
+    Args:
+        subset, estimate, lot: [candidates] a number of its subset, how probably it has an answer (`Estimate`), and what decides
+            between equals. size: tasks of a block.
+    """
+    number, block = -(-len(subset) // size), np.zeros(len(subset), np.int64)
+    for each in np.unique(subset):
+        members = np.flatnonzero(subset == each)
+        ordered = members[np.lexsort((lot[members], estimate[members]))]
+        block[ordered] = np.arange(len(ordered)) * number // len(ordered)
+    return block
+
+
+class TaskColumns(NamedTuple):
+    """Candidates in the order of their ids, as numbers: all that is held of them. Arrays [candidates].
+
+    Attributes:
+        place: where each stands among the candidates as they were given. picture: the number of its picture.
+        block: as in `blocks`. lot: what decides the order within a block, uint64.
+    """
+
+    place: np.ndarray
+    picture: np.ndarray
+    block: np.ndarray
+    lot: np.ndarray
+
+    @classmethod
+    def of(cls, candidates: Iterable[Candidate], estimates: Iterable[tuple[str, float]]) -> Self:
+        """Args:
+        estimates: candidate id -> how probably it has an answer, as pairs; of all candidates, or of none, who then are one block.
+        """
+        ids, pictures, numbers = list[str](), dict[str, int](), array("I")
+        subset, lots = array("B"), (array("Q"), array("Q"))
+        for row in candidates:
+            ids.append(row.candidate_id)
+            numbers.append(pictures.setdefault(row.picture_id, len(pictures)))
+            subset.append(SUBSETS.index(row.subset))
+            for lot, name in zip(lots, ("made", "block"), strict=True):
+                lot.append(int(content_key(name, row.candidate_id), 16))
+        place = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        made, lot, picture = (np.array(column)[place] for column in (*lots, numbers))
+        known = sorted(estimates)
+        if not known:
+            return cls(place, picture, np.zeros(len(place), np.int64), made)
+        if [key for key, _ in known] != sorted(ids):
+            raise UserError("candidates without an estimate, or estimates of others; run: dvc repro estimate")
+        estimate = np.array([value for _, value in known])
+        return cls(place, picture, blocks(np.array(subset)[place], estimate, lot), made)
+
+    def of_pictures(self) -> Iterator[np.ndarray]:
+        """The numbers of each picture's candidates."""
+        order = np.argsort(self.picture, kind="stable")
+        yield from np.split(order, np.flatnonzero(np.diff(self.picture[order])) + 1) if len(order) else ()
+
+
+def make_tasks(
+    candidates: Sequence[Candidate],
+    offered: Mapping[str, Offered],
+    template_share: float,
+    filter_share: float,
+    seed: int,
+    estimates: Iterable[tuple[str, float]] = (),
+) -> Iterator[Task]:
+    """One task per candidate, sorted by block, then by task id, which is a lot: within a block nothing tells what to expect.
+    They are made a block at a time; without estimates there is one.
+
+    Half of each subset's filters are invalid, as far as the evidence allows; where there is no such filter left, a task gets a
+    valid one, and where there is none at all a repeat.
+
+    Args:
+        candidates: in any order; they are looked up whenever they are needed, and not held.
+        offered: picture id -> the filter questions that it offers.
+        template_share: how many filters are made from the paper's templates, where there are such.
+        filter_share: how many tasks have a filter at most; the others have a repeat.
+        estimates: as `TaskColumns.of` takes them.
+
+    Raises:
+        UserError: the only candidate of a picture has no filter; estimates are not those of the candidates.
+    """
+    columns = TaskColumns.of(candidates, estimates)
+
+    def candidate(number: int) -> Candidate:
+        return candidates[int(columns.place[number])]
+
+    companions = {}
+    for numbers in track(columns.of_pictures(), "batch: repeats", unit="picture"):
+        members = {number: candidate(number) for number in numbers.tolist()}
+        key = next(iter(members.values())).picture_id
+        rng = generator(seed, "batch", "repeats", key)
+        companions[key] = Companions(key, members, candidate, offered, filter_share, rng)
+    beside = Beside(companions, template_share, seed)
+    order = np.lexsort((columns.lot, columns.block))
+    ends = np.flatnonzero(np.diff(columns.block[order])) + 1
+    each = np.split(order, ends) if len(order) else []
+    for members in track(each, "batch: tasks", unit="block"):
+        made = (beside.task(number, candidate(number)) for number in members.tolist())
+        block = int(columns.block[members[0]])
+        yield from sorted((replace(task, block=block) for task in made), key=lambda task: task.task_id)
+
+
+class Beside:
+    """Finds a companion for one candidate after the other, by what was shown before.
+
+    Args:
+        companions: what each picture has left. template_share, seed: as `make_tasks` takes them.
+    """
+
+    def __init__(self, companions: Mapping[str, Companions], template_share: float, seed: int) -> None:
+        self._companions, self._template_share, self._seed = companions, template_share, seed
+        self._given = {subset: Counter[Known | None]() for subset in SUBSETS}
+        self._onlooker = Onlooker()
+
+    def task(self, number: int, candidate: Candidate) -> Task:
+        """A candidate's task, in block 0.
+
+        Raises:
+            UserError: it is the only one of a picture that has no filter.
+        """
+        rng = generator(self._seed, "batch", "task", candidate.candidate_id)
+        beside, onlooker = self._companions[candidate.picture_id], self._onlooker
+        template = bool(rng.random() < self._template_share)
+        companion = beside.planned(number)
+        if companion is None:
+            wanted = self._wanted(candidate.subset, beside)
+            companion = (
+                beside.draw(candidate, wanted, template, onlooker, rng)
+                or beside.repeat(candidate)
+                or beside.draw(candidate, wanted, not template, onlooker, rng)
+            )
+        if companion is None:
+            raise UserError(
+                f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
+                "with a program, and no template fits"
+            )
+        self._given[candidate.subset][getattr(companion, "expected", None)] += 1
+        for row in (candidate, companion):
+            onlooker.note(candidate.picture_id, row.text, isinstance(row, Filter))
+        return task_of(candidate, companion, candidate_first=bool(rng.random() < 0.5))
+
+    def _wanted(self, subset: Subset, beside: Companions) -> Known:
+        counts = self._given[subset]
+        return "invalid" if counts["invalid"] <= counts["valid"] and beside.has("invalid") else "valid"
+
+
+def task_of(candidate: Candidate, companion: Filter | Candidate, candidate_first: bool) -> Task:
+    """A candidate and its companion as a task."""
+    known = companion if isinstance(companion, Filter) else None
+    key = content_key(
+        "task",
+        candidate.candidate_id,
+        candidate.text,
+        companion.text,
+        known.expected if known else "",
+        str(candidate_first),
+    )
+    asked = _question(key, candidate, "candidate")
+    beside = _question(key, companion, "repeat")
+    if known:
+        beside = replace(beside, role="filter", expected=known.expected, source=known.source, why=known.why)
+    first, second = (asked, beside) if candidate_first else (beside, asked)
+    subset, picture_id = candidate.subset, candidate.picture_id
+    return Task(task_id=key, picture_id=picture_id, subset=subset, first=first, second=second)
+
+
+def _question(key: str, row: Filter | Candidate, role: Literal["candidate", "repeat"]) -> TaskQuestion:
+    return TaskQuestion(
+        key=content_key(key, row.text),
+        text=row.text,
+        role=role,
+        candidate_id=row.candidate_id,
+        question_id=row.question_id,
+        program=row.program,
+    )
+
+
+def shown(task: Task, picture: Picture) -> dict[str, dict[str, str]]:
+    """A task as Label Studio imports it: nothing in it tells the two questions apart.
+
+    The picture's address is that of Label Studio's local file serving, with `data/` as document root.
+    """
+    path = Path(picture.path).relative_to(DATA).as_posix()
+    return {
+        "data": {
+            "task": task.task_id,
+            "image": f"/data/local-files/?d={path}",
+            "first": task.first.text,
+            "second": task.second.text,
+        }
+    }

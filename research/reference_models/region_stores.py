@@ -1,0 +1,163 @@
+"""What is known of the regions of pictures, read a batch at a time: memory does not grow with the pictures.
+
+`ArrayStore` has arrays, or files of them that are mapped, `HdfStore` the files that GQA publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from pipeline.core.errors import UserError, counted
+from pipeline.core.json_files import read_json
+
+
+class RegionStore(Protocol):
+    """Pictures by their place, 0 to n - 1.
+
+    Attributes:
+        place_of: the place of a picture by its id.
+        shape: regions of each picture M, numbers of each region d.
+    """
+
+    @property
+    def place_of(self) -> Mapping[str, int]: ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features [b, M, d] float32 and boxes [b, M, 4] float32 (left, top, right, bottom; shares of the picture)
+        of the pictures at `places` [b], any of them more than once."""
+        ...
+
+
+class ArrayStore:
+    """Regions in arrays, held or mapped.
+
+    Args:
+        picture_ids: n ids. features: [n, M, d] of any float type. boxes: [n, M, 4].
+
+    Raises:
+        UserError: the shapes do not fit together.
+    """
+
+    def __init__(self, picture_ids: Sequence[str], features: np.ndarray, boxes: np.ndarray) -> None:
+        wanted = (len(picture_ids), features.shape[1] if features.ndim == 3 else -1)
+        if features.ndim != 3 or features.shape[:2] != wanted or boxes.shape != (*wanted, 4):
+            raise UserError(
+                f"regions: {counted(len(picture_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
+                "wanted features [n, regions, d] and boxes [n, regions, 4]"
+            )
+        self.place_of = {picture: place for place, picture in enumerate(picture_ids)}
+        self.shape = (features.shape[1], features.shape[2])
+        self.features, self.boxes = features, boxes
+
+    @classmethod
+    def opened(cls, folder: Path) -> ArrayStore:
+        """The store that `written` made; arrays stay on the disk.
+
+        Raises:
+            UserError: a file is missing or damaged.
+        """
+        ids = read_json(folder / "pictures.json", list[str])
+        try:
+            features, boxes = (
+                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("features", "boxes")
+            )
+        except (OSError, ValueError) as error:
+            raise UserError(f"{folder}: the regions cannot be read ({error}); make them again") from error
+        return cls(ids, features, boxes)
+
+    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.features[places].astype(np.float32), self.boxes[places].astype(np.float32)
+
+
+class PictureInfo(msgspec.Struct, frozen=True):
+    """What GQA's info file says of a picture: number of the .h5 file, row in it, size in pixels."""
+
+    file: int
+    idx: int
+    width: float
+    height: float
+
+
+class HdfStore:
+    """GQA's object features: `gqa_objects_{0..15}.h5` with `features` [n, 100 or 36, 2048] and `bboxes` [n, ., 4] in
+    pixels, and `gqa_objects_info.json`, which names file and row of each picture and its size.
+
+    Raises:
+        UserError: a file is missing or not like this, or h5py is not installed.
+    """
+
+    def __init__(self, folder: Path, regions: int = 36, prefix: str = "gqa_objects") -> None:
+        try:
+            import h5py
+        except ImportError as error:
+            raise UserError(
+                f"{folder}: HDF5 files are read with h5py, which is not here: pip install h5py"
+            ) from error
+        info = read_json(folder / f"{prefix}_info.json", dict[str, PictureInfo])
+        self.place_of = {picture: place for place, picture in enumerate(info)}
+        self._rows = np.array([[row.file, row.idx] for row in info.values()], np.int64)  # [n, 2]
+        self._sizes = np.array([[row.width, row.height] for row in info.values()], np.float32)
+        self._regions = regions
+        numbers = np.unique(self._rows[:, 0]).tolist()
+        missing = [str(p) for n in numbers if not (p := folder / f"{prefix}_{n}.h5").is_file()]
+        if missing:
+            raise UserError(["files named in the info file are missing:", *missing])
+        try:
+            files: list[Any] = [h5py.File(folder / f"{prefix}_{number}.h5", "r") for number in numbers]
+            self._data = {n: (f["features"], f["bboxes"]) for n, f in zip(numbers, files, strict=True)}
+        except (OSError, KeyError) as error:
+            raise UserError(
+                f"{folder}: not object features ({error}); wanted `features` [n, regions, d] and `bboxes` [n, regions, 4]"
+            ) from error
+        shapes = {
+            (features.ndim, *features.shape[1:], *boxes.shape[1:]) for features, boxes in self._data.values()
+        }
+        shape = min(shapes)
+        if len(shapes) > 1 or len(shape) != 5 or shape[1] != shape[3] or shape[4] != 4:
+            raise UserError(
+                f"{folder}: `features` and `bboxes` of its files do not fit together: {sorted(shapes)}"
+            )
+        self.shape = (min(regions, shape[1]), shape[2])
+
+    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        regions, width = self.shape
+        features = np.empty((len(places), regions, width), np.float32)
+        boxes = np.empty((len(places), regions, 4), np.float32)
+        files, rows = self._rows[places].T
+        for number in np.unique(files):
+            here = np.flatnonzero(files == number)
+            # Each row once, whatever asks for it, in the order in which rows lie on the disk: one call reads them all.
+            distinct, back = np.unique(rows[here], return_inverse=True)
+            data, placed = self._data[number]
+            features[here] = data[distinct, :regions][back]
+            boxes[here] = placed[distinct, :regions][back]
+        boxes /= np.tile(self._sizes[places], 2)[:, None]
+        return features, boxes
+
+
+def moments(
+    store: RegionStore, most: int = 2048, batch: int = 256, among: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation [d] of the regions' numbers, over at most so many pictures, evenly spread over those at the
+    places `among` (all, if not given); the deviation is 1 where a number never changes."""
+    among = np.arange(len(store.place_of)) if among is None else among
+    pictures = among[np.unique(np.linspace(0, len(among) - 1, most).astype(int))]
+    total, squares, count = np.zeros(store.shape[1]), np.zeros(store.shape[1]), 0
+    for part in _parts(pictures, batch):
+        rows = store.take(part)[0].reshape(-1, store.shape[1]).astype(np.float64)
+        total, squares, count = total + rows.sum(0), squares + (rows**2).sum(0), count + len(rows)
+    mean = total / count
+    spread = np.sqrt(np.maximum(squares / count - mean**2, 0))
+    return mean.astype(np.float32), np.where(spread > 1e-6, spread, 1).astype(np.float32)
+
+
+def _parts(values: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    return (values[start : start + size] for start in range(0, len(values), size))

@@ -1,0 +1,113 @@
+"""Blind sheets for readers of perturbed questions (`research/studies/edit_quality.py`): drawn by lot, and read back when filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.core.atomic_files import write_text
+from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.json_files import copy_file, write_json
+from pipeline.core.output_paths import Output
+from pipeline.core.paths import Folders
+from pipeline.core.progress import done
+from pipeline.core.randomness import generator
+from pipeline.core.records import Question, Record, Screened
+
+SUBSETS = ("pt-easy", "pt-hard")
+YES_NO = ("y", "n")
+MARKS = {
+    "texts": {"grammatical": YES_NO, "plausible": YES_NO},
+    "pairs": {"changed": YES_NO, "presupposed": ("y", "l", "n"), "answerable": YES_NO},
+}
+
+
+class Edited(Record):
+    """What the readers do not see of an edited question: its rows in both sheets, from 1; what was edited, and whether it
+    is only of what is asked for (`weak`). The other rows of the texts are originals."""
+
+    candidate_id: str
+    text_row: int
+    pair_row: int
+    edits: tuple[str, ...]
+    weak: bool
+
+
+def draw_sheets(out: Path, count: int, seed: int) -> None:
+    """Write the sheets of `count` edited questions of each subset and as many originals, drawn by lot, no text twice and
+    no question both ways, with the guide and their key, into a new folder.
+
+    Raises:
+        UserError: there are sheets in the folder.
+    """
+    if (out / "key.json").exists():
+        raise UserError(f"{out}: sheets are there already; name another folder")
+    folders = Folders()
+    folders.check_outputs(Output("--out", out, "folder"))
+    originals = {question.question_id: question.text for question in folders.rows(Question)}
+    candidates = sorted((row.candidate for row in folders.rows(Screened)), key=lambda row: row.candidate_id)
+    keys: dict[str, list[Edited]] = {}
+    for subset in SUBSETS:
+        rng = generator(seed, "reading", subset)
+        rows = [(row, row.text, originals[row.question_id]) for row in candidates if row.subset == subset]
+        pairs = pd.DataFrame(rows, columns=["candidate", "edited", "original"])
+        pairs = pairs.iloc[rng.permutation(len(pairs))]
+        drawn = pairs.drop_duplicates("edited").head(count)
+        others = pairs["original"].drop_duplicates()
+        others = others[~others.isin([*drawn["original"], *drawn["edited"]])].head(count)
+        texts = pd.concat([drawn["edited"], others])
+        text_order, pair_order = rng.permutation(len(texts)), rng.permutation(len(drawn))
+        folder = out / "to_read"
+        _write_sheet(folder / f"{subset}-texts.csv", texts.iloc[text_order].to_frame("text"), MARKS["texts"])
+        _write_sheet(
+            folder / f"{subset}-pairs.csv", drawn.iloc[pair_order][["original", "edited"]], MARKS["pairs"]
+        )
+        places = zip(drawn["candidate"], np.argsort(text_order), np.argsort(pair_order), strict=False)
+        keys[subset] = [
+            Edited(
+                candidate_id=candidate.candidate_id,
+                text_row=int(text_row) + 1,
+                pair_row=int(pair_row) + 1,
+                edits=tuple(f"{edit.kind}: {edit.old} > {edit.new}" for edit in candidate.edits),
+                weak=candidate.weak,
+            )
+            for candidate, text_row, pair_row in places
+        ]
+    copy_file(Path(__file__).with_name("reading_guide.md"), out / "to_read" / "guide.md")
+    write_json(out / "key.json", keys)
+    done("reading", f"{sum(map(len, keys.values()))} edited questions to read", out / "to_read")
+
+
+def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
+    numbered = {"row": range(1, len(sheet) + 1)} | {name: list(sheet[name]) for name in sheet}
+    write_text(path, pd.DataFrame(numbered | dict.fromkeys(marks, "")).to_csv(index=False))
+
+
+def read_sheet(path: Path, drawn: Path, problems: Problems) -> pd.DataFrame:
+    """A reader's filled sheet, its index the rows' numbers from 1; every missing or unknown mark is a problem, and every
+    text that is not the one drawn for the row (a sheet that was sorted, say)."""
+    blank = pd.read_csv(drawn / path.name, dtype=str, keep_default_na=False)
+    try:
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (FileNotFoundError, ValueError) as error:
+        problems.add(str(path), "no such file" if isinstance(error, FileNotFoundError) else str(error))
+        return blank
+    if len(sheet) != len(blank):
+        problems.add(str(path), f"{counted(len(sheet), 'row')}, the sheet that was drawn has {len(blank)}")
+        return blank
+    sheet = sheet.reindex(columns=blank.columns, fill_value="").apply(lambda column: column.str.strip())
+    sheet.index += 1
+    marks = MARKS["texts" if "text" in blank else "pairs"]
+    given = [name for name in blank if name not in marks]
+    for row in sheet.index[(sheet[given].to_numpy() != blank[given].to_numpy()).any(axis=1)]:
+        problems.add(
+            f"{path}, row {row}", "not what was drawn; leave rows, their order and texts as they are"
+        )
+    for mark, letters in marks.items():
+        sheet[mark] = sheet[mark].str.lower()
+        for row, value in sheet.loc[~sheet[mark].isin(letters), mark].items():
+            problems.add(f"{path}, row {row}", f"{mark} is {value!r}, wanted one of {', '.join(letters)}")
+    return sheet

@@ -1,0 +1,259 @@
+"""`rgqa study looking`: does what a net looked at lie where the question points to? By the drawn world's complete truth.
+
+Answerable questions of the data set in use that point to something (its annotations, as GQA has them, of question and full answer).
+Each way of seeing is judged by figures, means over nets of several seeds, with intervals by pictures:
+
+pointing    is the highest cell on a box that the question points to? (Zhang et al., IJCV 2018, "pointing game"); a hit, too, within
+            TOLERANCE of its edge. Of several cells of the same weight the share that hits.
+on them     the weight on those boxes
+grounding   GQA's (`pipeline/scoring/gqa_diagnostics.py`): the same, but boxes that lie over each other count each, and so does a thing
+            that question and full answer both point to; it can be above 1
+
+and stands beside what sees nothing: the middle of the picture, all of it alike, and the same net's view for another question of
+the same picture, which knows what nets like to look at, but not what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.core.errors import UserError, counted
+from pipeline.core.json_files import write_json
+from pipeline.core.output_paths import Output
+from pipeline.core.paths import Folders
+from pipeline.core.progress import track
+from pipeline.core.records import Picture, Question, Scene
+from pipeline.inference.attribution.attribution_maps import SHAPE, Grid, grid_of, highest, spread, weights_of
+from pipeline.inference.attribution.panels import Sighting
+from pipeline.language.tagger import Tagger
+from pipeline.scoring.bootstrap import bootstrap, cluster_mean, number_clusters, percentile_interval
+from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.sources import gqa_files
+from research.reference_models.frcnn_rule import asked_nouns
+from research.reference_models.net_attribution import NetSight
+from research.reference_models.net_files import nets_of
+
+TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on pictures of 500
+SEEN = ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam")
+OTHERS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the picture, too
+MIDDLE = grid_of(np.pad([[1.0]], SHAPE[0] // 2))
+EVEN = np.full(SHAPE, 1 / np.prod(SHAPE))
+
+
+class Pointed(NamedTuple):
+    """A question with the boxes that it points to, [b, 4] as shares of the picture."""
+
+    question: Question
+    scene: Scene
+    boxes: np.ndarray
+
+
+class LookFigure(NamedTuple):
+    """A mean over questions with its interval over pictures."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def where_nets_look(
+    nets: Sequence[str], seeds: Sequence[int], repetitions: int, seed: int, out: Path | None
+) -> str:
+    """The table of the data set in use.
+
+    Args:
+        nets: of its folder vqa/. seeds: of each net. repetitions, seed: of the intervals.
+
+    Raises:
+        UserError: a net that is not there, no complete truth, or no question that points to anything.
+    """
+    folders = Folders()
+    folders.check_outputs(Output("--out", out) if out else None)
+    files = nets_of(folders.vqa)
+    if missing := [f"{net}-{number}" for net in nets for number in seeds if net not in files.get(number, {})]:
+        raise UserError(f"{folders.vqa} has no net {', '.join(missing)}")
+    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    truth = gqa_files.truth(folders.truth, {row.split for row in pictures.values()})
+    asked = pointed(list(folders.asked(pictures)), truth)
+    if not asked:
+        raise UserError("no question of this data set points to anything, so nothing can be measured")
+    rows = {name: judged(asked, [grid] * len(asked)) for name, grid in (("middle", MIDDLE), ("even", EVEN))}
+    for net in nets:
+        sights = [NetSight(folders.vqa, folders.clip, files[number][net]) for number in seeds]
+        rows |= _of_net(net, sights, asked, pictures)
+    names = [one.question.picture_id for one in asked]
+    figures = {
+        name: {what: over_pictures(values, names, repetitions, seed) for what, values in row.items()}
+        for name, row in rows.items()
+    }
+    if out:
+        write_json(out, {"questions": len(asked), "pictures": len(set(names)), "nets": nets, "seeds": seeds, "figures": {name: {what: figure._asdict() for what, figure in row.items()} for name, row in figures.items()}})  # fmt: skip
+    return table(figures, len(asked), len(set(names)), len(seeds))
+
+
+def pointed(questions: Sequence[Question], truth: Mapping[str, Scene]) -> list[Pointed]:
+    """The questions that point to things of their pictures, by picture."""
+    found = []
+    for question in sorted(questions, key=lambda row: (row.picture_id, row.question_id)):
+        scene = truth[question.picture_id]
+        things = {thing.object_id: thing for thing in scene.objects}
+        ids = [*question.annotations.values(), *question.full_answer_annotations.values()]
+        corners = [(t.x, t.y, t.x + t.w, t.y + t.h) for t in (things[name] for name in ids)]
+        if corners:
+            boxes = np.array(corners, float) / [scene.width, scene.height, scene.width, scene.height]
+            found.append(Pointed(question, scene, boxes))
+    return found
+
+
+def hit(grid: Grid, boxes: np.ndarray, size: tuple[int, int], tolerance: float = TOLERANCE) -> float:
+    """The pointing game: of the cells of the highest weight the share whose middle lies in a box, or beside it by no more than
+    `tolerance` of the picture's longer side.
+
+    Args:
+        boxes: [b, 4] corners as shares of the picture. size: of the picture, width and height in pixels.
+
+    >>> hit(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
+    1.0
+    >>> hit(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.5, 1]]), (100, 50)), hit(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.73, 1]]), (100, 50))
+    (0.0, 1.0)
+    """
+    near = tolerance * max(size) / np.array(size)
+    points = highest(grid)[:, None]
+    inside = (points >= boxes[None, :, :2] - near) & (points <= boxes[None, :, 2:] + near)
+    return float(np.any(np.all(inside, axis=2), axis=1).mean())
+
+
+def on_boxes(grid: Grid, boxes: np.ndarray) -> float:
+    """The weight on boxes [b, 4], each place once.
+
+    >>> on_boxes(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.25, 1], [0, 0, 0.5, 0.5]])).__round__(6)
+    0.45
+    """
+    rows, columns = grid.shape
+    cuts = [
+        np.unique(np.concatenate([np.linspace(0, 1, count + 1), boxes[:, [k, k + 2]].ravel().clip(0, 1)]))
+        for k, count in ((0, columns), (1, rows))
+    ]
+    (x, y), (wide, high) = ((cut[1:] + cut[:-1]) / 2 for cut in cuts), map(np.diff, cuts)
+    across, down = ((k[:, None] > boxes[:, a]) & (k[:, None] < boxes[:, a + 2]) for k, a in ((x, 0), (y, 1)))
+    inside = (down[:, None] & across[None]).any(2)
+    weight = grid[(y * rows).astype(int)][:, (x * columns).astype(int)] * rows * columns
+    return float((weight * inside * np.outer(high, wide)).sum())
+
+
+def grounding(grid: Grid, one: Pointed) -> float:
+    """GQA's score of one question."""
+    question = one.question
+    notes = {"question": question.annotations, "fullAnswer": question.full_answer_annotations}
+    asked = {"imageId": question.picture_id, "answer": question.answer, "annotations": notes}
+    objects = {t.object_id: {"x": t.x, "y": t.y, "w": t.w, "h": t.h} for t in one.scene.objects}
+    scene = {"width": one.scene.width, "height": one.scene.height, "objects": objects}
+    found = gqa_diagnostics(
+        {"q": asked}, {"q": ""}, scenes={question.picture_id: scene}, attention={"q": weights_of(grid)}
+    )
+    return found["grounding"]["value"]
+
+
+def judged(asked: Sequence[Pointed], grids: Sequence[Grid]) -> dict[str, np.ndarray]:
+    """Both figures of each question, [n]."""
+    sizes = [(one.scene.width, one.scene.height) for one in asked]
+    each = list(zip(asked, grids, sizes, strict=True))
+    return {
+        "pointing": np.array([hit(grid, one.boxes, size) for one, grid, size in each]),
+        "strict": np.array([hit(grid, one.boxes, size, 0.0) for one, grid, size in each]),
+        "on_them": np.array([on_boxes(grid, one.boxes) for one, grid, _ in each]),
+        "grounding": np.array([grounding(grid, one) for one, grid, _ in each]),
+    }
+
+
+def over_pictures(values: np.ndarray, pictures: Sequence[str], repetitions: int, seed: int) -> LookFigure:
+    """The mean of values [n] with its 95 % interval; pictures are drawn, with all their questions."""
+    count, (cluster,) = number_clusters([pictures])
+    low, high = percentile_interval(bootstrap(cluster_mean(values, cluster), count, repetitions, seed))
+    return LookFigure(float(values.mean()), low, high)
+
+
+def table(figures: Mapping[str, Mapping[str, LookFigure]], questions: int, pictures: int, seeds: int) -> str:
+    """All figures as a table in Markdown."""
+
+    def shown(figure: LookFigure) -> str:
+        return f"{100 * figure.mean:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+
+    lines = [
+        f"{counted(questions, 'question')} of {counted(pictures, 'picture')}, {counted(seeds, 'seed')}",
+        "",
+        f"| what is shown | pointing, within {100 * TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {' | '.join(shown(row[what]) for what in ('pointing', 'strict', 'on_them', 'grounding'))} |"
+        for name, row in figures.items()
+    ]
+    return "\n".join(lines)
+
+
+def _of_net(
+    net: str, sights: Sequence[NetSight], asked: Sequence[Pointed], pictures: Mapping[str, Picture]
+) -> dict[str, dict[str, np.ndarray]]:
+    """The figures of each way of seeing of a net, means over its seeds."""
+    rows: dict[str, list[dict[str, np.ndarray]]] = {}
+    for sight in sights:
+        seen = _seen(sight, asked, pictures, net)
+        for way, grids in ways(seen, another(asked), _nouns(asked, sight)).items():
+            rows.setdefault(f"{net}: {way}", []).append(judged(asked, grids))
+    return {
+        way: {what: np.mean([row[what] for row in of_seeds], 0) for what in of_seeds[0]}
+        for way, of_seeds in rows.items()
+    }
+
+
+def ways(
+    seen: Sequence[Sighting], others: Sequence[int], nouns: Sequence[frozenset[str]]
+) -> dict[str, list[Grid]]:
+    """By way of seeing the grid of each question."""
+    found = {way: [one.panel(way).grid for one in seen] for way in (*SEEN, "detections")}
+    for way in OTHERS:
+        found[f"{way}, of another question"] = [found[way][place] for place in others]
+    found["detections of what is named"] = [named(*pair) for pair in zip(seen, nouns, strict=True)]
+    return found
+
+
+def _seen(
+    sight: NetSight, asked: Sequence[Pointed], pictures: Mapping[str, Picture], net: str
+) -> list[Sighting]:
+    """What a net saw, question by question in their order, which is by picture."""
+    by_picture: dict[str, list[str]] = {}
+    for one in asked:
+        by_picture.setdefault(one.question.picture_id, []).append(one.question.text)
+    tracked = track(by_picture.items(), f"looking: {net}", len(by_picture), "picture")
+    return [seen for name, texts in tracked for seen in sight.look(Path(pictures[name].path), texts)]
+
+
+def another(asked: Sequence[Pointed]) -> list[int]:
+    """For each question the place of another one of its picture: half of them further on, round and round. Itself where it is the
+    only one."""
+    places: dict[str, list[int]] = {}
+    for place, one in enumerate(asked):
+        places.setdefault(one.question.picture_id, []).append(place)
+    found = list(range(len(asked)))
+    for group in places.values():
+        for number, place in enumerate(group):
+            found[place] = group[(number + max(len(group) // 2, 1)) % len(group)]
+    return found
+
+
+def named(seen: Sighting, nouns: frozenset[str]) -> Grid:
+    """The things that were found and bear a name that the question says, by their scores; the whole picture where there is none."""
+    marks = [mark for mark in seen.panel("detections").marks if mark.text in nouns]
+    if not marks:
+        return EVEN
+    return spread(np.array([mark.score for mark in marks]), np.array([mark.box for mark in marks]))
+
+
+def _nouns(asked: Sequence[Pointed], sight: NetSight) -> list[frozenset[str]]:
+    texts, kinds = [one.question.text for one in asked], sight.rest.head.names.kinds
+    return [asked_nouns(text, tokens, kinds) for text, tokens in zip(texts, Tagger().tag(texts), strict=True)]

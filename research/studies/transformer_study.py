@@ -1,0 +1,77 @@
+"""`rgqa study attackers`: what a small transformer, trained on the spot, tells of edited texts beside the audit's attackers.
+
+The rows are those of `rgqa study blind-baseline`, the folds too. The transformer counts only if it is no weaker than those
+attackers on data that are known to give themselves away: within 0.03 of the best of them on what the paper's rules make of
+the same questions. Needs `dvc repro screen tag`, and torch; nothing of the pipeline does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from pipeline.benchmark.auditing.audit_markdown import reached
+from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS
+from pipeline.core.json_files import write_json
+from pipeline.core.output_paths import Output
+from pipeline.core.paths import Folders
+from pipeline.core.progress import track
+from pipeline.core.records import Subset
+from pipeline.core.rendering import markdown_table
+from research.studies.text_only_baseline import PAPER, Baseline, baseline, ruled_rows
+from research.studies.transformer_attacker import transformer
+
+TRANSFORMER = "transformer"
+WITHIN = 0.03  # of the audit's best attacker on the paper's data, or it is too weak to count
+
+
+def attackers(folds: int, repetitions: int, seed: int, most: int, init: Path | None, out: Path | None) -> str:
+    """The table of the data set in use; see `baseline` for the numbers, `transformer` for `init`."""
+    Folders().check_outputs(Output("--out", out) if out else None, inputs=[init])
+    questions, known, ruled = ruled_rows(seed)
+    found: dict[str, dict[Subset, Baseline]] = {rules: {} for rules in ruled}
+    cells: list[tuple[str, Subset]] = [(rules, subset) for rules in ruled for subset in ruled[rules]]
+    for rules, subset in track(cells, "attackers", unit="set of rows"):
+        rows = ruled[rules][subset]
+        found[rules][subset] = baseline(
+            rows,
+            questions,
+            folds,
+            repetitions,
+            seed,
+            most,
+            known,
+            more={TRANSFORMER: partial(transformer, init=init)},
+        )
+    if out:
+        write_json(out, {"rules": found, "within": WITHIN})
+    return table(found)
+
+
+def table(found: Mapping[str, Mapping[Subset, Baseline]]) -> str:
+    """All figures (rules -> subset -> baseline) as a table in Markdown, with the check that the transformer counts."""
+    rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER, "counts?"]]
+    for subset in next(iter(found.values())):
+        behind = shortfall(found[PAPER][subset])
+        verdict = "not known" if behind is None else "yes" if behind <= WITHIN else "no, too weak"
+        for rules, by_subset in found.items():
+            row = by_subset[subset]
+            name = best(row)
+            shown = (reached(row.attacks[name], 3), name) if name else ("-", "")
+            said = f"{verdict}: {-behind:+.3f}" if rules == PAPER and behind is not None else verdict
+            rows.append([subset, rules, f"{row.pairs:,}", *shown, reached(row.attacks[TRANSFORMER], 3), said])
+    return markdown_table(rows)
+
+
+def best(row: Baseline) -> str | None:
+    """The name of the audit's best attacker; None if none was applicable."""
+    reach = {name: row.attacks[name].auroc for name in TEXT_ATTACKERS if name in row.attacks}
+    applicable = {name: auroc for name, auroc in reach.items() if auroc is not None}
+    return max(applicable, key=lambda name: applicable[name]) if applicable else None
+
+
+def shortfall(row: Baseline) -> float | None:
+    """By how much the transformer's AUROC is below that of the audit's best attacker; None if either is not known."""
+    name, own = best(row), row.attacks[TRANSFORMER].auroc
+    return None if name is None or own is None else round((row.attacks[name].auroc or 0.5) - own, 4)

@@ -1,0 +1,134 @@
+"""Measure the sample's CLIP on the testdev pictures, which it never saw, and write its model card: `rgqa sample clip-card`.
+
+For every question (existence questions aside, as in `rank`) and every other picture: does the question score higher
+with its own picture? The ceiling is what the complete truth allows: 1 where the question has no answer at the other
+picture, 0.5 where it has one there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipeline.candidates.encoders import clip
+from pipeline.core.atomic_files import sha256_file, write_text
+from pipeline.core.errors import Problems
+from pipeline.core.json_files import read_json
+from pipeline.core.paths import Folders
+from pipeline.core.progress import done, track
+from pipeline.core.records import Question, Vocabulary
+from pipeline.language.functional_programs import is_existence
+from pipeline.language.lexicon import Lexicon
+from pipeline.sources import gqa_files
+from pipeline.verifier.evidence import facts_of
+from pipeline.verifier.verification import judge
+
+RECALLS = (1, 5, 10)
+
+
+def own_wins(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """[q, p] for scores [q, p]: 1 where a question scores higher with its own picture `own` [q], 0.5 for a tie."""
+    own_scores = scores[np.arange(len(own)), own][:, None]
+    return (own_scores > scores) + 0.5 * (own_scores == scores)
+
+
+def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
+    """The card's figures from scores [q, p], the own picture of each question [q] and the truth [q, p]."""
+    others = np.ones(scores.shape, bool)
+    others[np.arange(len(own)), own] = False
+    wins, ceiling = own_wins(scores, own), np.where(answerable, 0.5, 1.0)
+    reached, possible = float(wins[others].mean()), float(ceiling[others].mean())
+    place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(
+        1
+    )  # 1 = best; a tie counts against the model
+    return {
+        "probability": reached,
+        "ceiling": possible,
+        "share": (reached - 0.5) / (possible - 0.5),
+        "probability_unanswerable": float(wins[others & ~answerable].mean()),
+        **{f"recall_{k}": float((place <= k).mean()) for k in RECALLS},
+    }
+
+
+def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
+    """Figures, how many questions and pictures."""
+    problems = Problems(str(folders.source))
+    asked: Sequence[Question] = [
+        q
+        for q in gqa_files.questions(folders.source, ("testdev",), problems, "balanced")
+        if not is_existence(q)
+    ]
+    problems.raise_if_any()
+    scenes = list(gqa_files.truth(folders.truth, ("testdev",)).values())
+    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
+    facts = [facts_of(scene, lexicon) for scene in scenes]
+    answerable = np.array(
+        [
+            [judge(q.program, known, q.text).answerability == "answerable" for known in facts]
+            for q in track(asked, "clip_card: truth", len(asked))
+        ]
+    )
+    encoder = clip.Encoder(f"local-dir:{folders.clip}", device="cpu")
+    paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
+    pictures = encoder.table(encoder.pictures(paths, 32), len(paths))
+    texts = encoder.table(encoder.texts([q.text for q in asked], 128), len(asked))
+    place_of = {scene.picture_id: i for i, scene in enumerate(scenes)}
+    own = np.array([place_of[q.picture_id] for q in asked])
+    return figures(texts @ pictures.T, own, answerable), len(asked), len(scenes)
+
+
+CARD = """# The sample's CLIP
+
+**This model knows the drawn world of the sample and nothing else.** It exists so that the pipeline runs to the end on any
+machine, without a download; do not use it on photographs.
+
+| | |
+|---|---|
+| architecture | open_clip, custom configuration (`open_clip_config.json`): a small convolutional image tower, a narrow text tower |
+| weights | `open_clip_model.safetensors`, {size:.1f} MB, float16, sha256 `{sha}` |
+| trained on | drawn *train* pictures and their texts only (noun phrases and questions), with open_clip's contrastive loss |
+| command | `rgqa sample train-clip` ({run}) |
+| licence | CC BY 4.0, as the sample |
+
+## Held-out figures
+
+On the {pictures} testdev pictures and {questions:,} testdev questions that are not existence questions; none of them was used
+in training. Made by `rgqa sample clip-card`.
+
+| figure | value | beside it |
+|---|---|---|
+| probability that a question scores higher with its own picture than with another | {probability:.3f} | ceiling by the true scene graphs {ceiling:.3f}, chance 0.5 |
+| share of the way from 0.5 to the ceiling | {share:.1%} | |
+| the same probability where the question has no answer at the other picture | {probability_unanswerable:.3f} | ceiling 1, chance 0.5 |
+| recall at 1 of the own picture among {pictures} | {recall_1:.3f} | chance {chance_1:.3f} |
+| recall at 5 | {recall_5:.3f} | chance {chance_5:.3f} |
+| recall at 10 | {recall_10:.3f} | chance {chance_10:.3f} |
+"""
+
+
+def write_card() -> None:
+    """Measure the model and write data/sample/clip/MODEL_CARD.md."""
+    folders = Folders("sample")
+    measured, questions, pictures = measure(folders)
+    weights = folders.clip / "open_clip_model.safetensors"
+    training = read_json(folders.clip / "training.json", list[dict[str, int]])
+    text = CARD.format(
+        size=weights.stat().st_size / 1e6,
+        sha=sha256_file(weights),
+        pictures=pictures,
+        questions=questions,
+        **measured,
+        run="; then ".join(
+            ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training_run.items() if value)
+            for training_run in training
+        ),
+        **{f"chance_{k}": k / pictures for k in RECALLS},
+    )
+    write_text(folders.clip / "MODEL_CARD.md", text)
+    done(
+        "clip_card",
+        f"{measured['probability']:.3f} of at most {measured['ceiling']:.3f}: {measured['share']:.1%} of the way",
+        folders.clip / "MODEL_CARD.md",
+    )

@@ -1,0 +1,129 @@
+"""Boxes for things: where a thing of given looks may stand on the floor, hang, rest on, lie in, be held or be worn.
+
+Perspective: what stands on the floor is the nearer the lower its lower edge is, and the nearer the larger.
+A function that finds no room gives None.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from research.synthetic_world.scene_statistics import ChosenLook
+from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedThing
+
+Box = tuple[float, float, float, float]  # x, y, w, h
+
+MARGIN = 4  # pixels that stay free along the picture's border
+SUN = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
+_HELD_AT = {
+    "umbrella": (0.5, 0.93),
+    "teddy bear": (0.5, 0.3),
+}  # the point of a held thing that lies in the hand
+
+
+def perspective(base: float) -> float:
+    """Size factor of a thing whose lower edge is at y = `base` on the floor: 0.84 at the wall, 1.06 in front."""
+    return 0.84 + 0.22 * (base - HORIZON) / (HEIGHT - HORIZON)
+
+
+def overlap(first: Box, second: Box) -> float:
+    """Square pixels common to two boxes."""
+    wide = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
+    tall = min(first[1] + first[3], second[1] + second[3]) - max(first[1], second[1])
+    return max(wide, 0.0) * max(tall, 0.0)
+
+
+def covered(back: Box, front: Box) -> float:
+    """Fraction of box `back` that box `front` covers."""
+    return overlap(back, front) / (back[2] * back[3])
+
+
+def inside_picture(box: Box, margin: float = MARGIN) -> bool:
+    x, y, w, h = box
+    return x >= margin and y >= margin and x + w <= WIDTH - margin and y + h <= HEIGHT - margin
+
+
+def floor_box(rng: np.random.Generator, look: ChosenLook, depths: tuple[int, int]) -> Box | None:
+    """A box on the floor with its lower edge within `depths`; None when it would not fit into the picture."""
+    base = float(rng.uniform(*depths))
+    width, height = look.width * perspective(base), look.height * perspective(base)
+    if width > WIDTH - 2 * MARGIN or base - height < MARGIN:
+        return None
+    return (float(rng.uniform(MARGIN, WIDTH - MARGIN - width)), base - height, width, height)
+
+
+def wall_box(rng: np.random.Generator, look: ChosenLook, lowest: float) -> Box | None:
+    """A box on the wall (or in the sky) with its lower edge above y = `lowest`."""
+    width, height = look.width * 0.9, look.height * 0.9
+    if height > lowest - 12:
+        return None
+    x, y = rng.uniform(MARGIN, WIDTH - MARGIN - width), rng.uniform(12, lowest - height)
+    return (float(x), float(y), width, height)
+
+
+def top_box(
+    rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float, board: int
+) -> Box | None:
+    """A box that stands on surface `board` of `host`, if that is wide enough and the board above high enough."""
+    left, right, y = SURFACES[host.kind][board]
+    x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
+    width, height = look.width * scale, look.height * scale
+    base = host.box[1] + y * host.box[3]
+    if width > x1 - x0 or base - height < MARGIN:
+        return None
+    if board > 0 and height > (y - SURFACES[host.kind][board - 1][2]) * host.box[3] - 4:
+        return None
+    return (float(rng.uniform(x0, x1 - width)), base - height, width, height)
+
+
+def inside_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+    """A box of what is in `host`: it stands in the opening, on the front rim; stems go down into a vase."""
+    left, right, y = RIMS[host.kind]
+    x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
+    width, height = look.width * scale, look.height * scale
+    sunk = 0.4 * height if host.kind == "vase" else 0.0
+    if (width > x1 - x0 and host.kind != "vase") or width > host.box[2] or sunk > (1 - y) * host.box[3]:
+        return None
+    x = float(rng.uniform(x0, x1 - width)) if width <= x1 - x0 else (x0 + x1 - width) / 2
+    return (x, host.box[1] + y * host.box[3] - height + sunk, width, height)
+
+
+def under_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+    """A box on the floor under `host`'s top, between its legs."""
+    x, y, w, h = host.box
+    width, height = look.width * scale, look.height * scale
+    if width > 0.6 * w or height > 0.62 * h:
+        return None
+    base = y + h - float(rng.uniform(2, 6))
+    return (float(rng.uniform(x + 0.16 * w, x + 0.84 * w - width)), base - height, width, height)
+
+
+def seat_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+    """A box of a person who sits on `host`: the seat is at the top of the person's legs."""
+    left, right, y = SURFACES[host.kind][0]
+    x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
+    width, height = look.width * scale, look.height * scale
+    if width > x1 - x0:
+        return None
+    top = host.box[1] + y * host.box[3] - ANCHORS["sitting"]["legs"][1] * height
+    return (float(rng.uniform(x0, x1 - width)), top, width, height)
+
+
+def held_box(look: ChosenLook, kind: str, person: PlacedThing, side: str, scale: float) -> Box:
+    """A box of a thing in the person's "left" or "right" hand (as seen)."""
+    hand = ANCHORS[person.pose or "standing"][f"{side} hand"]
+    at = _HELD_AT.get(kind, (0.5, 0.5))
+    width, height = look.width * scale, look.height * scale
+    return (
+        person.box[0] + hand[0] * person.box[2] - at[0] * width,
+        person.box[1] + hand[1] * person.box[3] - at[1] * height,
+        width,
+        height,
+    )
+
+
+def worn_box(part: str, person: PlacedThing) -> Box:
+    """The box of clothes on `part` ("hat", "body", "legs") of a person."""
+    left, top, wide, tall = ANCHORS[person.pose or "standing"][part]
+    x, y, w, h = person.box
+    return (x + left * w, y + top * h, wide * w, tall * h)

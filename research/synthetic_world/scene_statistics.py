@@ -1,0 +1,277 @@
+"""What is usual in the sample world: common colours, common places, what stands on what.
+
+As in photographs, the answers are skewed: most apples are red, most tables brown. `look` draws the looks of one
+thing from these habits; `scenes` uses the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from research.synthetic_world.ontology import PATTERNS, STATES, Kind
+from research.synthetic_world.random_choice import drawn, weighted
+from research.synthetic_world.scene_types import LOOK_SCALE, PlacedThing
+
+# Commonest first; the kind's other colours follow in the order of the ontology, rarer and rarer.
+_USUAL_COLORS: dict[str, tuple[str, ...]] = {
+    "chair": ("brown", "black", "red", "blue"),
+    "couch": ("gray", "brown", "blue", "red"),
+    "bed": ("white", "blue", "pink"),
+    "lamp": ("yellow", "white", "black"),
+    "clock": ("black", "white", "red"),
+    "cup": ("white", "blue", "red"),
+    "plate": ("white", "blue", "green"),
+    "bowl": ("white", "blue", "brown"),
+    "vase": ("blue", "white", "green"),
+    "box": ("brown", "white", "red"),
+    "backpack": ("blue", "black", "red"),
+    "hat": ("black", "red", "blue"),
+    "shirt": ("white", "blue", "red", "black", "green"),
+    "car": ("red", "white", "black", "blue"),
+    "bicycle": ("red", "blue", "black"),
+    "boat": ("white", "red", "blue"),
+    "ball": ("red", "blue", "orange", "white"),
+    "kite": ("red", "yellow", "purple"),
+    "umbrella": ("black", "red", "blue", "yellow"),
+    "book": ("blue", "red", "green"),
+    "curtain": ("red", "white", "green"),
+    "cat": ("orange", "gray", "black"),
+}
+_COLOR_SKEW = 0.72  # each colour is this much as likely as the one before it
+_STRONG_SKEW = {
+    "apple": 0.35,
+    "banana": 0.2,
+    "pear": 0.4,
+    "stove": 0.5,
+    "refrigerator": 0.5,
+    "television": 0.4,
+    "sheep": 0.4,
+    "table": 0.55,
+    "jeans": 0.45,
+    "fire hydrant": 0.5,
+    "basket": 0.5,
+}
+_STATE_ODDS = {
+    "laptop": 0.75,
+    "umbrella": 0.85,
+    "refrigerator": 0.35,
+    "cabinet": 0.3,
+    "trash can": 0.3,
+    "box": 0.5,
+    "window": 0.4,
+    "lamp": 0.6,
+    "television": 0.6,
+    "stove": 0.5,
+}  # of the first state of STATES
+_SIZE_ODDS = (0.22, 0.56, 0.22)  # small, middle, large
+_SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
+_BIG = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
+_BIG_SIZE_FACTOR = {"small": 0.78, None: 1.0, "large": 1.24}
+SMALLEST = 420  # square pixels; what would be drawn smaller than this is not drawn small
+_PATTERN_ODDS = 0.4
+_PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
+
+# Two things of one kind in a picture differ in colour, and never by one of these pairs.
+_ALIKE = {
+    frozenset(pair)
+    for pair in (
+        ("red", "orange"),
+        ("orange", "yellow"),
+        ("orange", "brown"),
+        ("red", "pink"),
+        ("pink", "purple"),
+        ("white", "gray"),
+        ("gray", "black"),
+        ("blue", "purple"),
+        ("brown", "red"),
+        ("brown", "black"),
+    )
+}
+
+# Where on the floor a kind stands: (nearest to the wall, nearest to the viewer) as y of its lower edge.
+_DEPTHS: dict[str, tuple[int, int]] = {
+    "couch": (222, 262),
+    "bed": (232, 285),
+    "shelf": (208, 232),
+    "cabinet": (208, 236),
+    "refrigerator": (208, 230),
+    "stove": (208, 232),
+    "table": (240, 308),
+    "chair": (240, 318),
+    "bench": (228, 290),
+    "tree": (202, 226),
+    "bush": (206, 250),
+    "traffic light": (204, 232),
+    "fire hydrant": (240, 312),
+    "trash can": (222, 306),
+    "car": (240, 306),
+    "bus": (236, 290),
+    "bicycle": (236, 316),
+    "boat": (206, 234),
+    "tractor": (226, 296),
+    "horse": (232, 312),
+    "cow": (226, 308),
+    "sheep": (226, 316),
+    "duck": (256, 326),
+    "dog": (246, 326),
+    "cat": (256, 328),
+    "ball": (256, 328),
+    "umbrella": (262, 328),
+    "flower": (236, 328),
+    "bottle": (280, 328),
+    "man": (238, 328),
+    "woman": (238, 328),
+    "boy": (246, 328),
+    "girl": (246, 328),
+}
+_USUAL_DEPTH = (250, 326)
+_SIDEWALK = (200, 226)  # of the street
+_ON_SIDEWALK = ("bench", "fire hydrant", "trash can", "flower", "tree", "bush", "traffic light")
+# These stand on the ground only where it is natural: an umbrella stuck in the sand, flowers that grow.
+_STANDS_IN = {
+    "umbrella": ("beach",),
+    "flower": ("park", "farm", "street"),
+    "bottle": ("park", "beach", "farm"),
+}
+# How common a kind is beside others of its place.
+_POPULARITY = {
+    "chair": 2.0,
+    "shelf": 0.5,
+    "cabinet": 0.6,
+    "bottle": 0.6,
+    "bird": 0.7,
+    "cup": 1.5,
+    "plate": 1.5,
+    "pizza": 1.3,
+    "cake": 1.3,
+    "laptop": 1.4,
+    "lamp": 1.4,
+    "car": 1.5,
+}
+
+# What stands on what; the first are the commonest. Kinds that may rest on top and are not listed stand on tables.
+SUPPORTERS: dict[str, tuple[str, ...]] = {
+    "cup": ("table", "bench", "shelf", "cabinet"),
+    "plate": ("table", "stove"),
+    "bowl": ("table", "cabinet", "stove", "shelf"),
+    "bottle": ("table", "bench", "box", "cabinet", "shelf"),
+    "vase": ("table", "cabinet", "shelf"),
+    "basket": ("table", "bench", "box", "bed"),
+    "box": ("table", "bench", "cabinet", "bed"),
+    "backpack": ("bed", "couch", "bench", "chair"),
+    "apple": ("table", "plate", "box", "bench", "cabinet"),
+    "banana": ("table", "plate", "box", "bench", "shelf"),
+    "pear": ("table", "plate", "box", "bench", "cabinet"),
+    "pizza": ("table", "plate", "stove", "bench"),
+    "cake": ("table", "plate", "bench"),
+    "sandwich": ("table", "plate", "bench", "cabinet"),
+    "hat": ("chair", "bed", "bench", "box", "couch", "cabinet"),
+    "ball": ("box", "bed", "couch", "chair"),
+    "teddy bear": ("bed", "couch", "chair", "bench"),
+    "book": ("table", "shelf", "bed", "couch", "bench", "chair"),
+    "lamp": ("table", "cabinet", "shelf"),
+    "television": ("cabinet", "shelf", "table"),
+    "laptop": ("table", "bed", "couch", "cabinet"),
+    "clock": ("cabinet", "shelf", "table"),
+    "telephone": ("table", "cabinet", "shelf"),
+    "cat": ("couch", "bed", "chair", "bench", "table"),
+    "bird": ("bench", "box", "table"),
+}
+CONTAINERS: dict[str, tuple[str, ...]] = {
+    "apple": ("bowl", "basket", "box"),
+    "banana": ("bowl", "basket", "box"),
+    "pear": ("bowl", "basket", "box"),
+    "flower": ("vase",),
+}
+# One of them is enough for a room.
+SINGLE = ("stove", "refrigerator", "television", "traffic light")
+UNDER_TABLES = ("ball", "cat", "box", "basket", "backpack", "dog")
+SEATS = ("couch", "bench", "bed")  # a person sits there without hiding it
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLook:
+    """The looks of one thing and its natural width and height in pixels, before perspective."""
+
+    color: str | None
+    material: str | None
+    pattern: str | None
+    size: str | None
+    state: str | None
+    pose: str | None
+    age: str | None
+    width: float
+    height: float
+
+
+def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = None) -> ChosenLook:
+    """Draw the looks of a thing of this kind; a pose may be given. What is held is never large."""
+    color = weighted(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
+    material = None
+    if len(kind.materials) > 1:
+        material = weighted(rng, kind.materials, 0.7)
+    elif kind.materials and rng.random() < 0.35:
+        material = kind.materials[0]
+    pattern = None
+    if kind.patterned and material not in _PLAIN_MATERIALS and rng.random() < _PATTERN_ODDS:
+        pattern = drawn(rng, PATTERNS, (0.5, 0.3, 0.2))
+    state = None
+    if kind.state:
+        state = STATES[kind.state][int(rng.random() >= _STATE_ODDS.get(kind.name, 0.5))]
+    if kind.poses and pose is None:
+        pose = weighted(rng, kind.poses, 0.5)
+    age = weighted(rng, kind.ages, 0.7) if kind.ages else None
+    wide, tall = LOOK_SCALE.get((kind.name, pose or state or ""), (1.0, 1.0))
+    width, height = kind.size[0] * wide, kind.size[1] * tall
+    sizes = ["small", None, "large"] if kind.sized else [None]
+    odds = list(_SIZE_ODDS) if kind.sized else [1.0]
+    factor = _BIG_SIZE_FACTOR if kind.size[0] * kind.size[1] > _BIG else _SIZE_FACTOR
+    if kind.sized and width * height * factor["small"] ** 2 < SMALLEST:
+        sizes, odds = [None, "large"], [0.7, 0.3]
+    if rests == "hand":
+        sizes, odds = [None], [1.0]
+    size = drawn(rng, sizes, odds)
+    return ChosenLook(
+        color, material, pattern, size, state, pose, age, width * factor[size], height * factor[size]
+    )
+
+
+def depths(kind: Kind, place: str) -> tuple[int, int] | None:
+    """Between which lower edges a kind stands on the floor of a place; None where it does not."""
+    if "floor" not in kind.rests or place not in _STANDS_IN.get(kind.name, (place,)):
+        return None
+    if place == "street" and kind.name in _ON_SIDEWALK:
+        return _SIDEWALK
+    return _DEPTHS.get(kind.name, _USUAL_DEPTH)
+
+
+def popularity(kind: Kind) -> float:
+    """How common a kind is: those that are at home in few places are commoner in them."""
+    return _POPULARITY.get(kind.name, 1.0) * len(kind.places) ** -0.7
+
+
+def distinguishable(kind: Kind, look: ChosenLook, others: Iterable[PlacedThing]) -> bool:
+    """Whether a thing of this kind can be told by its looks from those of the same kind that are there already:
+    by colour if the kind has colours; else by size, pose or age."""
+    for other in others:
+        if other.kind != kind.name:
+            continue
+        if kind.colors:
+            if look.color == other.color or frozenset((look.color, other.color)) in _ALIKE:
+                return False
+        elif kind.category == "person":
+            if (look.pose, look.age) == (other.pose, other.age):
+                return False
+        elif {look.size, other.size} != {"small", "large"}:
+            return False
+    return True
+
+
+@cache
+def _colors(kind: Kind) -> tuple[str, ...]:
+    usual = _USUAL_COLORS.get(kind.name, ())
+    return tuple(dict.fromkeys([*usual, *(kind.colors or ())]))

@@ -1,0 +1,197 @@
+"""What the sample's own answer nets say in a conversation: each reply as a distribution over tokens, from a look at the picture.
+
+A net gives each answer a probability of its own, and a confidence that there is one. As a language model has it, the
+likeliest answer is one token with the confidence as its probability, the others share what is left in proportion; the rest,
+what the net believes of no answer, is that of "unanswerable" where this is offered, else spread evenly over all answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+from scipy.special import expit
+
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from research.reference_models.image_towers import ClipTower
+from research.reference_models.inference import Asked, load_net, see
+from research.reference_models.leaderboard_rows import ROWS, NetRow, said_of_row
+from research.reference_models.net_files import HEAD, SEES, nets_of
+from research.reference_models.region_head import decoded, find_regions, load_head
+
+# The rows that need one net and what it says of itself, by the net.
+SERVED: dict[str, NetRow] = {
+    row.net: row
+    for row in ROWS.values()
+    if row.detector in ("msp", row.net) and not row.answers and row.net not in SEES
+}
+UNANSWERABLE = "unanswerable"
+KEPT = 512  # pictures whose regions are remembered: several requests ask about one
+# Talk about the question, not the question itself: no question of the sample has these words.
+_ABOUT = re.compile(
+    r"\b(un)?answer\w*|\bquestions?\b|\bcorrect\b|\bconfiden\w+|\bsure\b|\bcertain\b|\byes or no\b|\btrue or false\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\b0\b[^.?!]*\b100\b|\bpercent", re.IGNORECASE)
+_TRUE = re.compile(r"\btrue\b.*\bfalse\b", re.I | re.S)
+_SENTENCE = re.compile(r"(?<=[?.!:])\s+|\n+")
+
+
+class Turn(NamedTuple):
+    """A message: who says it (system, user, assistant), its text, and the bytes of its last picture, if it has one."""
+
+    role: str
+    text: str
+    picture: bytes | None = None
+
+
+class LastAsk(NamedTuple):
+    """What a conversation asks for last: a question, of a picture (None: of none), and how to reply."""
+
+    question: str
+    picture: bytes | None
+    form: str  # "word", "refuse", "yes", "true", "number" or "word and number"
+
+
+class ServedNet:
+    """A net of a seed, with what it needs to look. One look at a time: `say` may be called from several threads.
+
+    Args:
+        names: of `SERVED`.
+
+    Raises:
+        UserError: names that are not served, or nets that are not there.
+    """
+
+    def __init__(self, names: Sequence[str], seed: int = 0, folders: Folders | None = None) -> None:
+        folders = folders or Folders("sample")
+        there = nets_of(folders.vqa).get(seed, {})
+        if wrong := [name for name in names if name not in SERVED or name not in there]:
+            known = ", ".join(name for name in SERVED if name in there) or f"none in {folders.vqa}"
+            raise UserError(f"no net {', '.join(wrong)} of seed {seed} to serve; there are: {known}")
+        self._nets: dict[str, Asked] = {name: load_net(there[name]) for name in names}
+        self._head, self._tower = load_head(folders.vqa / HEAD), ClipTower(folders.clip)
+        self._regions: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._nets)
+
+    def say(self, name: str, turns: Sequence[Turn]) -> list[dict[str, float]]:
+        """What the net says next: for each token its probabilities, likeliest first.
+
+        Raises:
+            OSError: the picture cannot be read.
+        """
+        wanted = wanted_of(turns)
+        with self._lock:
+            answers, confidence = self._look(name, wanted.question, wanted.picture)
+        return said_in_tokens(answers, confidence, wanted.form)
+
+    def _look(self, name: str, question: str, picture: bytes | None) -> tuple[dict[str, float], float]:
+        """Each answer's own probability, and the confidence that there is one."""
+        net = self._nets[name]
+        batch: tuple[np.ndarray, ...] = (net.words.numbers([question]),)
+        if not net.net.shape.blind:
+            batch = (*batch, *self._regions_of(picture), np.zeros(1, np.int64))
+        seen = see(net, batch)
+        confidence = float(said_of_row(SERVED[name], {SERVED[name].net: seen}).confidence[0])
+        return dict(zip(seen.answers, expit(seen.logits[0].astype(float)).tolist(), strict=True)), confidence
+
+    def _regions_of(self, picture: bytes | None) -> tuple[np.ndarray, np.ndarray]:
+        """Features [1, M, d] and boxes [1, M, 4]; where there is no picture, of a grey one."""
+        key = hashlib.sha256(picture or b"").hexdigest()
+        if key not in self._regions:
+            file = BytesIO(picture or _grey())
+            found = find_regions(self._tower, self._head, decoded([file], self._tower.size))
+            self._regions[key] = (found.features.astype(np.float32), found.boxes)
+            while len(self._regions) > KEPT:
+                self._regions.popitem(last=False)
+        self._regions.move_to_end(key)
+        return self._regions[key]
+
+
+def wanted_of(turns: Sequence[Turn]) -> LastAsk:
+    """The question of the last message with a picture, or of a later one; the last message of the user says how to reply.
+
+    >>> wanted_of([Turn("user", "Is it red? Say yes or no.", b"0"), Turn("assistant", "no"), Turn("user", "What is it?", b"1"),
+    ...            Turn("assistant", "cup"), Turn("user", "Can this question be answered? Yes or no.")])
+    LastAsk(question='What is it?', picture=b'1', form='yes')
+    """
+    users = [turn for turn in turns if turn.role == "user"] or [Turn("user", "")]
+    first = max((place for place, turn in enumerate(users) if turn.picture), default=0)
+    if users[first].picture is None:
+        first = len(users) - 1
+        while first and not _questions(users[first].text):
+            first -= 1
+    asked = [text for turn in users[first:] for text in _questions(turn.text)]
+    question = asked[-1] if asked else users[first].text.strip()
+    last = users[-1].text
+    return LastAsk(question, users[first].picture, _form(last, question in last))
+
+
+def _questions(text: str) -> list[str]:
+    """The sentences of a text that ask something, but not about a question or an answer."""
+    return [s for s in _SENTENCE.split(text) if s.endswith("?") and not _ABOUT.search(s)]
+
+
+def _form(text: str, has_question: bool) -> str:
+    """How to reply to a text. `has_question`: whether the question itself is in it."""
+    about = [s for s in _SENTENCE.split(text) if s.endswith("?") and _ABOUT.search(s)]
+    if _NUMBER.search(text):
+        return "word and number" if has_question and not about else "number"
+    if _TRUE.search(text):
+        return "true"
+    if about or (not has_question and re.search(r"\byes or no\b", text, re.I)):
+        return "yes"
+    return "refuse" if UNANSWERABLE in text.lower() else "word"
+
+
+def said_in_tokens(answers: Mapping[str, float], confidence: float, form: str) -> list[dict[str, float]]:
+    """A reply of this form, token by token, from each answer's own probability and the confidence that there is one.
+
+    >>> said_in_tokens({"red": 0.5, "blue": 0.1}, 0.5, "refuse")
+    [{'red': 0.5, 'unanswerable': 0.4, 'blue': 0.1}]
+    >>> said_in_tokens({"red": 0.5, "blue": 0.1}, 0.5, "yes"), said_in_tokens({"red": 0.5}, 0.5, "number")
+    ([{'Yes': 0.5, 'No': 0.5}], [{'50': 1.0}])
+    """
+    number = {str(round(100 * confidence)): 1.0}
+    if form == "number":
+        return [number]
+    if form in ("yes", "true"):
+        yes, no = ("Yes", "No") if form == "yes" else ("True", "False")
+        return [_sorted({yes: confidence, no: 1 - confidence})]
+    word = [_answer(answers, confidence, form == "refuse")]
+    return [*word, {"\n": 1.0}, number] if form == "word and number" else word
+
+
+def _answer(answers: Mapping[str, float], confidence: float, offered: bool) -> dict[str, float]:
+    """The distribution over answers, as the head of this module has it."""
+    top = max(answers, key=lambda name: answers[name])
+    others = {name: p * confidence / answers[top] for name, p in answers.items() if name != top}
+    total = sum(others.values())
+    share = min(1.0, (1 - confidence) / total) if total else 0.0
+    said = {top: confidence} | {name: p * share for name, p in others.items()}
+    rest = max(0.0, 1 - confidence - total * share)
+    if offered:
+        return _sorted(said | {UNANSWERABLE: rest})
+    return _sorted({name: p + rest / len(said) for name, p in said.items()})
+
+
+def _sorted(said: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(said.items(), key=lambda pair: -pair[1]))
+
+
+def _grey() -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (64, 48), (127, 127, 127)).save(file, "PNG")
+    return file.getvalue()

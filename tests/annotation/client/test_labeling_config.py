@@ -1,0 +1,246 @@
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+from io import BytesIO
+from typing import get_args
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from annotation.client.consent import keep_terms
+from annotation.client.labeling_config import HOME, instructions, interface
+from annotation.study.exports import CHOICES
+from pipeline.core.paths import Folders
+from pipeline.core.records import Category
+
+TREE = ElementTree.parse(HOME / "interface.xml").getroot()
+REASONS = (*get_args(Category), "unclear picture")
+CONTROLS = {tag.get("name"): tag for tag in TREE.iter("Choices")}
+# What version 1.23.2 leaves in instructions (SAFE_HTML_TAGS, SAFE_HTML_ATTRIBUTES): of those, what is used here.
+TAGS = {
+    "style",
+    "div",
+    "span",
+    "h1",
+    "h2",
+    "p",
+    "ul",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "strong",
+    "em",
+    "code",
+}
+ATTRIBUTES = {"class", "title"}
+
+
+class Seen(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.open, self.text = set(), set(), [], ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text += data
+
+
+@pytest.fixture(autouse=True)
+def contact(tiny):
+    keep_terms(Folders(), "Lee, lee@example.org")
+
+
+def test_the_interface_is_the_file_beside_the_code():
+    assert interface() == (HOME / "interface.xml").read_text()
+
+
+def test_the_instructions_use_only_what_label_studio_leaves_in_them():
+    seen = Seen(instructions(Folders()))
+    assert seen.tags <= TAGS
+    assert seen.attributes <= ATTRIBUTES
+
+
+def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_screen_works():
+    text = Seen(instructions(Folders())).text
+    order = [
+        text.index(words)
+        for words in (
+            "free will",
+            "lee@example.org",
+            "When in doubt, say valid.",
+            "What color is the dog?",
+            "Rules of thumb",
+            "By answering the first task",
+        )
+    ]
+    assert order == sorted(order)
+
+
+def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
+    text = instructions(Folders())
+    names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (HOME / "guidelines.md").read_text())
+    assert len(names) == 3
+    found = re.findall(
+        r"width: (\d+)px; height: (\d+)px; background-image: url\(data:image/jpeg;base64,([^)]*)\)", text
+    )
+    assert [b64decode(data) for _, _, data in found] == [(HOME / name).read_bytes() for name in names]
+    for width, height, data in found:
+        assert Image.open(BytesIO(b64decode(data))).size == (int(width), int(height))
+    for number in range(3):
+        assert text.count(f'class="picture picture-{number}"') == 1
+    assert "A street with a red car" in Seen(text).text  # for who cannot see it
+
+
+def test_instructions_are_small_enough_to_be_fetched_with_every_project():
+    assert len(instructions(Folders())) < 200_000
+
+
+def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder():
+    (Folders().study / "guidelines.md").write_text("# Our own guidelines\n\nBe kind.")
+    text = Seen(instructions(Folders())).text
+    assert "Our own guidelines" in text
+    assert "When in doubt, say valid." not in text
+    assert "free will" in text
+
+
+def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():
+    style = re.search("<style>(.*?)</style>", instructions(Folders()), re.DOTALL).group(1)
+    assert not set("<>&") & set(style)
+
+
+def test_the_colours_of_chosen_answers_can_be_read_and_told_apart_with_every_kind_of_sight():
+    """Contrast as WCAG 2.1 defines it (4.5 for text); sight without one kind of cones by the matrices of Machado, Oliveira and
+    Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice what is told apart at a glance."""
+    fill = dict(
+        re.findall(r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})", interface())
+    )
+    colours = [tuple(int(fill[place][i : i + 2], 16) / 255 for i in (0, 2, 4)) for place in "123"]
+    blind = {
+        "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        "no red": (
+            (0.152286, 1.052583, -0.204868),
+            (0.114503, 0.786281, 0.099216),
+            (-0.003882, -0.048116, 1.051998),
+        ),
+        "no green": (
+            (0.367322, 0.860646, -0.227968),
+            (0.280085, 0.672501, 0.047413),
+            (-0.011820, 0.042940, 0.968881),
+        ),
+        "no blue": (
+            (1.255528, -0.076749, -0.178779),
+            (-0.078411, 0.930809, 0.147602),
+            (0.004733, 0.691367, 0.303900),
+        ),
+    }
+    for sight, matrix in blind.items():
+        seen = [
+            lab(tuple(sum(m * c for m, c in zip(row, linear(colour), strict=True)) for row in matrix))
+            for colour in colours
+        ]
+        for a, b in ((0, 1), (0, 2), (1, 2)):
+            assert sum((x - y) ** 2 for x, y in zip(seen[a], seen[b], strict=True)) ** 0.5 > 20, (sight, a, b)
+    for colour in colours:
+        red, green, blue = linear(colour)
+        assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) > 4.5  # white on it
+
+
+def linear(colour):
+    return tuple(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour)
+
+
+def lab(rgb):
+    r, g, b = (min(max(c, 0), 1) for c in rgb)
+    x, y, z = (
+        0.4124 * r + 0.3576 * g + 0.1805 * b,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        0.0193 * r + 0.1192 * g + 0.9505 * b,
+    )
+    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x / 0.9505, y, z / 1.089))
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+
+
+def test_each_question_has_the_three_choices():
+    for name in ("first", "second"):
+        assert tuple(choice.get("value") for choice in CONTROLS[name].iter("Choice")) == CHOICES
+        assert CONTROLS[name].get("required") == "true"
+
+
+def test_every_answer_and_every_reason_has_a_key_of_its_own_that_label_studio_leaves_free():
+    keys = [choice.get("hotkey") for choice in TREE.iter("Choice")]
+    assert None not in keys
+    assert len(set(keys)) == len(keys) == 2 * (len(CHOICES) + len(REASONS))
+    assert not set(keys) & {
+        "u",
+        "v",
+        "h",
+        "enter",
+        "escape",
+    }  # unselect, move, pan; what 1.23.2 binds on a screen without regions
+
+
+def test_no_choice_is_made_for_the_annotator():
+    assert not [tag for tag in TREE.iter("Choice") if tag.get("selected")]
+
+
+def test_a_reason_may_be_given_for_invalid_and_is_a_category_or_the_picture():
+    for name in ("first", "second"):
+        reason = CONTROLS[f"{name}_reason"]
+        assert tuple(choice.get("value") for choice in reason.iter("Choice")) == REASONS
+        assert (reason.get("visibleWhen"), reason.get("whenTagName"), reason.get("whenChoiceValue")) == (
+            "choice-selected",
+            name,
+            "invalid",
+        )
+        assert reason.get("required") != "true"
+
+
+def test_the_screen_shows_what_a_task_holds_and_no_more():
+    shown = {value[1:] for tag in TREE.iter() for value in tag.attrib.values() if value.startswith("$")}
+    assert shown == {"image", "first", "second"}
+    image = next(TREE.iter("Image"))
+    assert image.get("zoom") == image.get("zoomControl") == "true"
+
+
+def test_label_studio_accepts_the_interface():
+    from label_studio_sdk.label_interface import LabelInterface
+
+    LabelInterface((HOME / "interface.xml").read_text()).validate()
+
+
+def test_the_guidelines_name_every_choice_key_and_category():
+    text = "".join((HOME / name).read_text() for name in ("guidelines.md", "screen.md"))
+    for name in ("first", "second"):
+        for choice in CONTROLS[name].iter("Choice"):
+            assert re.search(rf"\*\*{choice.get('value')}\*\*.*`{choice.get('hotkey')}`", text)
+    for name, keys in zip(
+        ("first", "second"),
+        re.search(r"why it is invalid \| (.*) for the first question, (.*) for the second", text).groups(),
+        strict=True,
+    ):
+        assert re.findall("`(.)`", keys) == [
+            choice.get("hotkey") for choice in CONTROLS[f"{name}_reason"].iter("Choice")
+        ]
+    for reason in REASONS:
+        assert f"**invalid**: {reason}" in text
+    assert "When in doubt, say valid." in text
+
+
+def test_the_styles_hold_no_sign_that_label_studio_escapes():
+    style = next(TREE.iter("Style")).text
+    assert not set("<>&") & set(style)

@@ -1,0 +1,54 @@
+"""On real servers: accounts and the organisation."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from annotation.server.accounts import invite
+from tests.annotation.server.conftest import Studio, run_inside
+
+pytestmark = pytest.mark.server
+
+
+def test_all_are_members_of_one_organisation_and_annotators_are_no_staff(studio: Studio) -> None:
+    lines = [
+        "from organizations.models import Organization, OrganizationMember",
+        "from users.models import User",
+        "staff = list(User.objects.filter(is_staff=True).values_list('email', flat=True))",
+        "answer = [Organization.objects.count(), OrganizationMember.objects.count() - User.objects.count(), staff]",
+    ]
+    assert run_inside(studio, "\n".join(lines)) == [1, 0, ["admin@rgqa.local"]]
+
+
+def test_who_left_is_out_at_once_and_comes_back_with_the_same_link(studio: Studio) -> None:
+    bob, link = studio.desk("bob"), studio.link("bob")
+    picture = bob.step({})["picture"]
+    invite(["bob"], leave=True)
+    assert bob.step({})["words"] == "There is nothing for you here now."
+    assert bob.post({"open": 1}).json()["show"] == "wait"
+    assert bob.session.get(studio.url + picture, timeout=60).status_code == 404
+    assert requests.get(studio.url + link, timeout=60).status_code == 403
+    invite(["bob"])
+    assert studio.link("bob") == link and studio.desk("bob").step({})["show"] == "task"
+
+
+def test_the_administrator_and_the_token_are_made_once_and_an_account_when_its_link_is_opened(
+    studio: Studio,
+) -> None:
+    lines = [
+        "from annotation.server.label_studio_app.user_accounts import administrator, person",
+        "from users.models import User",
+        "wanted = {'email': 'admin@rgqa.local', 'password': 'p', 'token': ''}",
+        "before = User.objects.get(email='admin@rgqa.local').password",
+        "new = administrator(wanted)",
+        "same = administrator(wanted | {'token': new}) == new",
+        "admin = User.objects.get(email='admin@rgqa.local')",
+        "right, admin.password = admin.check_password('p'), before",
+        "admin.save()",
+        "one, again = person('new@rgqa.local'), person('new@rgqa.local')",
+        "answer = [same, right, one.pk == again.pk, one.has_usable_password(), one.is_staff, User.objects.count()]",
+        "again.delete()",
+    ]
+    same, right, once, password, staff, _ = run_inside(studio, "\n".join(lines))
+    assert (same, right, once, password, staff) == (True, True, True, False, False)

@@ -1,0 +1,145 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from annotation.study.gold_leakage import Betrayal, betrayals, shown_questions, worst
+from pipeline.core.records import Candidate
+from pipeline.tasks.gold_questions import Filter
+from pipeline.tasks.second_questions import Offered
+from pipeline.tasks.task_builder import make_tasks, task_of
+
+CUES = {
+    "repetition": "the text came before",
+    "here": "the text came before at this picture",
+    "words": "words, learnt on other texts",
+    "elsewhere": "words, learnt on other pictures",
+    "position": "position in the task",
+    "order": "place in the stream",
+}
+
+
+def told(table):
+    found = {row.cue: row for row in betrayals(table)}
+    return {name: found[cue] for name, cue in CUES.items()}
+
+
+def table(*rows):
+    """(person, order, position, picture, text, role) each."""
+    return pd.DataFrame(rows, columns=["person", "order", "position", "picture", "text", "role"])
+
+
+def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_first=0.5, late=False, uses=1):
+    """One task after the other on ten pictures; each filter text comes `uses` times, candidates once."""
+    draw, rows = np.random.default_rng(seed), []
+    for order in range(count):
+        picture, first = f"n{order % 10}", draw.random() < filter_first
+        role = "filter" if not late or order >= count / 2 else "repeat"
+        rows.append((person, order, int(first), picture, f"What is c{order}?", "candidate"))
+        rows.append(
+            (person, order, int(not first), picture, filter_text.format(order % (count // uses)), role)
+        )
+    return table(*rows)
+
+
+def test_nothing_tells_filters_that_are_like_candidates():
+    assert worst(betrayals(pd.concat([stream(person="ann"), stream(person="ben", seed=1)]))) == []
+
+
+def test_filters_that_come_again_and_again_are_told_by_repetition_alone():
+    found = told(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
+    assert found["repetition"].auroc == pytest.approx(0.875) and found["here"].auroc == pytest.approx(0.875)
+    assert {name for name, row in found.items() if row.tells} == {"repetition", "here"}
+
+
+def test_repeats_count_as_candidates():
+    again = [("ann", 400 + n, 0, f"n{n % 10}", f"What is c{n}?", "repeat") for n in range(400)]
+    found = told(pd.concat([stream(uses=2), table(*again)]))  # half of either came before
+    assert found["repetition"].auroc == pytest.approx(0.5)
+
+
+def test_what_another_person_saw_is_no_repetition():
+    ben = stream(person="ben")
+    ben.loc[ben["role"] == "candidate", "text"] += " Really?"  # the filters alone are those that ann had
+    assert told(pd.concat([stream(person="ann"), ben]))["repetition"].auroc == 0.5
+
+
+def test_a_text_at_another_picture_is_a_repetition_of_the_text_alone():
+    rows = stream(uses=4)
+    rows.loc[rows["role"] == "filter", "picture"] = [f"n{n % 7}" for n in range(400)]
+    rows["picture"] = rows["picture"] + [f" {n // 200}" for n in range(800)]
+    assert told(rows)["repetition"].auroc == pytest.approx(0.875) and told(rows)["here"].auroc == 0.5
+
+
+def test_words_position_and_order_are_told_each_by_its_own_figure():
+    assert told(stream(filter_text="Is there f{}?"))["words"].auroc > 0.99
+    assert told(stream(filter_text="Is there f{}?"))["elsewhere"].auroc > 0.99
+    assert told(stream(filter_first=1.0))["position"].auroc == 1.0  # candidates second, and two-sided
+    assert told(stream(late=True))["order"].auroc == pytest.approx(
+        5 / 6, abs=0.01
+    )  # 3 of 4 pairs with 400 candidates, all with 200 repeats
+
+
+def test_the_interval_holds_the_figure_and_grows_with_fewer_pictures():
+    rows = stream(filter_first=0.6)
+    many = told(rows)["position"]
+    assert many.low < many.auroc < many.high < 0.75
+    rows["picture"] = "n" + (rows["order"] % 2).astype(str)
+    assert told(rows)["words"].auroc is None or told(rows)["position"].high - many.low > 0
+
+
+def test_without_filters_there_is_nothing_to_tell():
+    found = betrayals(stream().query("role == 'candidate'"))
+    assert {row.auroc for row in found} == {None} and worst(found) == []
+    assert {row.auroc for row in betrayals(stream().head(0))} == {None}
+
+
+def test_the_limit_is_on_the_upper_end():
+    assert not Betrayal(cue="", auroc=0.55, low=0.5, high=0.6).tells
+    assert Betrayal(cue="", auroc=0.59, low=0.5, high=0.61).tells
+
+
+CANDIDATES = [
+    Candidate(
+        candidate_id=f"n{n // 30}+{n}",
+        subset="pt-hard",
+        picture_id=f"n{n // 30}",
+        question_id=str(n),
+        text=f"What is {n}?",
+    )
+    for n in range(600)
+]
+KNOWN = {
+    f"n{p}": [
+        Filter(text=f"What is {p} and {n}?", expected=kind, source="own question")
+        for n in range(5)
+        for kind in ("valid",)
+    ]
+    + [Filter(text=f"What is {p} or {n}?", expected="invalid", source="foreign question") for n in range(5)]
+    for p in range(20)
+}
+
+
+def whole(tasks):
+    """Somebody sees all tasks."""
+    return told(
+        shown_questions([("ann", task.task_id) for task in tasks], {task.task_id: task for task in tasks})
+    )
+
+
+def test_a_filter_beside_every_candidate_betrays_itself_by_repetition_and_companions_do_not():
+    # As it was before: of the picture's ten filters the least used, 30 times: each comes three times, two of them came
+    # before, and no candidate ever did: 0.5 + (2 / 3) / 2 = 0.833
+    draw = np.random.default_rng(0)
+    planted = [
+        task_of(row, KNOWN[row.picture_id][n % 10], candidate_first=bool(draw.random() < 0.5))
+        for n, row in enumerate(CANDIDATES)
+    ]
+    old = whole(planted)
+    assert (
+        old["repetition"].auroc == pytest.approx(5 / 6, abs=1e-4)
+        and old["repetition"].tells
+        and old["here"].tells
+    )
+    offered = {key: Offered.of(rows) for key, rows in KNOWN.items()}
+    made = whole(list(make_tasks(CANDIDATES, offered, 0.0, 0.4, seed=0)))
+    assert not made["repetition"].tells and not made["here"].tells

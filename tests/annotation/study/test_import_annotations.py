@@ -1,0 +1,150 @@
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from annotation.study.exports import pseudonym, read_pulled, verdicts_in
+from annotation.study.import_annotations import import_exports
+from annotation.study.private_files import salt
+from annotation.study.roster import Annotator, write_roster
+from pipeline.core.errors import UserError
+from pipeline.core.json_files import write_json, write_jsonl
+from pipeline.core.paths import Folders
+from pipeline.core.records import Task
+from tests.annotation.study.conftest import task
+from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported, pulled
+
+
+@pytest.fixture
+def batched(tiny, tmp_path):
+    """A data set with the tasks t1, t2, t3; the path of its pulled.json."""
+    folders = Folders()
+    rows = [replace(TASKS[key], first=replace(TASKS[key].first, text="candidate")) for key in TASKS]
+    write_jsonl(folders.file(Task), rows)
+    return folders.annotations / "pulled.json"
+
+
+def take_in(tmp_path, *files):
+    paths = []
+    for number, content in enumerate(files):
+        paths.append(tmp_path / f"export{number}.json")
+        paths[-1].write_text(content if isinstance(content, str) else json.dumps(content))
+    import_exports(paths)
+
+
+def verdicts(path):
+    return {(row.task_id, row.annotator): (row.first, row.second) for row in verdicts_in(path, TASKS)[0]}
+
+
+def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_path, capsys):
+    person = {"id": 3, "email": "anna@example.org", "first_name": "Anna"}
+    rows = (
+        [exported("t1", annotation(1, 3))],
+        [exported("t1", annotation(1, person)), exported("t2", annotation(2, 4, "unsure"))],
+    )
+    take_in(tmp_path, *rows)
+    assert verdicts(batched) == {
+        ("t1", pseudonym(3, salt(Folders()))): ("valid", "invalid"),
+        ("t2", pseudonym(4, salt(Folders()))): ("unsure", "invalid"),
+    }
+    assert (
+        "anna" not in batched.read_text() and "import: 2 new annotations, 2 in all" in capsys.readouterr().out
+    )
+    before = batched.read_bytes()
+    take_in(tmp_path, rows[0])
+    assert batched.read_bytes() == before
+
+
+def test_who_is_known_keeps_the_pseudonym_of_the_roster(batched, tmp_path):
+    write_roster(Folders(), [Annotator(name="anna", pseudonym="annotator-02", email="Anna@example.org")])
+    take_in(
+        tmp_path, [exported("t1", annotation(1, {"id": 3, "email": "anna@Example.org"}), annotation(2, 4))]
+    )
+    assert {who for _, who in verdicts(batched)} == {"annotator-02", pseudonym(4, salt(Folders()))}
+
+
+def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alone(batched, tmp_path):
+    batched.parent.mkdir(parents=True, exist_ok=True)
+    batched.write_text(json.dumps([pulled("t1", annotation(1, "annotator-02"))]))
+    take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
+    assert verdicts(batched).keys() == {("t1", "annotator-02"), ("t2", "annotator-02")}
+    assert len(read_pulled(batched)) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[{", "not valid JSON"),
+        ("", "the file is empty or cut off"),
+        ('[{"data": ' + '{"a": ' * 100_000, "nested too deeply"),
+        ([{"task": "t1", "image": "x", "first": "valid"}], "Object missing required field `data`"),
+        ([{"data": {"text": "x"}, "annotations": []}], "1 row without the key `task`"),
+        ({"data": {}}, "Expected `array`, got `object`"),
+        ([exported("t1", annotation(1, 1, first="maybe"))], "say `first`: 'maybe', `second`: 'invalid'"),
+        ([exported("old", annotation(1, 1))], "none of the 1 annotations is of a task of this batch"),
+    ],
+)
+def test_what_is_no_export_of_this_batch_is_refused_and_nothing_is_written(
+    batched, tmp_path, content, message
+):
+    good = [exported("t2", annotation(9, 9))] if "batch" not in message else []
+    with pytest.raises(UserError, match=message.replace("`", ".")):
+        take_in(tmp_path, content, good)
+    assert not batched.exists()
+
+
+def test_a_reason_that_the_interface_does_not_offer_is_refused(batched, tmp_path):
+    result = [chosen("first", "invalid"), chosen("second", "valid"), chosen("first_reason", "aliens")]
+    with pytest.raises(UserError, match="`first_reason`: 'aliens'"):
+        take_in(tmp_path, [exported("t1", annotation(1, 1, result=result))])
+
+
+def test_a_second_export_with_flipped_verdicts_is_a_conflict_with_a_list(batched, tmp_path):
+    rows = [exported(key, annotation(number, 3)) for number, key in enumerate(TASKS, 1)]
+    take_in(tmp_path, rows)
+    before = batched.read_bytes()
+    flipped = [
+        exported(key, annotation(n, 3, first="invalid", second="valid")) for n, key in enumerate(TASKS, 1)
+    ]
+    with pytest.raises(UserError) as caught:
+        take_in(tmp_path, flipped)
+    assert caught.value.problems[0] == "import (nothing was written): 3 problems"
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["task t1", "task t2", "task t3"]
+    assert batched.read_bytes() == before
+
+
+def test_a_person_who_was_two_before_is_told(batched, tmp_path):
+    batched.parent.mkdir(parents=True, exist_ok=True)
+    rows = [pulled("t1", annotation(1, "annotator-01")), pulled("t2", annotation(2, "annotator-02"))]
+    batched.write_text(json.dumps(rows))
+    with pytest.raises(
+        UserError, match="one person in the exports, several in pulled.json: annotator-01, annotator-02"
+    ):
+        take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
+
+
+def test_exports_in_the_folder_of_the_annotations_are_to_be_taken_out(batched, capsys):
+    batched.parent.mkdir(parents=True, exist_ok=True)
+    path = batched.with_name("export.json")
+    path.write_text(json.dumps([exported("t1", annotation(1, 3))]))
+    import_exports([path])
+    assert "take out of the folder what is in pulled.json now" in capsys.readouterr().out
+    assert task("a").task_id == "a"
+
+
+def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
+    batched.parent.mkdir(parents=True, exist_ok=True)
+    batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
+    take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
+    assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3, salt(Folders())))}
+
+
+def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
+    write_json(
+        Folders().study / "forgotten.json",
+        {"annotator-01": "2026-01-01", pseudonym(3, salt(Folders())): "2026-01-01"},
+    )
+    backup = exported("t1", annotation(1, "annotator-01"), annotation(2, "annotator-02"), annotation(3, 3))
+    take_in(tmp_path, [backup])
+    assert [row.completed_by for row in read_pulled(batched).values()] == ["annotator-02"]
+    assert "import: 2 left out: they are of people who were forgotten" in capsys.readouterr().out

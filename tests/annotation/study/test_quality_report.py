@@ -1,0 +1,141 @@
+import msgspec
+
+from annotation.study.agreement import Figure
+from annotation.study.answers_table import CollectRules, judged_questions
+from annotation.study.quality_control import rate, weigh
+from annotation.study.quality_report import Quality, summary
+from annotation.study.vote_aggregation import verify
+from tests.annotation.study.conftest import (
+    RULES,
+    U,
+    V,
+    X,
+    candidates,
+    crowd,
+    quality,
+    repeating,
+    task,
+    verdict,
+)
+
+OTHER = {V: X, X: V}
+
+
+def alarms(found):
+    """Those that are not of how the made-up filters look."""
+    return [alarm for alarm in found.alarms if "may be known by" not in alarm]
+
+
+def test_the_figures_are_those_of_the_verdicts():
+    found = quality()
+    # 56 given; cem's fourteen are out; ben failed the filter of b. c's filter has fallen, so it fails nobody.
+    assert (found.given, found.answers, found.excluded, found.failed, found.repeated, found.counted) == (
+        *(56, 56, 14, 1, 0, 41),
+    )
+    # Known valid: a, c, e, g, i, k, m less c; known invalid: seven.
+    assert [(r.name, r.skill.sensitivity, r.skill.specificity, r.failed) for r in found.annotators] == [
+        ("ann", rate(7, 7), rate(6, 6), 0),
+        ("ben", rate(6, 7), rate(6, 6), 1),
+        ("cem", rate(0, 7), rate(0, 6), 0),
+        ("dan", rate(7, 7), rate(6, 6), 0),
+    ]
+    assert found.annotators[2].excluded == (
+        "sensitivity: 0 of 7 known invalid (0.0%, at most 35.4%), below 70%",
+        "specificity: 0 of 6 known valid (0.0%, at most 39.0%), below 80%",
+    )
+    assert [(r.source, r.expected, r.answered, r.right) for r in found.filters] == [
+        ("own question", X, 21, 20),
+        ("own question", V, 18, 18),
+    ]
+    (fell,) = found.fallen
+    assert (fell.picture_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
+    (row,) = found.subsets
+    assert row.statuses == {"unanswerable": 2, "answerable": 12}
+    assert found.unanswerable == 2 and found.worst == ()  # all votes are alike
+    assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 filter question fell"]
+
+
+def test_reading_the_json_gives_the_same_report():
+    found = quality()
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Quality) == found
+
+
+def told(people, count, said=lambda n: X, posteriors=None):
+    """The report of such a crowd."""
+    tasks, judged = crowd(people, count, said)
+    weighed = weigh(judged, RULES)
+    verified = list(verify(candidates(tasks), weighed.judged, RULES))
+    settings = msgspec.structs.asdict(CollectRules())
+    return summary(weighed, verified, posteriors or {}, Figure(), [], settings, {f"c{key}" for key in tasks})
+
+
+def test_what_looks_perfect_is_an_alarm():
+    perfect = {name: lambda n, expected: expected for name in "abc"}
+    (alarm,) = alarms(told(perfect, 130))  # 390 right of 390: errors at most 0.98 %
+    assert alarm.startswith("everything looks perfect: 390 of 390 filter questions")
+    assert not alarms(told(perfect, 50))  # too few to say
+    human = {
+        name: lambda n, e, slips=slips: OTHER[e] if n % 40 == slips else e for slips, name in enumerate("abc")
+    }
+    assert "perfect" in alarms(told(human, 200))[0]  # every candidate alike
+    differ = told(human, 200, said=lambda n: V if n % 2 else X)
+    assert "100.0% of verdicts on one candidate alike" in alarms(differ)[0]
+
+
+def test_when_most_are_excluded_it_is_an_alarm():
+    people = {"a": lambda n, e: e, "b": lambda n, e: X, "c": lambda n, e: X}
+    assert alarms(told(people, 60))[0].startswith("2 of 3 annotators are excluded")
+
+
+def test_the_worst_items_are_those_in_most_doubt():
+    people = {name: lambda n, expected: expected for name in "ab"}
+    posteriors = {f"c{n:04}": n / 60 for n in range(61)}
+    found = told(people, 61, posteriors=posteriors)
+    assert len(found.worst) == 20
+    assert found.worst[0].candidate_id == "c0030" and found.worst[0].invalid == 0.5
+    assert {row.choices["invalid"] for row in found.worst} == {2}
+
+
+def test_what_filters_can_be_known_by_is_told_and_an_alarm():
+    found = quality()  # the filter is always second
+    place = next(row for row in found.betrayals if row.cue == "position in the task")
+    assert place.auroc == 1.0
+    assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.alarms
+
+
+def small(tasks, verdicts, overlap):
+    weighed = weigh(judged_questions(tasks, verdicts), RULES)
+    verified = list(verify(candidates(tasks), weighed.judged, RULES))
+    return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(CollectRules()), overlap)
+
+
+def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
+    tasks = {"a": task("a"), "b": repeating("b", "a"), "c": task("c"), "d": repeating("d", "c")}
+    said = [
+        verdict(key, who, X, X if key in "bd" else V, n)
+        for who in ("x", "expert-01")
+        for n, key in enumerate(tasks)
+    ]
+    assert small(tasks, said, {"ca", "cc"}).retest.twice == 2
+    assert small(tasks, said, {"ca"}).retest.twice == 1 and small(tasks, said, set()).retest.twice == 0
+
+
+def test_what_nobody_dares_to_say_is_in_doubt_however_the_shares_are():
+    tasks = {"a": task("a"), "b": task("b")}
+    said = [verdict(key, who, U if key == "a" else V, V) for key in tasks for who in "xyz"]
+    found = small(tasks, said, set())
+    assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.worst] == ["ca"]
+
+
+def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
+    tasks = {key: task(key, V) for key in "abc"}
+    verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
+    found = small(tasks, verdicts, {f"c{key}" for key in tasks})
+    assert found.invalid_filters == 0 and quality().invalid_filters == 21
+    assert "no filter question that was answered is known to be unanswerable" in alarms(found)[0]
+
+
+def test_when_nothing_is_unanswerable_it_is_an_alarm():
+    human = {f"human {n}": lambda key, known: known for n in range(3)}
+    assert "none of 30 judged candidates is unanswerable" in alarms(told(human, 30, said=lambda n: V))[0]
+    assert not any("none of" in alarm for alarm in alarms(told(human, 30, said=lambda n: X if n else V)))

@@ -1,0 +1,23 @@
+from pipeline.benchmark.auditing.label_imbalance import margin
+from pipeline.core.records import Item
+
+
+def item(text, unanswerable, picture="p"):
+    return Item(
+        item_id="",
+        subset="clip-easy",
+        picture_id=picture,
+        question_id="",
+        text=text,
+        unanswerable=unanswerable,
+        answer="",
+        pair_id="",
+        part="dev",
+    )
+
+
+def test_margins_count_the_difference_of_each_text():
+    # "a": 3 UQ, 1 AQ; "b": 1 and 1; "c": 0 and 1. Two of three texts are unequal, the largest difference is 2.
+    rows = [item("a", True)] * 3 + [item("a", False), item("b", True), item("b", False), item("c", False)]
+    found = margin(rows, lambda row: row.text)
+    assert (found.largest, found.unequal, found.keys, found.distinct_per_uq) == (2, 2, 3, 0.5)

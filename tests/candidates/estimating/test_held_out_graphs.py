@@ -1,0 +1,99 @@
+"""Questions at pictures whose graph is hidden and then shown."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from pipeline.candidates.estimating.claims import Beliefs
+from pipeline.candidates.estimating.held_out_graphs import Swaps, drawn_pictures, hidden_graphs
+from pipeline.language.functional_programs import parse
+from pipeline.language.lexicon import Lexicon
+from tests.candidates.estimating.counted import TYPES, vocabulary
+from tests.notation import question, scene, steps
+
+VOCABULARY = vocabulary()
+BELIEFS = Beliefs(VOCABULARY)
+SCENES = {
+    key: msgspec.structs.replace(scene(*objects, complete=False), picture_id=key, split="train")
+    for key, objects in (
+        ("a", ("cup 1: red", "table 2")),
+        ("b", ("dog 1: red", "zebra 2: blue")),
+        ("c", ("table 3",)),
+    )
+}
+ASKED = {
+    "a": [question("", "select: cup (1)->query: color [0]", "red", question_id="1", picture_id="a")],
+    "b": [question("", "select: zebra (2)->query: color [0]", "black", question_id="2", picture_id="b")],
+    "c": [question("", "select: dog (9)->query: color [0]", "brown", question_id="3", picture_id="c")],
+}
+
+
+def test_each_question_is_asked_of_the_other_pictures_and_edited_at_its_own():
+    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    foreign = [(case.picture_id, case.answerable) for case in found.cases if not case.row[4]]
+    # Cup, zebra and dog; the dog of b is the only one that another picture's question meets.
+    assert sorted(foreign) == [
+        ("a", False),
+        ("a", False),
+        ("b", False),
+        ("b", True),
+        ("c", False),
+        ("c", False),
+    ]
+    edited = [case.picture_id for case in found.cases if case.row[4]]
+    assert edited and len(edited) == len(set(edited))
+
+
+def test_a_colour_that_is_not_listed_says_nothing():
+    bare = {"b": msgspec.structs.replace(scene("dog 1", complete=False), picture_id="b", split="train")}
+    asked = {"b": [*ASKED["c"], *ASKED["a"]]}
+    found = hidden_graphs(SCENES | bare, asked, VOCABULARY, BELIEFS, seed=1)
+    assert (found.own, found.own_answerable) == (
+        1,
+        0,
+    )  # the cup that is not there; of the dog's colour nothing is known
+
+
+def test_what_only_the_graph_tells_is_hidden():
+    """The dog of b is in its graph; its own question tells of a zebra alone."""
+    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    (row,) = [
+        case.row for case in found.cases if case.picture_id == "b" and case.answerable and not case.row[4]
+    ]
+    odds = BELIEFS.presence.of("dog", ("zebra",))
+    assert row[0] == pytest.approx(math.log(odds / (1 - odds)))
+
+
+def test_own_questions_tell_how_much_the_graphs_lack():
+    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    assert (found.own, found.own_answerable) == (3, 2)  # the dog of c is not in its graph
+
+
+def test_the_same_seed_gives_the_same_cases():
+    assert hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, 1) == hidden_graphs(
+        SCENES, ASKED, VOCABULARY, BELIEFS, 1
+    )
+
+
+def test_a_swap_changes_one_word_that_is_taken_for_granted():
+    swap = Swaps(VOCABULARY, Lexicon({}, TYPES))
+    program = parse(steps("select: cup (1)->filter color: red [0]->query: material [1]"))
+    made = [swap(program, np.random.default_rng(seed)) for seed in range(40)]
+    kinds = set()
+    for edited in filter(None, made):
+        ((before, after),) = [
+            (one, other) for one, other in zip(program, edited, strict=True) if one != other
+        ]
+        kinds.add(before.verb)
+        assert after.verb == before.verb and (after.name, after.values) != (before.name, before.values)
+        assert TYPES.get(after.values[0] if after.values else "red") == "color"
+    assert kinds == {"select", "filter"}
+    assert swap(parse(steps("select: cup (1)->exist: ? [0]")), np.random.default_rng(1)) is None
+
+
+def test_pictures_are_drawn_by_lot_and_in_order():
+    ids = [f"{number:03}" for number in range(100)]
+    drawn = drawn_pictures(ids, 10)
+    assert len(drawn) == 10 and drawn == sorted(drawn) == drawn_pictures(ids[::-1], 10) != ids[:10]

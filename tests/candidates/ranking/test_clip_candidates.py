@@ -1,0 +1,168 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pipeline.candidates.ranking.clip_candidates import RankParams, pair_counts, parts, propose, spread
+from pipeline.candidates.ranking.pair_selection import Drawn
+from pipeline.candidates.ranking.rank_inputs import question_table
+from pipeline.candidates.ranking.topk import End
+from pipeline.core.errors import UserError
+from pipeline.core.records import Question
+from tests.candidates.ranking.small_world import world
+
+EVEN = RankParams(hard_draw=4, hard_pool=25, easy_last=3, easy_pool=25, cap=2, dev_share=0.0)
+PAPER = RankParams(preset="paper", hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25)
+
+
+def proposed(p):
+    questions, vectors = world()
+    candidates, report = propose(questions, vectors, parts(vectors.picture_ids, p.dev_share, p.seed), p)
+    return questions, vectors, candidates, report
+
+
+@pytest.mark.parametrize("p", [EVEN, PAPER])
+def test_existence_questions_own_questions_and_own_texts_are_never_proposed(p):
+    questions, _, candidates, _ = proposed(p)
+    assert {c.subset for c in candidates} == {"clip-easy", "clip-hard"}
+    asked = {(q.picture_id, q.text) for q in questions}
+    for c in candidates:
+        assert c.text not in ("Is there a dog?", "Which place is it?")  # the latter is asked of every picture
+        assert (c.picture_id, c.text) not in asked
+
+
+def ranked_by_hand(questions, vectors, picture):
+    """Admissible question ids, the most similar first."""
+    row = vectors.picture_ids.index(picture)
+    own = {q.text for q in questions if q.picture_id == picture}
+    score = {
+        t: round(float(vectors.texts[i].astype(float) @ vectors.pictures[row].astype(float)), 6)
+        for i, t in enumerate(vectors.text_list)
+    }
+    free = [q for q in questions if q.text not in own and q.detailed != "exist"]
+    return [
+        (q.question_id, score[q.text]) for q in sorted(free, key=lambda q: (-score[q.text], q.question_id))
+    ]
+
+
+@pytest.mark.parametrize("p", [EVEN, PAPER])
+def test_rank_and_score_are_those_among_the_pictures_admissible_questions(p):
+    questions, vectors, candidates, _ = proposed(p)
+    for c in candidates:
+        order = ranked_by_hand(questions, vectors, c.picture_id)
+        assert order[c.rank - 1] == (c.question_id, c.score)
+        assert c.rank <= p.hard_pool if c.subset == "clip-hard" else c.rank > len(order) - p.easy_pool
+
+
+def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
+    questions, vectors, candidates, _ = proposed(PAPER)
+    for picture in vectors.picture_ids:
+        order = [question for question, _ in ranked_by_hand(questions, vectors, picture)]
+        easy, hard = (
+            {c.question_id for c in candidates if c.subset == s and c.picture_id == picture}
+            for s in ("clip-easy", "clip-hard")
+        )
+        assert easy == set(order[-3:])
+        assert len(hard) == 4 and hard <= set(order[:10])
+
+
+def test_no_cap_leaves_the_papers_rule():
+    assert (
+        proposed(PAPER)[2]
+        == proposed(RankParams(cap=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
+    )
+
+
+def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked():
+    questions, _, candidates, report = proposed(EVEN)
+    owner = {q.question_id: q.picture_id for q in questions}
+    for subset in ("clip-easy", "clip-hard"):
+        rows = [c for c in candidates if c.subset == subset]
+        assert max(Counter(c.question_id for c in rows).values()) <= 2
+        assert Counter(c.picture_id for c in rows) == Counter(owner[c.question_id] for c in rows)
+        assert report["subsets"][subset]["asked_minus_given"] == {"largest": 0, "sum": 0}
+    # 12 pictures with 6 questions that may be proposed, each twice: room for 12 a picture, 3 and 4 are wanted.
+    assert tuple(report["subsets"][subset]["candidates"] for subset in ("clip-easy", "clip-hard")) == (
+        36,
+        48,
+    )
+
+
+def test_questions_stay_within_their_part():
+    p = RankParams(hard_draw=2, hard_pool=40, easy_last=2, easy_pool=40, dev_share=0.5, seed=3)
+    questions, vectors, candidates, _ = proposed(p)
+    part = parts(vectors.picture_ids, 0.5, 3)
+    owner = {q.question_id: q.picture_id for q in questions}
+    assert set(part.values()) == {"dev", "test"} and candidates
+    assert all(part[c.picture_id] == part[owner[c.question_id]] for c in candidates)
+
+
+def test_pairs_left_out_are_counted_by_reason():
+    _, _, _, report = proposed(EVEN)
+    # 12 pictures x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
+    # The texts i = 3 and 6 are shared by the pictures 2k and 2k + 1: two other questions each, 24.
+    assert report["pairs"] == {
+        "all": 1152,
+        "existence question": 144,
+        "own question": 84,
+        "text of an own question": 156,
+        "admissible": 1152 - 144 - 84 - 156,
+    }
+
+
+def test_a_set_of_existence_questions_alone_is_refused():
+    questions, vectors = world()
+    with pytest.raises(UserError, match="no question can be proposed"):
+        propose([q for q in questions if q.detailed == "exist"], vectors, {}, PAPER)
+
+
+IDS = [f"n{i}" for i in range(2000)]
+
+
+def test_the_share_of_dev_is_about_what_was_asked_for():
+    # 2,000 pictures, share 0.2: 400 expected, standard deviation 18.
+    assert 330 < sum(part == "dev" for part in parts(IDS, 0.2, 0).values()) < 470
+    assert set(parts(IDS, 0.0, 0).values()) == {"test"}
+    assert set(parts(IDS, 1.0, 0).values()) == {"dev"}
+
+
+def test_a_pictures_part_depends_on_its_id_and_the_seed_alone():
+    whole = parts(IDS, 0.2, 0)
+    assert all(part == whole[picture] for picture, part in parts(IDS[500:700], 0.2, 0).items())
+    assert whole != parts(IDS, 0.2, 1)
+
+
+ASKED = [("1", "a", "x"), ("2", "a", "y"), ("3", "b", "z"), ("4", "c", "x")]
+QUESTIONS = [
+    Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
+    for i, p, t in ASKED
+]
+TABLE = question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
+
+
+def test_how_evenly_candidates_are_spread():
+    # Candidates: question 3 at a; 1 and 2 at b.
+    end = End(np.array([[2, -1], [0, 1], [-1, -1]]), np.array([[100_000, 0], [200_000, 300_000], [0, 0]]))
+    drawn = Drawn(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
+    figures = spread(drawn, end, TABLE, 2)
+    # Asked: a once, b twice, c never. Given: a twice, b once, c never.
+    assert figures["asked"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
+    assert figures["asked_minus_given"] == {"largest": 1, "sum": 2}
+    assert figures["pictures_with_fewer_than_wanted"] == 2 and figures["questions_by_uses"] == {"1": 3}
+    assert (figures["bound"], figures["short_of_bound"], figures["distinct_texts"]) == (
+        4,
+        0.25,
+        3,
+    )  # 1 of 4 is missing
+    assert figures["score_quantiles"]["0.50"] == 0.2
+
+
+def test_pairs_left_out_and_admissible_are_all_pairs():
+    # 3 pictures x 4 questions; 4 are a picture's own, and x of a and c is the text of an own question once each.
+    assert pair_counts(TABLE) == {
+        "all": 12,
+        "existence question": 0,
+        "own question": 4,
+        "text of an own question": 2,
+        "admissible": 6,
+    }

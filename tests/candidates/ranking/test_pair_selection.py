@@ -1,0 +1,270 @@
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.candidates.ranking.pair_selection import (
+    FILLED,
+    REUSED,
+    REUSES,
+    ChosenPairs,
+    PairPool,
+    choose,
+    draw_by_the_paper,
+    draw_evenly,
+    pair_pool,
+)
+from pipeline.candidates.ranking.rank_inputs import question_table
+from pipeline.core import min_cost_circulation
+from pipeline.core.min_cost_circulation import SMALL
+from pipeline.core.records import Question
+
+PLACES = np.array([[5, 3, 1, 0, -1], [9, 8, 7, 6, 5]])
+
+
+def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
+    drawn = [draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, seed) for seed in range(30)]
+    assert all(Counter(d.picture.tolist()) == {0: 3, 1: 3} for d in drawn)
+    assert {p for d in drawn for p in d.place[d.picture == 0].tolist()} == {
+        0,
+        1,
+        2,
+        3,
+    }  # never the empty fifth place
+    assert {p for d in drawn for p in d.place[d.picture == 1].tolist()} == {0, 1, 2, 3, 4}
+    assert all(len(set(d.place[:3].tolist())) == 3 for d in drawn)
+
+
+def test_a_pictures_draw_depends_on_no_other_picture():
+    whole, alone = (
+        draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, 0),
+        draw_by_the_paper("clip-hard", PLACES[1:], ["b"], 3, 0),
+    )
+    assert whole.place[whole.picture == 1].tolist() == alone.place.tolist()
+
+
+def test_the_papers_easy_draw_takes_the_last():
+    drawn = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 5, 0)
+    assert drawn.picture.tolist() == [0] * 4 + [1] * 5
+    assert drawn.place.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
+    fewer = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 2, 0)  # of more places the first ones
+    assert fewer.place.tolist() == [0, 1, 0, 1]
+
+
+def world(pictures=12, each=6):
+    """Each picture asks `each` questions; every fourth text is asked of two pictures."""
+    texts = [
+        f"t{(p * each + i) if i % 4 else (p // 2 * each + i)}" for p in range(pictures) for i in range(each)
+    ]
+    rows = [
+        Question(
+            question_id=f"{n:03d}",
+            picture_id=f"p{n // each:02d}",
+            split="testdev",
+            text=text,
+            answer="x",
+            detailed="query",
+        )
+        for n, text in enumerate(texts)
+    ]
+    table = question_table(rows, [f"p{i:02d}" for i in range(pictures)], sorted(set(texts)))
+    rng = np.random.default_rng(0)
+    places = np.full((pictures, 40), -1, np.int32)
+    for p in range(pictures):
+        own = set(table.asked[[p]].indices.tolist())
+        free = [q for q in range(len(rows)) if table.text_rows[q] not in own]
+        places[p] = rng.permutation(free)[:40]
+    return table, places
+
+
+def test_the_even_draw_is_even_capped_and_within_parts():
+    table, places = world()
+    dev = np.arange(12) < 5
+    for subset in ("clip-hard", "clip-easy"):
+        drawn = draw_evenly(subset, places, table, dev, 5, 2, seed=0)
+        questions = places[drawn.picture, drawn.place]
+        givers = table.picture_rows[questions]
+        assert (dev[givers] == dev[drawn.picture]).all()
+        assert max(Counter(questions.tolist()).values()) <= 2
+        asked, gave = np.bincount(drawn.picture, minlength=12), np.bincount(givers, minlength=12)
+        assert (asked == gave).all() and asked.max() == 5 and asked.sum() >= 50
+        pairs = list(zip(drawn.picture.tolist(), table.text_rows[questions].tolist(), strict=True))
+        assert len(pairs) == len(set(pairs))  # no text twice for one picture
+        assert drawn.method == "exact" and len(pairs) <= drawn.bound
+
+
+def test_the_easy_draw_prefers_the_end_of_the_ranking():
+    table, places = world()
+    everybody = np.zeros(12, bool)
+    easy, hard = (
+        draw_evenly(subset, places, table, everybody, 3, 3, seed=0).place
+        for subset in ("clip-easy", "clip-hard")
+    )
+    assert easy.mean() < 8 < hard.mean()  # of places 0 to 39; a draw at random has mean 19.5
+
+
+def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
+    # Text x has two questions (ids 0 and 1), of which picture c sees one among its places: left out. y is whole.
+    rows = [
+        Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
+        for i, p, t in (("0", "a", "x"), ("1", "b", "x"), ("2", "a", "y"), ("3", "c", "z"))
+    ]
+    table = question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
+    places = np.array([[3, -1], [2, 3], [2, 0]], np.int32)
+    pool = pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2)
+    assert list(zip(pool.picture.tolist(), pool.text.tolist(), strict=True)) == [
+        (0, 2),
+        (1, 1),
+        (1, 2),
+        (2, 1),
+    ]
+    assert pool.cost.tolist() == [0.0, 0.0, 0.5, 0.0]
+
+
+@pytest.fixture(params=[0, SMALL], ids=["cost scaling", "simplex"], scope="module")
+def solver(request):
+    """Either solver of networks, whatever their size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(min_cost_circulation, "SMALL", request.param)
+        yield
+
+
+def price(pool, choice, bound):
+    """What a choice costs (see the module's head); `bound` counts the pairs that might have been made."""
+    uses = np.bincount(pool.text[choice.pair], minlength=pool.texts)
+    reuse = sum(REUSED * min(k, REUSES) * int((uses > k).sum()) for k in range(1, int(uses.max(initial=0))))
+    return FILLED * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
+
+
+def make(pairs, questions, pictures, texts, cost=None):
+    """pairs: (picture, text); questions: (picture that gives it, its text)."""
+    pairs, questions = (
+        np.array(sorted(pairs), np.int32).reshape(-1, 2),
+        np.array(questions, np.int32).reshape(-1, 2),
+    )
+    return PairPool(
+        pairs[:, 0],
+        pairs[:, 1],
+        np.zeros(len(pairs)) if cost is None else np.array(cost),
+        questions[:, 0],
+        questions[:, 1],
+        pictures,
+        texts,
+    )
+
+
+@st.composite
+def pools(draw, pictures=4, texts=6, questions=10):
+    rng = np.random.default_rng(draw(st.integers(0, 100_000)))
+    given_by = [
+        (int(rng.integers(pictures)), int(rng.integers(texts)))
+        for _ in range(draw(st.integers(0, questions)))
+    ]
+    own, there = set(given_by), {text for _, text in given_by}
+    pairs = [
+        (p, t)
+        for p in range(pictures)
+        for t in range(texts)
+        if (p, t) not in own and t in there and rng.random() < 0.7
+    ]
+    return make(pairs, given_by, pictures, texts, rng.random(len(pairs)))
+
+
+def counts(pool, choice):
+    return (
+        np.bincount(pool.picture[choice.pair], minlength=pool.pictures),
+        np.bincount(pool.giver[choice.question], minlength=pool.pictures),
+        np.bincount(choice.question, minlength=len(pool.giver)),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(pools(pictures=6, texts=12, questions=30), st.integers(1, 5), st.integers(1, 3))
+def test_limits_hold_and_a_text_is_given_by_a_question_of_another_picture(solver, pool, per_picture, cap):
+    choice = choose(pool, per_picture, cap)
+    asked, given_, uses = counts(pool, choice)
+    assert (asked == given_).all()
+    assert asked.max(initial=0) <= per_picture and uses.max(initial=0) <= cap
+    assert (pool.given[choice.question] == pool.text[choice.pair]).all()
+    assert (pool.giver[choice.question] != pool.picture[choice.pair]).all()
+    assert len(choice.pair) == len(set(choice.pair.tolist())) <= pool.bound(per_picture, cap)
+
+
+def cheapest_by_trying(pool, per_picture, cap):
+    best = np.inf
+    for size in range(len(pool.picture) + 1):
+        for pairs in combinations(range(len(pool.picture)), size):
+            ways = [[q for q in range(len(pool.giver)) if pool.given[q] == pool.text[p]] for p in pairs]
+            for questions in product(*ways):
+                choice = ChosenPairs(np.array(pairs, int), np.array(questions, int))
+                asked, given_, uses = counts(pool, choice)
+                if (
+                    (asked == given_).all()
+                    and asked.max(initial=0) <= per_picture
+                    and uses.max(initial=0) <= cap
+                ):
+                    best = min(best, price(pool, choice, bound=100))
+    return best
+
+
+@settings(max_examples=30, deadline=None)
+@given(pools(pictures=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
+def test_nothing_is_cheaper_than_the_choice(solver, pool, per_picture, cap):
+    assert price(pool, choose(pool, per_picture, cap), bound=100) == pytest.approx(
+        cheapest_by_trying(pool, per_picture, cap),
+        abs=1e-5,  # five questions, costs rounded to millionths
+    )
+
+
+def test_a_price_counts_what_is_missing_and_what_is_repeated():
+    # Text 0 used three times: its second use costs 4, its third 8. One pair of 4 is missing. Costs .1 + .2 + .3.
+    pool = make([(1, 0), (2, 0), (3, 0)], [(0, 0)], 4, 1, [0.1, 0.2, 0.3])
+    assert price(pool, ChosenPairs(np.arange(3), np.zeros(3, int)), 4) == pytest.approx(FILLED + 4 + 8 + 0.6)
+
+
+def test_texts_that_are_not_used_yet_come_first(solver):
+    # Two pictures, each with two questions; each may be asked both of the other's. One each: no text twice.
+    pool = make(
+        [(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9]
+    )
+    assert choose(pool, 1, 3).pair.tolist() == [1, 2]  # the cheaper ones
+    assert choose(pool, 2, 3).pair.tolist() == [0, 1, 2, 3]
+
+
+def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
+    # Picture 0 gives the texts 0 and 1, the others one each, which 0 is asked. All would rather be asked text 0.
+    # Three uses and one cost 4 + 8, two and two 4 + 4.
+    pairs = [(0, t) for t in range(2, 6)] + [(p, t) for p in range(1, 5) for t in (0, 1)]
+    pool = make(pairs, [(0, 0), (0, 1)] + [(p, p + 1) for p in range(1, 5)], 5, 6, [0.0] * 4 + [0.0, 0.9] * 4)
+    choice = choose(pool, 4, 3)
+    assert np.bincount(pool.text[choice.pair]).tolist() == [2, 2, 1, 1, 1, 1]
+
+
+def test_sixty_pictures_are_asked_all_that_they_may_be(solver):
+    # With 10 questions each, three of ten asked of anybody: 60 x 12, which no choice can exceed.
+    rng = np.random.default_rng(0)
+    questions = [(p, 10 * p + i) for p in range(60) for i in range(10)]
+    pairs = sorted((p, t) for p in range(60) for t in range(600) if t // 10 != p and rng.random() < 0.3)
+    pool = make(pairs, questions, 60, 600, rng.random(len(pairs)))
+    assert len(choose(pool, 12, 3).pair) == pool.bound(12, 3) == 720
+
+
+def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
+    # Text 0 has three pairs, text 1 two, text 2 one: the cheapest of each are three, the two cheapest five.
+    pairs = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (3, 0)]
+    pool = make(pairs, [(4, 0), (4, 1), (4, 2)], 5, 3, [0.2, 0.9, 0.3, 0.1, 0.2, 0.4])
+    for most, stay in ((6, range(6)), (5, [0, 1, 2, 3, 4]), (4, [1, 3, 4]), (0, [1, 3, 4])):
+        assert pool.thinned(most).cost.tolist() == pool.cost[list(stay)].tolist(), most
+
+
+def test_how_a_draw_is_made_is_told():
+    table, places = world()
+    drawn = [draw_evenly("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs) for arcs in (0, 10**6)]
+    assert [each.method for each in drawn] == ["exact, of each text's cheapest pairs", "exact"]
+    assert [each.bound for each in drawn] == [24, 24]  # 12 pictures, 2 each
+    assert (
+        drawn[0].place.mean() > drawn[1].place.mean()
+    )  # of each text one pair is left, few of the nearest to the end

@@ -1,0 +1,76 @@
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from huggingface_hub import constants
+
+from pipeline.benchmark.auditing.row_sources import open_rows
+from pipeline.core.errors import UserError
+from pipeline.core.hf_hub import hub_or_cache
+
+
+class Refusing(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        self.send_error(404)
+
+    def log_message(self, *_):
+        pass
+
+
+class NoHttp(Refusing):
+    def do_HEAD(self):
+        self.wfile.write(b"SSH-2.0\r\n")
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A function that puts a server in the hub's place, or, by None, a port at which nothing listens."""
+    servers = []
+
+    def put(handler):
+        server = HTTPServer(("127.0.0.1", 0), handler or Refusing)
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        if handler is None:
+            server.server_close()
+        else:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            servers.append(server)
+        return constants.ENDPOINT
+
+    yield put
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_hub_out_of_reach_is_told_and_switched_off_as_long_as_the_block_lasts(hub, capsys):
+    address = hub(None)
+    with pytest.raises(ZeroDivisionError), hub_or_cache("the weights"):
+        assert constants.HF_HUB_OFFLINE
+        raise ZeroDivisionError
+    assert not constants.HF_HUB_OFFLINE
+    assert capsys.readouterr().err == f"{address} is out of reach; looking for the weights in its cache\n"
+
+
+@pytest.mark.parametrize("handler", [Refusing, NoHttp])
+def test_one_that_answers_whatever_it_says_is_left_to_the_libraries(hub, handler, capsys):
+    hub(handler)
+    with hub_or_cache("the weights"):
+        assert not constants.HF_HUB_OFFLINE
+    assert capsys.readouterr().err == ""
+
+
+def test_one_that_the_user_switched_off_is_not_asked(hub, monkeypatch, capsys):
+    hub(None)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with hub_or_cache("the weights"):
+        pass
+    assert constants.HF_HUB_OFFLINE and capsys.readouterr().err == ""
+
+
+def test_a_set_of_a_hub_out_of_reach_is_looked_for_in_the_cache_alone(hub, capsys):
+    address = hub(None)
+    with pytest.raises(UserError, match="^nobody/nothing: `datasets` cannot load it .* Couldn't reach"):
+        open_rows("nobody/nothing")
+    assert capsys.readouterr().err == f"{address} is out of reach; looking for nobody/nothing in its cache\n"

@@ -1,0 +1,114 @@
+import errno
+import os
+import subprocess
+
+import pytest
+
+from pipeline.core.atomic_files import replacing, sha256_file, write_text
+from pipeline.core.errors import UserError
+from pipeline.core.json_files import (
+    content_key,
+    copy_file,
+    read_json,
+    read_jsonl,
+    write_json,
+    write_json_list,
+    write_jsonl,
+)
+from pipeline.core.records import Picture
+
+PICTURE = Picture(picture_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
+
+
+def test_records_come_back_as_they_were_written_and_ids_keep_their_zeros(tmp_path):
+    write_jsonl(tmp_path / "p.jsonl", [PICTURE])
+    assert list(read_jsonl(tmp_path / "p.jsonl", Picture)) == [PICTURE]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replacing(path) as file:
+        file.write(b"half of the new")
+        raise RuntimeError("killed")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (
+        f".a.txt.{gone.pid}.tmp",
+        f".b.txt.{gone.pid}.tmp",
+        f".a.txt.{os.getppid()}.tmp",
+        ".own.tmp",
+    ):
+        (tmp_path / name).write_bytes(b"half")
+    write_text(tmp_path / "a.txt", "new")
+    assert sorted(os.listdir(tmp_path)) == sorted(["a.txt", f".a.txt.{os.getppid()}.tmp", ".own.tmp"])
+
+
+def test_a_full_disk_is_told_with_the_files_name(tmp_path):
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as the kernel says it of a write
+    assert caught.value.filename == str(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"picture_id": 7}', "Expected `str`, got `int` - at `$.picture_id`"),
+        ('{"picture_id": "7"', "line 1: not a Picture"),
+        ('{"picture_id": "7", "colour": 1}', "line 1: not a Picture"),
+    ],
+)
+def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
+    (tmp_path / "p.jsonl").write_text(line + "\n")
+    with pytest.raises(UserError, match="p.jsonl, line 1") as caught:
+        list(read_jsonl(tmp_path / "p.jsonl", Picture))
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("", "the file is empty or cut off"), ('{"a": ', "is empty or cut off"), (None, "no such file")],
+)
+def test_missing_empty_and_cut_json_are_told_apart(tmp_path, content, expected):
+    path = tmp_path / "r.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UserError, match=expected):
+        read_json(path)
+
+
+def test_a_report_has_sorted_keys_and_ends_with_a_newline(tmp_path):
+    write_json(tmp_path / "r.json", {"b": 1, "a": [2]})
+    assert (tmp_path / "r.json").read_text() == '{\n  "a": [\n    2\n  ],\n  "b": 1\n}\n'
+
+
+def test_a_text_is_written_as_utf_8_and_a_copy_has_the_same_bytes(tmp_path):
+    write_text(tmp_path / "new" / "a.md", "caf\u00e9\n")
+    copy_file(tmp_path / "new" / "a.md", tmp_path / "b.md")
+    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"  # U+00E9 is C3 A9 in UTF-8
+    with pytest.raises(UserError, match="no such file"):
+        copy_file(tmp_path / "none", tmp_path / "b.md")
+    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"
+
+
+def test_sha256_is_that_of_the_standard(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    assert sha256_file(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_content_key_depends_on_where_its_parts_are_divided():
+    assert content_key("ab", "c") != content_key("a", "bc")
+
+
+@pytest.mark.parametrize(
+    "values", [[], [1], ["a\nb", {"b": [1, {"a": "ä\u2028"}], "a": {}}, [], [[]]], [PICTURE, PICTURE]]
+)
+def test_a_list_written_one_value_at_a_time_has_the_bytes_of_one_written_at_once(values, tmp_path):
+    write_json(tmp_path / "whole.json", values)
+    write_json_list(tmp_path / "parts.json", iter(values))
+    assert (tmp_path / "parts.json").read_bytes() == (tmp_path / "whole.json").read_bytes()

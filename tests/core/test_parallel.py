@@ -1,0 +1,243 @@
+"""Work on several processes, by either engine. What they are given to do are functions of this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.core import parallel
+from pipeline.core.errors import UserError
+from pipeline.core.parallel import WAITING, networks, ordered_map, processes, threads
+
+ROOT = Path(__file__).parents[2]
+
+
+def tables(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def broken() -> None:
+    raise UserError(["2 problems", "one", "another"])
+
+
+def added(state: tuple[int, int], item: int) -> tuple[int, int]:
+    sum(range(20_000 * (2 - item % 3)))  # work of different length, so that later ones are often ready first
+    return state[0] + item, os.getpid()
+
+
+def refused(state: object, item: int) -> int:
+    if item == 7:
+        raise UserError(f"item {item}: no good")
+    return item
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_results_come_in_the_order_of_the_items_from_however_many_processes(number):
+    results = list(ordered_map(added, iter(range(50)), partial(tables, 100), number, piece=4))
+    assert [value for value, _ in results] == [100 + item for item in range(50)]
+    used = {process for _, process in results}
+    assert used == {os.getpid()} if number == 1 else os.getpid() not in used and 1 <= len(used) <= number
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_process_is_set_up_once_and_only_when_there_is_something_to_do(number):
+    assert list(ordered_map(refused, [], broken, number)) == []
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
+    taken = []
+
+    def items():
+        for item in range(1000):
+            taken.append(item)
+            yield item
+
+    results = ordered_map(added, items(), partial(tables, 0), number, piece=5)
+    for _ in range(10):
+        next(results)
+    results.close()
+    # Ten results taken, and beyond them what may wait: two pieces of 5 for each process.
+    assert len(taken) == 10 if number == 1 else len(taken) <= 10 + 5 * WAITING * number
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    "set_up, work, lines",
+    [(broken, refused, ["2 problems", "one", "another"]), (partial(tables, 0), refused, ["item 7: no good"])],
+)
+def test_a_users_mistake_reaches_the_user_whole(number, set_up, work, lines):
+    with pytest.raises(UserError) as caught:
+        list(ordered_map(work, range(20), set_up, number, piece=2))
+    assert caught.value.problems == lines
+
+
+def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert [processes(items, each=100) for items in (0, 99, 199, 200, 300, 9000)] == [1, 1, 1, 2, 3, 3]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert processes(9000, each=100) == 1
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert threads() == len(os.sched_getaffinity(0))
+
+
+def test_an_engine_that_is_none_is_told_with_those_there_are(monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "rya")
+    for ask in (lambda: processes(1), lambda: networks(1), lambda: list(ordered_map(added, [1], broken, 2))):
+        with pytest.raises(UserError, match="no engine 'rya'; choose from local, ray"):
+            ask()
+
+
+def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert [processes(items, each=100) for items in (0, 199, 300, 90_000)] == [1, 1, 3, 96]
+
+
+@pytest.mark.parametrize(
+    "share, batches, gpu, copies",
+    [
+        ("", 1000, True, (8, 1.0)),  # one for each of 8 GPUs
+        ("0.25", 1000, True, (32, 0.25)),
+        (".3", 1000, True, (24, 0.3)),  # three fit on a GPU, as none is split between two
+        ("0.25", 5, True, (5, 0.25)),  # no more than there are batches
+        ("", 80, False, (10, 0.0)),  # by processors: one for each 8 batches,
+        ("", 8000, False, (96, 0.0)),  # and no more than there are
+        ("", 0, True, (1, 0.0)),
+    ],
+)
+def test_copies_of_a_network_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert networks(batches, gpu=gpu) == copies
+
+
+def test_on_this_machine_there_is_one_network(monkeypatch):
+    monkeypatch.delenv("RGQA_ENGINE", raising=False)
+    assert networks(1000) == (1, 0.0)
+
+
+@pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
+def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
+    monkeypatch.setenv("RGQA_ENGINE", "ray")
+    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    with pytest.raises(UserError, match="RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1"):
+        networks(100)
+
+
+ENDLESS = """
+from functools import partial
+from pipeline.core.errors import run
+from pipeline.core.parallel import ordered_map
+from tests.core.test_parallel import added, tables
+
+def main():
+    for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, piece=1):
+        print(process, flush=True)
+
+if __name__ == "__main__":
+    run(main)
+"""
+
+
+def started(script: Path, text: str) -> subprocess.Popen[str]:
+    """Run a program in a process group of its own, as a terminal does."""
+    script.write_text(text)
+    return subprocess.Popen(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def ended(main: subprocess.Popen[str], workers: list[psutil.Process]) -> tuple[int, str]:
+    """Wait for a program; return its exit code and what it reported, once none of its workers is left."""
+    _, errors = main.communicate(timeout=60)
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
+    return main.returncode, errors
+
+
+@pytest.mark.parametrize(
+    "how, code, told",
+    [
+        (signal.SIGINT, 1, "error: stopped by Ctrl-C; what was finished is kept"),
+        (signal.SIGKILL, -signal.SIGKILL, ""),
+    ],
+)
+def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, code, told):
+    main = started(tmp_path / "endless.py", ENDLESS)
+    workers = set()
+    while len(workers) < 2:
+        workers.add(int(main.stdout.readline()))
+    running = [psutil.Process(process) for process in workers]
+    # Ctrl-C goes to all processes of a terminal, a kill to one.
+    (os.killpg if how == signal.SIGINT else os.kill)(main.pid, how)
+    returned, errors = ended(main, running)
+    assert returned == code
+    assert errors.startswith(told) and "Traceback" not in errors
+
+
+# Pieces of ten minutes each; a process says when it begins to start (imports this script) and when it begins to work.
+LONG = """
+import os, sys, time
+from functools import partial
+from pipeline.core.errors import run
+from pipeline.core.parallel import ordered_map
+
+def say(what):
+    os.write(1, f"{what} {os.getpid()}\\n".encode())
+
+if __name__ != "__main__":
+    say("starts")
+    time.sleep(1)
+
+def work(state, item):
+    say("works")
+    time.sleep(600)
+
+def main():
+    results = ordered_map(work, range(100), partial(bytes, 10**7), 2, piece=1)
+    for _ in iter(lambda: next(results), None):  # what holds the results is kept alive by the error, too
+        pass
+
+if __name__ == "__main__":
+    run(main)
+"""
+
+
+@pytest.mark.parametrize("moment", ["starts", "works"])
+@pytest.mark.parametrize(
+    "how, code",
+    [(signal.SIGINT, 1), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGTERM, 128 + signal.SIGTERM)],
+)
+def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path, moment, how, code):
+    main = started(tmp_path / "long.py", LONG)
+    while not main.stdout.readline().startswith(moment):
+        pass
+    children = psutil.Process(main.pid).children(recursive=True)
+    os.killpg(main.pid, how)
+    returned, errors = ended(main, children)
+    assert returned == code and "Traceback" not in errors
+
+
+def test_the_signals_do_again_what_they_did_before_once_all_is_done():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    list(ordered_map(added, range(4), partial(tables, 0), 2, piece=1))
+    results = ordered_map(added, range(4), partial(tables, 0), 2, piece=1)
+    next(results)
+    assert signal.getsignal(signal.SIGTERM) != before[1]
+    results.close()
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before

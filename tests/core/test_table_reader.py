@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.table_reader import column_names, delimiter_of, named_rows
+
+FILE = Path("m.csv")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("questionId", "questionId"),
+        ("QuestionID", "questionId"),
+        ("Question ID", "question_id"),
+        ("question-id", "question_id"),
+        (" PREDICTION ", "prediction"),
+        ("Confidence", "confidence"),
+        ("ID", "id"),
+        ("Answer", "answer"),
+        ("P Answerable", "p_answerable"),
+        ("Abstained", "abstained"),
+        ("Benchmark-Version", "benchmark_version"),
+        ("VERSION", "version"),
+        ("Colour", "Colour"),
+    ],
+)
+def test_known_columns_are_known_however_they_are_written(written, read):
+    assert column_names([written], FILE) == [read]
+
+
+def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
+    with pytest.raises(UserError, match="the header names confidence more than once"):
+        column_names(["id", "confidence", "Confidence"], FILE)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("questionId,prediction,confidence", ","),
+        ("questionId;prediction;confidence", ";"),
+        ("Question ID\tPrediction\tConfidence", "\t"),
+        ("a;b,c", ","),
+        ("", ","),
+    ],
+)
+def test_what_stands_between_cells_is_told_by_the_header(header, expected):
+    assert delimiter_of(f"{header}\n1,2;3\t4\n", ",") == expected
+
+
+def test_empty_rows_are_passed_over_and_surplus_cells_told_by_their_rows():
+    cells = [["a", "b"], ["1", "2", None], [None, None, None], ["3"], ["4", "5", "6"]]
+    rows = named_rows(cells, FILE)
+    assert [next(rows), next(rows), next(rows)] == [
+        (2, {"a": "1", "b": "2"}),
+        (4, {"a": "3", "b": None}),
+        (5, {"a": "4", "b": "5"}),
+    ]
+    with pytest.raises(UserError, match="1 row has more cells than the header has names.* row 5"):
+        next(rows)

@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference.argument_parser import options_of, parser
+from pipeline.inference.confidence_methods import RECIPES
+from pipeline.inference.prompts import PROMPTS
+from pipeline.inference.run_options import RunOptions
+
+
+def options(*words):
+    return options_of(parser().parse_args(["release", "--model", "net", *words]))
+
+
+def test_options_that_are_not_given_are_the_defaults_of_a_run():
+    assert options() == RunOptions(Path("release"), "net")
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://h:99999", "http://h?key=sk", "http://h#a"])
+def test_an_address_that_is_none_is_one_message(address):
+    with pytest.raises(UserError, match="--server"):
+        options("--server", address)
+
+
+def test_a_setting_that_the_server_s_address_makes_void_is_refused():
+    with pytest.raises(UserError) as error:
+        options("--server", "http://h", "--model-arg", "base_url=http://other")
+    assert error.value.problems == ["--model-arg base_url: --server names the address"]
+
+
+@pytest.mark.parametrize("name", ["token", "hf_token", "password"])
+def test_no_secret_is_a_setting(name):
+    with pytest.raises(UserError, match="from the environment alone"):
+        options("--model-arg", f"{name}=x")
+
+
+def test_all_options_that_cannot_be_are_told_at_once():
+    with pytest.raises(UserError) as error:
+        options(
+            *[
+                "--limit",
+                "-1",
+                "--max-tokens",
+                "0",
+                "--samples",
+                "1",
+                "--model-arg",
+                "x",
+                "--model-arg",
+                "api_key=sk",
+            ],
+            *["--price-in", "nan", "--server", "ftp://x"],
+        )
+    assert error.value.problems == [
+        "--limit is -1, wanted 0 to 1,000,000",
+        "--samples is 1, wanted 2 to 1,000",
+        "--max-tokens is 0, wanted 1 to 10,000,000",
+        "--price-in is nan, wanted 0 to 1,000,000",
+        "--model-arg x: wanted NAME=VALUE",
+        "--model-arg api_key: a key is taken from the environment alone",
+        "--server is 'ftp://x', wanted an address such as http://127.0.0.1:8000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("http://host:8000/", "http://host:8000/v1"),
+        ("https://host/api/v3/", "https://host/api/v3"),
+    ],
+)
+def test_addresses_may_be_short(given, address):
+    assert options("--server", given).server == address
+
+
+def test_a_key_in_an_address_is_refused():
+    with pytest.raises(UserError, match="put it in SERVER_API_KEY"):
+        options("--server", "http://user:pass@host/v1")
+
+
+def test_every_option_has_an_example():
+    told = " ".join(parser().format_help().split())
+    for action in parser()._actions:
+        for name in action.option_strings:
+            if name.startswith("--") and name not in ("--help", "--version"):
+                assert f"(example: {name}" in told, name
+
+
+def test_the_help_says_what_prompts_and_recipes_there_are():
+    told = " ".join(parser().format_help().split())
+    for option, known in (("--prompt", PROMPTS), ("--recipe", RECIPES)):
+        assert f"{option} {{{','.join(known)}}} " in told
+        for name, one in known.items():
+            assert f"{option} {name} {one.help}" in told
+
+
+def test_what_a_provider_takes_may_have_an_equals_sign_in_it():
+    assert options("--model-arg", "answers=a=b.json", "--model-arg", "revision=1").model_args == (
+        ("answers", "a=b.json"),
+        ("revision", "1"),
+    )

@@ -1,0 +1,209 @@
+import errno
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference import cli
+from pipeline.inference.cli import main, run_and_score
+from pipeline.inference.run_folder import RunFolder
+from pipeline.inference.runner import ModelRun
+from pipeline.scoring import cli as scoring_cli
+
+from .small_server import make_release, small_server
+
+pytest.importorskip("inspect_ai")
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    return make_release(tmp_path_factory.mktemp("release"), 12)
+
+
+@pytest.fixture
+def line(released, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.inference.runner.TRIES", 0)
+
+    def make(server, *more):
+        pictures = ["--pictures", str(released / "pictures")]
+        return [str(released), "--server", server.url, "--model", "net", *pictures, "--out", "run", *more]
+
+    return make
+
+
+def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, tmp_path):
+    with small_server() as server:
+        main(line(server, "--recipe", "token-probability"))
+    shown = capsys.readouterr()
+    assert "run: 24 of 24 items answered" in shown.err and "-> run" in shown.err
+    assert "AUAF" in shown.out and "clip-easy" in shown.out and "pt-hard" in shown.out
+    scoring_cli.main([str(released), "run/predictions.jsonl", "--json", "again.json"])
+    ours, again = (json.loads((tmp_path / name).read_text()) for name in ("run/scores.json", "again.json"))
+    assert (
+        ours["models"][0]["subsets"] == again["models"][0]["subsets"] and ours["models"][0]["name"] == "run"
+    )
+
+
+def test_of_a_limited_run_what_was_asked_is_scored_in_whole_pairs(line, capsys):
+    with small_server() as server:
+        main(line(server, "--limit", "9"))
+    assert "run: 8 questions in 4 pairs" in capsys.readouterr().err
+    report = json.loads(Path("run/scores.json").read_text())
+    subset = report["models"][0]["subsets"]["pt-hard"]
+    assert (subset["counts"]["aqs"], subset["counts"]["uqs"]) == (4, 4)
+    assert subset["pairs"]["pairs"] == 4 and "dual_accuracy" not in subset["pairs"]
+    assert len(Path("run/predictions.jsonl").read_text().splitlines()) == 8
+
+
+def test_an_answerable_question_that_another_subset_pairs_is_scored_only_beside_its_own(
+    line, released, capsys
+):
+    """Each subset has other UQs for the same AQs; a drawing has AQs whose UQ of the other subset was not drawn."""
+    path = released / "rgqa/pt-hard.json"
+    before, provenance = path.read_bytes(), (released / "provenance.jsonl").read_text()
+    sums = (released / "CHECKSUMS.sha256").read_text()
+    try:
+        rows = json.loads(before)
+        for row in rows:
+            if row["label"] == {"UQ": 1.0}:
+                row |= {"question_id": f"h{row['question_id']}", "sent": row["sent"] + "?"}
+        path.write_text(json.dumps(rows))
+        items = [json.loads(text)["item"] for text in provenance.splitlines()]
+        for item in items:
+            item["pair_id"] = f"{item['subset']}+{item['pair_id']}"
+            if item["subset"] == "pt-hard" and item["item_id"].startswith("u"):
+                item["item_id"] = f"h{item['item_id']}"
+        (released / "provenance.jsonl").write_text("\n".join(json.dumps({"item": item}) for item in items))
+        digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in path.parent.iterdir()}
+        lines = [f"{digest}  rgqa/{name}\n" for name, digest in sorted(digests.items())]
+        (released / "CHECKSUMS.sha256").write_text("".join(lines))
+        with small_server() as server:
+            main(line(server, "--limit", "12"))
+    finally:
+        path.write_bytes(before)
+        (released / "provenance.jsonl").write_text(provenance)
+        (released / "CHECKSUMS.sha256").write_text(sums)
+    report = json.loads(Path("run/scores.json").read_text())
+    for subset in report["models"][0]["subsets"].values():
+        assert subset["counts"]["aqs"] == subset["counts"]["uqs"] == subset["pairs"]["pairs"] > 0
+
+
+def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, capsys):
+    with small_server(failing=range(3, 6), status=400) as server:
+        main(line(server))
+    shown = capsys.readouterr()
+    assert "3 failed" in shown.err
+    assert (
+        "3 items without an answer count as answered wrong:\n  " in shown.out and "out of order" in shown.out
+    )
+    report = json.loads(Path("run/scores.json").read_text())
+    assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 3
+
+
+def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
+    counts = dict.fromkeys(("items", "samples", "failed"), 9) | dict.fromkeys(
+        ("answered", "replies", "refused", "truncated", "no_confidence"), 0
+    )
+    failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
+    about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
+    done = ModelRun(RunFolder(tmp_path / "run"), frozenset(failures), about)
+    monkeypatch.setattr(cli, "run", lambda options: done)
+    with pytest.raises(UserError) as caught:
+        run_and_score(["release", "--model", "net"], "rgqa run")
+    assert caught.value.problems == ["there is no answer to score", *(f"reason {i}" for i in range(5))]
+
+
+def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
+    def draw(benchmark, models, options, folder):
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{benchmark.name}-{models[0].name}-{options.part}.svg"
+        path.write_text("")
+        return [path]
+
+    with small_server() as server:
+        run_and_score(line(server, "--limit", "9", "--no-plots"), "rgqa run", draw)
+        assert not Path("run/plots").exists()
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+        assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
+        assert Path("run/plots/toy-run-test.svg").exists()
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)  # nothing has changed
+        assert "plot" not in capsys.readouterr().err
+        Path("run/plots/toy-run-test.svg").unlink()
+        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+    assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left", "x"), "the disk is full (x)"),
+        (OSError(errno.EACCES, "Permission denied", "x"), "no permission"),
+        (KeyboardInterrupt(), "stopped by Ctrl-C"),
+        (UserError(["one", "two"]), "one\n  two"),
+    ],
+)
+def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):
+    def ended(options):
+        raise raised
+
+    monkeypatch.setattr(cli, "run", ended)
+    with pytest.raises(SystemExit) as end:
+        main(["release", "--model", "net"])
+    assert end.value.code == 1 and capsys.readouterr().err.startswith(f"error: {told}")
+
+
+def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+    def ended(options):
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(cli, "run", ended)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        main(["release", "--model", "net"])
+
+
+def test_too_few_questions_for_a_score_are_no_mistake(line, released, tmp_path, capsys):
+    shutil.copytree(released, tmp_path / "unpaired")
+    (tmp_path / "unpaired/provenance.jsonl").unlink()
+    with small_server() as server:
+        main(["unpaired", *line(server, "--limit", "1")[1:]])
+    shown = capsys.readouterr()
+    assert "run: 1 of 1 item answered" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
+    assert shown.out == "" and not Path("run/scores.json").exists()
+
+
+def test_where_nothing_is_answered_nothing_is_scored(line, capsys):
+    with small_server(failing=range(3, 99), status=400) as server, pytest.raises(SystemExit) as end:
+        main(line(server, "--limit", "5"))
+    assert end.value.code == 1
+    error = capsys.readouterr().err
+    assert "error: there is no answer to score\n  " in error and "out of order" in error
+
+
+def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
+    with small_server(logprobs=False) as server, pytest.raises(SystemExit) as end:
+        main(line(server, "--recipe", "p-true"))
+    assert end.value.code == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("error: openai-api/server/net gives no log probabilities")
+
+
+def test_the_help_needs_no_inspect_ai():
+    code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--recipe" in done.stdout
+
+
+def test_without_inspect_ai_it_is_said_how_to_install_it(released):
+    code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
+    words = [sys.executable, "-c", code, str(released), "--model", "openai/x"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        'error: inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"\n'
+    )

@@ -1,0 +1,177 @@
+"""ViLT and LXMERT against transformers called by hand, one question at a time."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+from pipeline.inference.hf_vqa import load_net  # noqa: E402
+from pipeline.inference.hf_vqa_base import ShownQuestion, weights_hash  # noqa: E402
+from tests.inference.tiny_models import (  # noqa: E402
+    ANSWERS,
+    QUESTIONS,
+    picture,
+    tiny_lxmert,
+    tiny_vilt,
+)
+
+SIZES = ((96, 64), (64, 64), (64, 112), (96, 64))
+
+
+@pytest.fixture(scope="module")
+def vilt(tmp_path_factory):
+    return tiny_vilt(tmp_path_factory.mktemp("vilt"))
+
+
+@pytest.fixture(scope="module")
+def lxmert(tmp_path_factory):
+    return tiny_lxmert(tmp_path_factory.mktemp("lxmert"))
+
+
+@pytest.fixture
+def shown():
+    pairs = zip(QUESTIONS, SIZES, strict=True)
+    return [ShownQuestion(question, picture(k, size), f"n{k}") for k, (question, size) in enumerate(pairs)]
+
+
+@pytest.fixture
+def regions(tmp_path):
+    def write(**changed):
+        draw = np.random.default_rng(0)
+        told = {
+            "ids": np.array(["n3", "n2", "n1", "n0"]),
+            "features": draw.normal(size=(4, 36, 8)).astype(np.float16),
+            "boxes": draw.uniform(size=(4, 36, 4)).astype(np.float32),
+        }
+        np.savez(tmp_path / "regions.npz", **(told | changed))
+        return str(tmp_path / "regions.npz"), told
+
+    return write
+
+
+def vilt_by_hand(folder, one):
+    """Logits [K] as the model card of ViLT gets them."""
+    model = transformers.ViltForQuestionAnswering.from_pretrained(folder).eval()
+    processor = transformers.ViltProcessor.from_pretrained(folder)
+    with torch.no_grad(), Image.open(io.BytesIO(one.picture)) as image:
+        return model(**processor(image.convert("RGB"), one.question, return_tensors="pt")).logits[0].numpy()
+
+
+def test_vilt_gives_the_sigmoid_of_each_answers_logit_alone_and_in_a_batch(vilt, shown):
+    net = load_net(str(vilt), {"device": "cpu"})
+    assert net.answers == ANSWERS
+    together = net.say(shown)
+    for one, reply in zip(shown, together, strict=True):
+        wanted = 1 / (1 + np.exp(-vilt_by_hand(vilt, one)))
+        assert reply.distribution == pytest.approx(wanted, abs=1e-5)
+        assert (reply.answer, reply.probability) == (ANSWERS[wanted.argmax()], reply.distribution.max())
+        (alone,) = net.say([one])
+        assert alone.answer == reply.answer and alone.distribution == pytest.approx(
+            reply.distribution, abs=1e-5
+        )
+
+
+def test_or_the_softmax_where_that_is_configured(vilt, shown):
+    (reply,) = load_net(str(vilt), {"activation": "softmax", "device": "cpu"}).say(shown[:1])
+    weights = np.exp(vilt_by_hand(vilt, shown[0]))
+    assert reply.distribution == pytest.approx(weights / weights.sum(), abs=1e-5)
+    with pytest.raises(UserError, match="activation 'relu'; there are sigmoid, softmax"):
+        load_net(str(vilt), {"activation": "relu"})
+
+
+def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_change(vilt, shown):
+    net, orders = load_net(str(vilt), {"device": "cpu"}), []
+
+    def visual_embed(*arguments, **named):
+        found = original(*arguments, **named)
+        orders.append(found[2][0].tolist())  # where the patches come from
+        return found
+
+    embeddings = net.model.vilt.embeddings
+    original, embeddings.visual_embed = embeddings.visual_embed, visual_embed
+    torch.manual_seed(5)
+    first = net.say(shown)
+    drawn = torch.rand(1)
+    again = net.say(shown)
+    assert orders[0] == orders[1]
+    assert all((a.distribution == b.distribution).all() for a, b in zip(first, again, strict=True))
+    torch.manual_seed(5)
+    assert torch.rand(1) == drawn
+
+
+def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
+    net = load_net(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
+    long = ShownQuestion(" ".join(["is the cup red ?"] * 4), shown[0].picture)
+    replies = net.say([long, shown[0]])
+    assert [reply.cut for reply in replies] == [True, False]
+    kept = ShownQuestion("is the cup red ? is the cup red ?", shown[0].picture)  # its first 10 words
+    assert replies[0].distribution == pytest.approx(net.say([kept])[0].distribution, abs=1e-5)
+
+
+def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path, shown):
+    folder = str(tiny_vilt(tmp_path / "vilt", named=False))
+    with pytest.raises(
+        UserError, match="5 answers, and its configuration does not name them: give answers=FILE"
+    ):
+        load_net(folder, {})
+    (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
+    with pytest.raises(UserError, match=r"5 answers, and .*four.txt does not name them"):
+        load_net(folder, {"answers": str(tmp_path / "four.txt")})
+    (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\n")
+    net = load_net(folder, {"answers": str(tmp_path / "names.txt")})
+    assert net.answers == ("a", "b", "c", "d", "e") and net.say(shown[:1])[0].answer in net.answers
+
+
+def test_a_result_can_name_what_answered(vilt):
+    about = load_net(str(vilt), {"device": "cpu"}).about
+    assert about == {
+        "class": "ViltForQuestionAnswering",
+        "revision": weights_hash(vilt),
+        "device": "cpu",
+        "activation": "sigmoid",
+    }
+
+
+def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_path):
+    path, told = regions()
+    (tmp_path / "names.txt").write_text("\n".join(ANSWERS))
+    settings = {"features": path, "answers": str(tmp_path / "names.txt"), "device": "cpu"}
+    net = load_net(str(lxmert), settings)
+    model = transformers.LxmertForQuestionAnswering.from_pretrained(lxmert).eval()
+    for place, (one, reply) in enumerate(zip(shown, net.say(shown), strict=True)):
+        words = transformers.AutoTokenizer.from_pretrained(lxmert)(one.question, return_tensors="pt")
+        row = 3 - place  # the file has them in another order
+        with torch.no_grad():
+            said = model(
+                **words,
+                visual_feats=torch.tensor(told["features"][row : row + 1].astype(np.float32)),
+                visual_pos=torch.tensor(told["boxes"][row : row + 1]),
+            ).question_answering_score[0]
+        assert reply.distribution == pytest.approx(said.sigmoid().numpy(), abs=1e-5)
+    with pytest.raises(ValueError, match="has no picture 'n9'"):
+        net.say([shown[0]._replace(picture_id="n9")])
+
+
+def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
+    with pytest.raises(
+        UserError, match=r"Faster R-CNN that transformers does not have: bring them as features=FILE.npz"
+    ):
+        load_net(str(lxmert), {})
+    for changed, words in (
+        ({"boxes": np.ones((4, 36, 3))}, r"boxes \(4, 36, 3\) do not fit together"),
+        ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted shares of the picture, 0 to 1"),
+        ({"ids": np.array(["n0"])}, r"ids \(1,\)"),
+        ({"ids": np.array([{}], object)}, "wanted an .npz"),
+    ):
+        with pytest.raises(UserError, match=words):
+            load_net(str(lxmert), {"features": regions(**changed)[0]})
+
+
+def test_a_picture_that_cannot_be_read_is_an_error(vilt):
+    with pytest.raises(ValueError, match="not a JPEG"):
+        load_net(str(vilt), {"device": "cpu"}).say([ShownQuestion("is it?", b"none")])

@@ -1,0 +1,170 @@
+"""`hf-vqa/...` through inspect_ai's own door: models by name, tasks, logs."""
+
+import base64
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference.answer_distributions import unpacked
+
+pytest.importorskip("transformers")
+inspect_ai = pytest.importorskip("inspect_ai")
+from inspect_ai import Task  # noqa: E402
+from inspect_ai import eval as evaluate  # noqa: E402
+from inspect_ai.dataset import Sample  # noqa: E402
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model  # noqa: E402
+
+from pipeline.inference.hf_vqa import load_net, picture_bytes, shown_of  # noqa: E402
+from pipeline.inference.hf_vqa_base import ShownQuestion  # noqa: E402
+from tests.inference.tiny_models import (  # noqa: E402
+    ANSWERS,
+    QUESTIONS,
+    picture,
+    tiny_blip,
+    tiny_vilt,
+)
+
+
+@pytest.fixture(scope="module")
+def vilt(tmp_path_factory):
+    return tiny_vilt(tmp_path_factory.mktemp("vilt"))
+
+
+def asked(question, data, **more):
+    uri = "data:image/png;base64," + base64.b64encode(data).decode()
+    return ChatMessageUser(content=[ContentImage(image=uri), ContentText(text=question)], **more)
+
+
+def evaluated(model, tmp_path, samples, **config):
+    task = Task(dataset=samples, config=GenerateConfig(**config))
+    (log,) = evaluate(task, model=model, log_dir=str(tmp_path), display="none", fail_on_error=False)
+    return log
+
+
+def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
+    samples = [Sample(id=k, input=[asked(q, picture(k))]) for k, q in enumerate(QUESTIONS * 5)]
+    model = get_model(f"hf-vqa/{vilt}", device="cpu", batch_size=4)
+    log = evaluated(model, tmp_path, samples, logprobs=True, top_logprobs=3)
+    assert log.status == "success"
+    net = load_net(str(vilt), {"device": "cpu"})
+    for k, sample in enumerate(log.samples):
+        (wanted,) = net.say([ShownQuestion(QUESTIONS[k % 4], picture(k))])
+        kept = unpacked(sample.output.metadata["distribution"]).astype(float)
+        assert kept == pytest.approx(wanted.distribution, abs=1e-3)
+        (token,) = sample.output.choices[0].logprobs.content
+        assert sample.output.completion == token.token == wanted.answer
+        assert math.exp(token.logprob) == pytest.approx(wanted.probability, abs=1e-5)
+        tops = [top.token for top in token.top_logprobs]
+        assert tops == [ANSWERS[place] for place in wanted.distribution.argsort()[::-1][:3]]
+    assert model.api.answers == ANSWERS and model.api.about["class"] == "ViltForQuestionAnswering"
+
+
+def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
+    model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
+    samples = [Sample(id=seed, input=[asked("is the cup red?", picture(seed))]) for seed in range(8)]
+    log = evaluated(model, tmp_path, samples, logprobs=True)
+    replies = model.api.net.say([ShownQuestion("is the cup red?", picture(seed)) for seed in range(8)])
+    for sample, reply in zip(log.samples, replies, strict=True):
+        assert sample.output.stop_reason == ("max_tokens" if reply.unfinished else "stop")
+    assert {reply.unfinished for reply in replies} == {True, False}
+    output = log.samples[0].output
+    assert "distribution" not in output.metadata and model.api.answers == ()
+    assert output.choices[0].logprobs.content[0].top_logprobs is None
+
+
+def test_one_broken_picture_spoils_no_other(vilt, tmp_path):
+    samples = [Sample(id=k, input=[asked("is it?", picture(k) if k != 2 else b"none")]) for k in range(5)]
+    log = evaluated(get_model(f"hf-vqa/{vilt}", device="cpu"), tmp_path, samples)
+    assert [sample.error is not None for sample in log.samples] == [False, False, True, False, False]
+    assert "not a JPEG" in log.samples[2].error.message
+
+
+def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
+    turns = [asked("is it?", picture(0)), ChatMessageUser(content="Can it be answered?")]
+    text = [ChatMessageUser(content="is it?")]
+    two = [asked("is it?", picture(0)), asked("is it?", picture(1))]
+    samples = [Sample(id=k, input=messages) for k, messages in enumerate((turns, text, two))]
+    model = get_model(f"hf-vqa/{vilt}", device="cpu")
+    log = evaluated(model, tmp_path, samples)
+    assert all("--prompt bare --recipe token-probability" in sample.error.message for sample in log.samples)
+    log = evaluated(model, tmp_path, [Sample(input=[asked("is it?", picture(0))])], num_choices=3)
+    assert "says one answer" in log.samples[0].error.message
+
+
+def test_the_pictures_id_comes_with_its_message(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"1")
+    assert shown_of([asked(" is it?\n", b"1", metadata={"picture": "n7"})]) == ShownQuestion(
+        "is it?", b"1", "n7"
+    )
+    assert picture_bytes(str(tmp_path / "a.png")) == b"1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"colour": 1}, "does not know colour; its settings: batch_size, revision, device, answers"),
+        ({"answers": "/nosuch"}, "answers=/nosuch: cannot be read"),
+    ],
+)
+def test_wrong_settings_are_one_message(vilt, settings, words):
+    with pytest.raises(UserError, match=words):
+        get_model(f"hf-vqa/{vilt}", **settings)
+
+
+def test_a_list_of_answers_has_each_once(vilt, tmp_path):
+    (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
+    with pytest.raises(UserError, match="5 lines, 4 of them different"):
+        load_net(str(vilt), {"answers": str(tmp_path / "twice.txt")})
+
+
+def test_other_models_are_told_where_to_go(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llava"}))
+    with pytest.raises(
+        UserError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
+    ):
+        load_net(str(tmp_path), {})
+
+
+def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_for_is_read(vilt, tmp_path):
+    # Where the hub keeps what it fetched: a model's newest revision is none of ours, an older one is.
+    kept = tmp_path / "models--nobody--kept"
+    newest, older = kept / "snapshots" / ("a" * 40), kept / "snapshots" / ("b" * 40)
+    newest.mkdir(parents=True)
+    (newest / "config.json").write_text(json.dumps({"model_type": "llava"}))
+    shutil.copytree(vilt, older)
+    (kept / "refs").mkdir()
+    (kept / "refs/main").write_text(newest.name)
+    (kept / "refs/first").write_text(older.name)
+    code = (
+        "from pipeline.inference.hf_vqa import load_net\n"
+        "from pipeline.core.errors import UserError\n"
+        "for name, more in ('nosuch', {}), ('kept', {}), ('kept', {'revision': 'first'}):\n"
+        "    try: print(load_net(f'nobody/{name}', more).about['revision'])\n"
+        "    except UserError as error: print(error)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)},
+    )  # fmt: skip
+    missing, of_newest, revision = told.stdout.splitlines()
+    assert missing.startswith("hf-vqa/nobody/nosuch cannot be loaded (HF_HUB_OFFLINE is set")
+    assert of_newest.startswith("nobody/kept is a model of the kind llava;")
+    assert revision == older.name
+
+
+def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
+    model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
+    from pipeline.inference.hf_vqa_base import NetAnswer
+
+    told = model.api._logprobs(NetAnswer("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
+    assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])
+    assert [token.bytes for token in told.content] == [
+        [ord(letter) for letter in "yes"]
+    ]  # as OpenAI's form has it

@@ -1,0 +1,464 @@
+"""Whole runs, by inspect_ai, against a server on 127.0.0.1."""
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.inference.cost_forecast import Prices
+from pipeline.inference.run_options import RunOptions
+from pipeline.inference.runner import _warn_of_declined, run
+from pipeline.scoring.version import VERSION
+
+from .small_server import KEY, make_release, small_server
+
+inspect_ai = pytest.importorskip("inspect_ai")
+from inspect_ai.log import read_eval_log  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    return make_release(tmp_path_factory.mktemp("release"), 30)  # 60 samples in two subsets
+
+
+@pytest.fixture
+def options(released, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pipeline.inference.runner.TRIES", 0)
+
+    def make(server, **more):
+        settings = {"recipe": "token-probability", "pictures": released / "pictures", "out": tmp_path / "run"}
+        return RunOptions(released, "net", server.url, **settings | more)
+
+    return make
+
+
+def predictions(done):
+    return (done.folder.path / "predictions.jsonl").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(released, tmp_path_factory):
+    """predictions.jsonl of a run that nothing disturbed."""
+    with small_server() as server:
+        out = tmp_path_factory.mktemp("undisturbed") / "run"
+        options = RunOptions(
+            released, "net", server.url, recipe="token-probability", pictures=released / "pictures", out=out
+        )
+        return predictions(run(options))
+
+
+def test_every_question_is_asked_once_and_every_item_has_its_row(options, released):
+    with small_server() as server:
+        done = run(options(server))
+    assert set(server.asked.values()) == {1} and len(server.asked) == 60
+    order = [row["question_id"] for row in json.loads((released / "rgqa/clip-easy.json").read_text())]
+    rows = [json.loads(line) for line in predictions(done).splitlines()]
+    assert [row["questionId"] for row in rows] == order
+    assert all(row["prediction"] and 0 <= row["confidence"] <= 1 for row in rows)
+    counts = done.about["counts"]
+    assert (counts["items"], counts["answered"], counts["failed"]) == (60, 60, 0)
+    assert counts["refused"] == sum(row["prediction"] == "unanswerable" for row in rows)
+    assert done.about["tokens"] == {"input": 60_000, "output": 600}  # the server counts 1,000 and 10 for each
+
+
+def test_a_finished_run_asks_nothing_again(options, undisturbed):
+    with small_server() as server:
+        run(options(server))
+        before = server.requests
+        assert predictions(run(options(server))) == undisturbed
+        assert server.requests == before
+
+
+def test_failed_requests_are_no_answers_and_are_asked_again(options, undisturbed):
+    with small_server(failing={10, 11, 30}, status=400) as server:
+        done = run(options(server))
+        assert done.about["counts"]["failed"] == 3 and len(done.about["failures"]) == 3
+        assert all("out of order" in reason for reason in done.about["failures"].values())
+        assert len(predictions(done).splitlines()) == 57
+        again = run(options(server))
+    assert predictions(again) == undisturbed and again.about["failures"] == {}
+    assert sorted(server.asked.values()) == [1] * 57 + [1] * 3  # what failed was not counted as asked
+    assert [session["replies"] for session in again.about["sessions"]] == [57, 3]
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undisturbed):
+    before = signal.signal(signal.SIGINT, handler)  # a script's job in the background ignores Ctrl-C
+    try:
+        with small_server(dead_after=25, status=401) as server:
+            done = run(options(server, connections=4))
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert server.requests <= 24 + 20 + 4  # not all 62
+    assert "20 requests in a row failed" in done.stopped and "out of order" in done.stopped
+    kept = done.about["counts"]["replies"]
+    assert kept == 22  # 24 requests, 2 of them the probe's
+    with small_server() as server:
+        again = run(options(server, connections=4))
+    assert predictions(again) == undisturbed and not again.stopped
+    assert len(server.asked) == 60 - kept
+
+
+@pytest.mark.parametrize("fault", ["reset", "half"])
+def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
+    fault, options, monkeypatch, undisturbed
+):
+    monkeypatch.setattr("pipeline.inference.runner.TRIES", 5)  # more than 90 s for each question
+    monkeypatch.setattr("pipeline.inference.run_monitor.PATIENCE", 1.0)
+    began = time.monotonic()
+    with small_server(dead_after=25, fault=fault) as server:
+        done = run(options(server, connections=2))
+    assert time.monotonic() - began < 60 and done.about["counts"]["replies"] == 22
+    assert "no reply for" in done.stopped and "Connection error" in done.stopped
+    with small_server() as server:
+        assert predictions(run(options(server))) == undisturbed and len(server.asked) == 60 - 22
+
+
+def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
+    monkeypatch.setattr("pipeline.inference.runner.TRIES", 5)
+    monkeypatch.setattr("pipeline.inference.runner.SECONDS", 1)
+    monkeypatch.setattr("pipeline.inference.run_monitor.PATIENCE", 1.0)
+    with small_server(dead_after=9, fault="hang") as server:
+        done = run(options(server, connections=2, limit=20))
+    assert "no reply for" in done.stopped and done.about["counts"]["replies"] == 6
+
+
+@pytest.mark.parametrize(
+    "fault", ["web_page", "half_json", "other_json", "no_choices", "null_choices", "error_in_200"]
+)
+def test_what_is_no_reply_is_no_answer(fault, options):
+    with small_server(failing=range(5, 9), fault=fault) as server:
+        done = run(options(server, limit=20))
+        assert done.about["counts"]["answered"] == 16 and len(done.about["failures"]) == 4
+        assert run(options(server, limit=20)).about["counts"]["answered"] == 20  # is asked again
+
+
+@pytest.mark.parametrize("fault", ["web_page", "half_json", "other_json", "null_choices", "error_in_200"])
+def test_an_address_of_something_else_is_named_before_the_first_question(fault, options):
+    with small_server(dead_after=1, fault=fault) as server, pytest.raises(UserError) as error:
+        run(options(server))
+    (problem,) = error.value.problems
+    assert server.url in problem and "is it the right address" in problem and not options(server).out.exists()
+
+
+THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks red, but"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        THOUGHTS,
+        {"role": "assistant", "content": "<think>It looks red, but"},
+        {"role": "assistant", "content": ""},
+    ],
+)
+def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
+    how = {"message": message, "finish_reason": "length"}
+    with small_server(spoilt_probe=how) as server, pytest.raises(UserError) as error:
+        run(options(server, recipe="refusal"))
+    (problem,) = error.value.problems
+    assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
+    assert "reasoning" in problem or message is not THOUGHTS
+    assert server.requests == 3 and not server.asked and not options(server).out.exists()
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME"])
+def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
+    """In a process of its own: inspect_ai opens its trace once."""
+    code = (
+        "import sys; from pipeline.inference.cli import main\n"
+        "release, url, out = sys.argv[1:]\n"
+        "main([release, '--server', url, '--model', 'net', '--pictures', release + '/pictures', '--limit', '4', '--out', out])"
+    )
+    (tmp_path / "full").write_text("")
+    with small_server() as server:
+        given = options(server)
+        home = {
+            "HOME": str(tmp_path / "full"),
+            name: str(tmp_path / "full"),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        env = {key: value for key, value in os.environ.items() if not key.startswith("XDG")} | home
+        command = [sys.executable, "-c", code, str(given.release), server.url, str(given.out)]
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert done.returncode == 0 and "4 of 4 items answered" in done.stderr and "Traceback" not in done.stderr
+    assert not [path.name for path in given.out.iterdir() if path.name.startswith(".inspect")]
+
+
+@pytest.mark.parametrize("how", ["kill", "interrupt"])
+def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undisturbed, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from pipeline.inference.runner import run\n"
+        "from pipeline.inference.run_options import RunOptions\n"
+        "release, url, out = sys.argv[1:]\n"
+        "done = run(RunOptions(Path(release), 'net', url, recipe='token-probability', pictures=Path(release, 'pictures'),"
+        " out=Path(out), connections=4)); print(done.stopped)"
+    )
+    with small_server(delay=0.2) as server:
+        given = options(server)
+        command = [sys.executable, "-c", code, str(given.release), server.url, str(given.out)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path.cwd(), env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
+        journal = given.out / "answers.jsonl"
+        deadline = time.time() + 60
+        while time.time() < deadline and not (journal.exists() and journal.read_bytes().count(b"\n") >= 12):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL if how == "kill" else signal.SIGINT)
+        said = process.communicate(timeout=60)[0].decode()
+    kept = journal.read_bytes().count(b"\n")
+    assert 12 <= kept < 60 and process.returncode == (-9 if how == "kill" else 0)
+    assert said == ("" if how == "kill" else "Ctrl-C\n")
+    twice = set(server.asked)
+    with small_server() as server:
+        again = run(options(server))
+    assert predictions(again) == undisturbed and len(server.asked) == 60 - kept
+    sessions = again.about["sessions"]
+    assert [(session["replies"], session["failed"]) for session in sessions] == [(kept, 0), (60 - kept, 0)]
+    assert 0.2 * kept / 4 <= sessions[0]["seconds"] < 60
+    assert len(twice & set(server.asked)) <= 4  # no more than were under way
+
+
+def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_proposed(options):
+    with small_server(logprobs=False) as server, pytest.raises(UserError) as error:
+        run(options(server))
+    assert not server.asked and not options(server).out.exists()
+    (problem,) = error.value.problems
+    assert "gives no log probabilities, which recipe token-probability needs; take --recipe verbal" in problem
+    with small_server(logprobs=False) as server:
+        assert run(options(server, recipe="refusal")).about["counts"]["answered"] == 60
+
+
+def test_a_model_that_does_not_see_is_warned_of(options, capsys):
+    with small_server(sees=False) as server:
+        done = run(options(server, limit=4))
+    (warning,) = done.about["warnings"]
+    assert "of a red and of a blue square: it may not see pictures" in warning
+    assert f"warning: {warning}" in capsys.readouterr().err
+    with small_server(sees=False) as server:
+        assert (
+            run(options(server, limit=4, no_picture=True, pictures=None, out=Path("blind"))).about["warnings"]
+            == []
+        )
+
+
+def test_the_blind_control_sends_no_picture(options, released):
+    with small_server() as server:
+        sees = run(options(server, limit=8))
+        blind = run(options(server, limit=8, no_picture=True, out=Path("blind"), pictures=None))
+    assert predictions(sees) != predictions(blind)
+
+
+def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monkeypatch):
+    monkeypatch.setenv("SERVER_API_KEY", KEY)
+    with small_server(key=KEY, failing=range(20, 24), status=400) as server:
+        done = run(options(server))
+        server.key = "another"
+        with pytest.raises(UserError) as error:  # the server repeats the key in its words
+            run(options(server, out=Path("other")))
+    assert done.about["counts"]["answered"] == 56
+    assert "refuses the key" in str(error.value) and "set SERVER_API_KEY" in str(error.value)
+    assert KEY not in str(error.value) and "***" in str(error.value)
+    for path in Path().rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
+    (log,) = Path().rglob("*.eval")
+    assert KEY not in read_eval_log(str(log)).model_dump_json()
+
+
+def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch):
+    monkeypatch.setenv("SERVER_API_KEY", KEY)
+    with small_server(key=KEY, failing=range(20, 24), status=400) as server:
+        monkeypatch.setattr(server, "words", f"wrong key {KEY}")
+        done = run(options(server, limit=24))
+    assert done.about["counts"]["failed"] == 4
+    (log,) = Path().rglob("*.eval")
+    kept = read_eval_log(str(log)).model_dump_json()
+    assert KEY not in kept and "wrong key ***" in kept
+    assert all("wrong key ***" in reason for reason in done.about["failures"].values())
+
+
+def test_half_a_letter_loses_no_reply(options):
+    with small_server(mutter="\ud83d") as server:
+        done = run(options(server, limit=8, recipe="refusal"))
+    assert done.about["counts"]["answered"] == 8 and b"\xef\xbf\xbd" in predictions(done)
+
+
+def test_a_server_that_gives_several_replies_at_a_temperature_alone_is_asked_once(options):
+    with small_server(greedy=False) as server:  # as vLLM: "n must be 1 when using greedy sampling"
+        done = run(options(server, limit=6, recipe="agreement", samples=4))
+    assert done.about["counts"]["answered"] == 6 and server.requests == 6 + 2
+
+
+def test_a_reply_that_cannot_be_kept_ends_the_run(options, monkeypatch):
+    monkeypatch.setattr("pipeline.inference.run_monitor.row_of", lambda *_: 1 / 0)
+    with small_server() as server:
+        done = run(options(server, limit=6))
+    assert "a reply could not be kept (ZeroDivisionError" in done.stopped
+
+
+def test_rate_limits_are_waited_for(options, undisturbed):
+    # the first ten requests after the probe's two are refused: each sample waits a second, and has its reply then
+    with small_server(failing=range(3, 13), status=429, retry_after="1") as server:
+        done = run(options(server))
+        assert predictions(done) == undisturbed and server.requests == 72
+    assert done.about["sessions"][0]["seconds"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "llava"}, "knows no such model or address (Error code: 404 - no model llava)"),
+        ({"server": "http://127.0.0.1:1/v1"}, "no server answers at http://127.0.0.1:1/v1"),
+        (
+            {"model": "nosuch/x", "server": ""},
+            "--model nosuch/x: Model API nosuch of model 'nosuch/x' not recognized",
+        ),
+        ({"model": "openai-api/nosuch/x", "server": ""}, "No NOSUCH_API_KEY defined in the environment"),
+        ({"prompt": "rude"}, "no prompt 'rude'"),
+        ({"subsets": ("hard",)}, "no subset hard; there are clip-easy, pt-hard"),
+        ({"release": Path("nowhere")}, "nowhere: no such folder"),
+    ],
+)
+def test_what_keeps_a_run_from_beginning_is_one_message(change, message, options):
+    with small_server() as server, pytest.raises(UserError) as error:
+        run(options(server)._replace(**change))
+    assert message in "\n".join(error.value.problems)
+    assert not server.asked and not options(server).out.exists()
+
+
+def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, capsys, undisturbed):
+    monkeypatch.setattr("pipeline.inference.runner.TRIES", 2)
+    # one connection: the client asks three times, then inspect_ai waits 3 to 6 seconds and asks again
+    with small_server(failing={5, 6, 7}, status=503) as server:
+        assert predictions(run(options(server, connections=1))) == undisturbed
+    said = capsys.readouterr().err
+    assert said.count("InternalServerError (503) from the server; such requests are tried again") == 1
+
+
+def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys):
+    with small_server() as server:
+        done = run(options(server, prices=Prices(10.0, 20.0)))
+    # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
+    assert "30 more to ask: about" in (told := capsys.readouterr().err)
+    assert "30 thousand tokens in, 300 out, cost 0.31 more" in told
+    assert done.about["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
+
+
+def test_a_full_disk_ends_the_run_with_what_there_is(options, monkeypatch, undisturbed):
+    from pipeline.inference.run_folder import RunFolder
+
+    adding = RunFolder.add
+
+    def add(self, row):
+        if len(self.rows) == 15:
+            raise OSError(28, "No space left on device")
+        adding(self, row)
+
+    monkeypatch.setattr(RunFolder, "add", add)
+    with small_server() as server:
+        done = run(options(server))
+    assert "the disk is full" in done.stopped and done.about["counts"]["replies"] == 15
+    monkeypatch.setattr(RunFolder, "add", adding)
+    with small_server() as server:
+        assert predictions(run(options(server))) == undisturbed
+
+
+def test_requests_go_side_by_side(options):
+    with small_server(delay=0.1) as server:
+        run(options(server, connections=6, recipe="refusal"))
+    assert 4 <= server.most_busy <= 6
+
+
+def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
+    replies = {}
+    for most in (10, 1):
+        with small_server(most_choices=most) as server:
+            run(options(server, recipe="agreement", samples=3, limit=6, out=Path(f"most{most}")))
+        replies[most] = set(server.asked.values())
+    assert replies == {10: {1}, 1: {3}}
+
+
+def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
+    with small_server(several=False) as server:
+        done = run(options(server, recipe="agreement", samples=3, limit=6))
+    assert done.about["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
+
+
+def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
+    how = {"prompt": "ask", "recipe": "agreement", "samples": 3, "pixels": 2, "seed": 5, "max_tokens": 48}
+    with small_server() as server:
+        done = run(options(server, subsets=("pt-hard",), part="all", limit=2, **how))
+    assert server.asked == {  # a turn of its own for each question, before that which wants an answer
+        "Can this question be answered from what the picture shows? Reply with yes or no.": 2,
+        **{question: 1 for question in server.asked if question.startswith("Is ")},
+    }
+    assert done.about["generate"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
+    versions = {"inspect_ai": inspect_ai.__version__, "python": platform.python_version()}
+    assert done.about["versions"] == {"rgqa_scorers": VERSION} | versions
+    (path,) = Path().rglob("*.eval")
+    log = read_eval_log(str(path))
+    told = {name: log.eval.metadata[name] for name in ("part", "pixels", "samples", "blind")}
+    assert told == {"part": "all", "pixels": 2, "samples": 3, "blind": False}
+    for what in ("prompt", "recipe"):
+        assert log.eval.metadata[what] == done.about[what] and log.eval.metadata[what]["name"] == how[what]
+    assert all(sample.metadata["subsets"] == ["pt-hard"] for sample in log.samples) and len(log.samples) == 2
+
+
+def test_other_weights_under_the_same_name_are_refused(options):
+    with small_server() as server:
+        run(options(server, limit=4))
+        about = json.loads(Path("run/run.json").read_text())
+        Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 6}))
+        with pytest.raises(UserError, match="its replies are of revision 1a, now None; name another --out"):
+            run(options(server, limit=6))
+
+
+def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path):
+    pytest.importorskip("transformers")
+    from .tiny_models import tiny_vilt
+
+    tiny_vilt(tmp_path / "vilt")
+    with small_server() as server:
+        given = options(server, limit=8, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'vilt'}")
+    done = run(given)
+    assert done.about["prompt"]["name"] == "bare" and done.about["recipe"]["name"] == "token-probability"
+    assert done.about["weights"]["class"] == "ViltForQuestionAnswering"
+    rows = {row["questionId"]: row for row in map(json.loads, predictions(done).splitlines())}
+    with np.load(done.folder.path / "distribution.npz") as kept:
+        assert kept["items"].tolist() == [*rows] and len(rows) == 8
+        for name, row in zip(kept["items"], kept["probabilities"], strict=True):
+            assert kept["answers"][row.argmax()] == rows[name]["prediction"]
+            assert row.max() == pytest.approx(rows[name]["confidence"], abs=1e-3)  # kept with 11 bits
+
+
+def test_lxmert_is_asked_about_the_pictures_whose_regions_were_brought(options, tmp_path):
+    pytest.importorskip("transformers")
+    from .tiny_models import ANSWERS, tiny_lxmert
+
+    config = tiny_lxmert(tmp_path / "lxmert") and json.loads((tmp_path / "lxmert/config.json").read_text())
+    regions = np.zeros((30, 4, config["visual_feat_dim"]), np.float32), np.full((30, 4, 4), 0.5)
+    features = tmp_path / "f.npz"
+    np.savez(features, ids=[f"n{k}" for k in range(30)], features=regions[0], boxes=regions[1])
+    (tmp_path / "answers.txt").write_text("\n".join(ANSWERS))
+    arguments = (("features", str(features)), ("answers", str(tmp_path / "answers.txt")))
+    with small_server() as server:
+        given = options(server, limit=4, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'lxmert'}")
+    done = run(given._replace(model_args=arguments))
+    assert done.about["counts"]["answered"] == 4 and not done.about["warnings"]
+
+
+@pytest.mark.parametrize(("empty", "warned"), [(0, 0), (1, 1), (20, 1)])
+def test_from_five_percent_of_replies_without_text_on_a_run_warns(empty, warned, capsys):
+    rows = [{"failure": "", "prediction": "" if n < empty else "red"} for n in range(20)]  # 1 of 20 is 5 %
+    about = {"warnings": []}
+    for _ in range(2):  # said once, though the run goes on
+        _warn_of_declined([*rows, {"failure": "truncated", "prediction": None}], about)
+    assert len(about["warnings"]) == warned and capsys.readouterr().err.count("warning:") == warned

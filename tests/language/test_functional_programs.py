@@ -1,0 +1,321 @@
+"""GQA's spelling of programs: every operation, and what is wrong with a malformed one."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.records import Question, Step
+from pipeline.language.functional_programs import (
+    NO_LOOK,
+    OVERLAPPING,
+    POSITIONS,
+    ZONES,
+    clause,
+    is_existence,
+    name_of,
+    parse,
+    phrase,
+)
+from tests.notation import steps
+
+# (program of which the last step counts, the fields of its operation that are not their defaults)
+OPERATIONS = [
+    ("select: tennis racket (12)->exist: ? [0]", {"verb": "exist", "inputs": (0,)}),
+    ("select: dog (1)->query: hposition [0]", {"verb": "query", "type": "hposition", "inputs": (0,)}),
+    (
+        "select: dog (1)->verify color: light blue  [0]",
+        {"verb": "verify", "type": "color", "values": ("light blue",), "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->verify: short sleeved [0]",
+        {"verb": "verify", "values": ("short sleeved",), "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->verify size: not(small) [0]",
+        {"verb": "verify", "type": "size", "values": ("small",), "negated": True, "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->verify rel: purse,to the right of,s (9) [0]",
+        {
+            "verb": "verify",
+            "type": "rel",
+            "name": "purse",
+            "values": ("to the right of",),
+            "subject": True,
+            "object_ids": ("9",),
+            "inputs": (0,),
+        },
+    ),
+    (
+        "select: dog (1)->verify rel: watch,wearing,o (-) [0]",
+        {
+            "verb": "verify",
+            "type": "rel",
+            "name": "watch",
+            "values": ("wearing",),
+            "absent": True,
+            "inputs": (0,),
+        },
+    ),
+    ("select: dog (1)->choose: on|off [0]", {"verb": "choose", "values": ("on", "off"), "inputs": (0,)}),
+    (
+        "select: dog (1)->choose color: red|light blue [0]",
+        {"verb": "choose", "type": "color", "values": ("red", "light blue"), "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->choose name: cow|sheep [0]",
+        {"verb": "choose", "type": "name", "values": ("cow", "sheep"), "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->choose vposition: top|bottom [0]",
+        {"verb": "choose", "type": "vposition", "values": ("top", "bottom"), "inputs": (0,)},
+    ),
+    (
+        "select: dog (1)->choose rel: kite,to the left of|to the right of,s (7) [0]",
+        {
+            "verb": "choose",
+            "type": "rel",
+            "name": "kite",
+            "values": ("to the left of", "to the right of"),
+            "subject": True,
+            "object_ids": ("7",),
+            "inputs": (0,),
+        },
+    ),
+    (
+        "select: scene->choose location: outdoors|indoors [0]",
+        {"verb": "choose", "type": "location", "values": ("outdoors", "indoors"), "inputs": (0,)},
+    ),
+    ("select: scene->query: place [0]", {"verb": "query", "type": "place", "inputs": (0,)}),
+    (
+        "select: dog (1)->select: cat (2)->same color:  [0, 1]",
+        {"verb": "same", "type": "color", "inputs": (0, 1)},
+    ),
+    ("select: animal (1)->same: type [0]", {"verb": "same", "type": "type", "inputs": (0,)}),
+    (
+        "select: dog (1)->select: cat (2) ->different color:  [0, 1]",
+        {"verb": "different", "type": "color", "inputs": (0, 1)},
+    ),
+    ("select: dog (1)->select: cat (2)->common:  [0, 1]", {"verb": "common", "inputs": (0, 1)}),
+    (
+        "select: dog (1)->exist: ? [0]->select: cat (-) ->exist: ? [2]->and:  [1, 3]",
+        {"verb": "and", "inputs": (1, 3)},
+    ),
+    (
+        "select: dog (1)->exist: ? [0]->select: cat (-) ->exist: ? [2]->or:  [1, 3]",
+        {"verb": "or", "inputs": (1, 3)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "fields"), OPERATIONS)
+def test_the_last_step_is_read_into_its_parts(program, fields):
+    last = msgspec.structs.asdict(parse(steps(program))[-1])
+    defaults = {
+        "type": "",
+        "name": "",
+        "values": (),
+        "negated": False,
+        "subject": False,
+        "object_ids": (),
+        "absent": False,
+        "inputs": (),
+        "asserted": False,
+    }
+    assert last == defaults | fields
+
+
+@pytest.mark.parametrize(
+    ("step", "fields"),
+    [
+        ("select: computer mouse (219,220)", ("select", "computer mouse", (), ("219", "220"))),
+        ("select: gloves (-) ", ("select", "gloves", (), ())),
+        ("select: table", ("select", "table", (), ())),
+        ("select: this (2)", ("select", "this", (), ("2",))),
+    ],
+)
+def test_a_selection_names_things_with_or_without_ids(step, fields):
+    first = parse(steps(f"{step}->exist: ? [0]"))[0]
+    assert (first.verb, first.name, first.values, first.object_ids) == fields
+
+
+def test_a_relation_tells_which_side_the_named_thing_is_on():
+    program = parse(
+        steps(
+            "select: man (1)->relate: _,wearing,o (2) [0]->relate: cup,on top of,s (3) [1]->query: name [2]"
+        )
+    )
+    assert [(o.name, o.values, o.subject, o.object_ids) for o in program[1:3]] == [
+        ("_", ("wearing",), False, ("2",)),
+        ("cup", ("on top of",), True, ("3",)),
+    ]
+
+
+def test_a_filter_may_be_negated_and_typed_by_several_words():
+    program = parse(steps("select: man (1)->filter face expression: not(happy) [0]->query: name [1]"))
+    assert (program[1].type, program[1].values, program[1].negated) == ("face expression", ("happy",), True)
+
+
+@pytest.mark.parametrize(
+    ("program", "asserted"),
+    [
+        # Asked: whether there is a cat left of the red table. Presupposed: the red table.
+        ("select: table (1)->filter color: red [0]->relate: cat,to the left of,s (-) [1]->exist: ? [2]", [2]),
+        ("select: table (1)->filter color: red [0]->exist: ? [1]", [0, 1]),
+        ("select: table (1)->relate: cat,on,s (2) [0]->filter color: black [1]->exist: ? [2]", [1, 2]),
+        (
+            "select: table (1)->exist: ? [0]->select: cat (-)->filter color: red [2]->exist: ? [3]->or:  [1, 4]",
+            [0, 2, 3],
+        ),
+        ("select: table (1)->filter color: red [0]->query: material [1]", []),
+        ("select: table (1)->verify color: red [0]", []),
+    ],
+)
+def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
+    assert [index for index, operation in enumerate(parse(steps(program))) if operation.asserted] == asserted
+
+
+@pytest.mark.parametrize(
+    ("program", "complaint"),
+    [
+        ("select: dog (1)->count: ? [0]", "unknown operation 'count'"),
+        ("select: dog (1->query: color [0]", "object id in parentheses"),
+        ("select: (1)->query: color [0]", "object id in parentheses"),
+        ("select: dog (1)->relate: cat,on (2) [0]->query: color [1]", "`name,relation,s`"),
+        ("select: dog (1)->relate: cat,on,x (2) [0]->query: color [1]", "`name,relation,s`"),
+        ("select: dog (1)->choose color: red [0]", "at least two options"),
+        ("select: dog (1)->choose rel: cat,on,s (2) [0]", "at least two options"),
+        ("select: dog (1)->choose color: red| [0]", "at least two options"),
+        ("select: dog (1)->query:  [0]", "asks for no type"),
+        ("select: dog (1)->filter color:  [0]->exist: ? [1]", "names no attribute"),
+        ("select: dog (1)->filter color: not() [0]->exist: ? [1]", "names no attribute"),
+        ("select: dog (1)->same:  [0]", "compares no type"),
+        ("select: dog (1)->query: color [1]", "builds on step 1, which is not an earlier step"),
+        ("select: dog (1)->query: color", "takes 1 earlier steps, got 0"),
+        ("select: dog (1)->select: cat (2)->and:  [0, 1]", "which is neither true nor false"),
+        ("select: dog (1)->exist: ? [0]->query: color [1]", "which finds no things"),
+        ("select: dog (1)->filter color: red [0]", "the last step is filter, which asks nothing"),
+    ],
+)
+def test_a_malformed_program_is_refused_with_its_question_and_fault(program, complaint):
+    with pytest.raises(UserError) as error:
+        parse(steps(program), "201307251")
+    assert "201307251" in error.value.problems[0]
+    assert complaint in "\n".join(error.value.problems[1:])
+
+
+def test_all_faults_of_a_program_are_told_at_once():
+    program = (
+        Step(operation="find", argument="dog", dependencies=()),
+        Step(operation="choose color", argument="red", dependencies=(0,)),
+    )
+    with pytest.raises(UserError) as error:
+        parse(program, "7")
+    assert len(error.value.problems) == 3  # the headline and two faults
+    with pytest.raises(UserError, match="no steps"):
+        parse((), "7")
+
+
+def test_which_of_two_things_is_older_compares_them():
+    older = parse(steps("select: man (1)->select: boy (2)->choose older: ? [0, 1]"))[2]
+    assert (older.verb, older.type, older.values, older.inputs) == ("compare", "older", (), (0, 1))
+    with pytest.raises(UserError, match="takes 2 earlier steps, got 1"):
+        parse(steps("select: man (1)->choose older: ? [0]"))
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("select: cup (1)->query: color [0]", "cup"),
+        ("select: _ (1)->query: color [0]", "object"),
+        ("select: cup (1)->filter color: red [0]->query: size [1]", "red cup"),
+        ("select: cup (1)->filter color: not(red) [0]->query: size [1]", "not red cup"),
+        (
+            "select: table (1)->filter color: red [0]->relate: cup,on,s (2) [1]->query: size [2]",
+            "cup on red table",
+        ),
+        ("select: man (1)->relate: hat,wearing,o (2) [0]->query: color [1]", "hat (man wearing it)"),
+    ],
+)
+def test_what_a_program_asks_of_is_said_in_words(program, words):
+    operations = parse(steps(program))
+    assert phrase(operations, operations[-1].inputs[0]) == words
+
+
+def test_a_clause_takes_any_of_the_relations_that_are_offered():
+    program = parse(steps("select: table (1)->choose rel: cup,on|under,s (2) [0]"))
+    assert name_of(program[1]) == "cup"
+    assert [clause(program, program[1], value) for value in program[1].values] == [
+        "cup on table",
+        "cup under table",
+    ]
+
+
+def test_positions_are_thirds_of_the_picture():
+    assert {type_: len(values) for type_, values in ZONES.items()} == dict.fromkeys(POSITIONS, 3)
+    assert all("middle" in values for values in ZONES.values())
+
+
+def test_a_type_is_one_thing():
+    assert not NO_LOOK & POSITIONS and not OVERLAPPING & POSITIONS and not NO_LOOK & OVERLAPPING
+
+
+def test_a_thing_has_one_colour_and_one_size_at_a_time():
+    assert OVERLAPPING.isdisjoint({"color", "size", "material", "pose"})
+
+
+def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
+    program = tuple(
+        Step(operation=operation, argument="", dependencies=dependencies) for operation, dependencies in steps
+    )
+    return Question(
+        question_id=question_id,
+        picture_id=picture_id,
+        split="testdev",
+        text=text,
+        answer="x",
+        detailed=detailed,
+        program=program,
+    )
+
+
+@pytest.mark.parametrize(
+    ("detailed", "steps", "expected"),
+    [
+        ("existRelSC", (("select", ()), ("exist", (0,))), True),  # the type alone is enough
+        ("", (("select", ()), ("exist", (0,))), True),
+        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("or", (1, 3))), True),
+        ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("and", (1, 3))), True),
+        (
+            "verifyAttrsC",
+            (("select", ()), ("verify color", (0,)), ("verify size", (0,)), ("and", (1, 2))),
+            False,
+        ),
+        (
+            "",
+            (("select", ()), ("exist", (0,)), ("verify size", (0,)), ("and", (1, 2))),
+            False,
+        ),  # one side presupposes
+        ("relVerify", (("select", ()), ("verify rel", (0,))), False),
+        ("", (("select", ()), ("query", (0,))), False),
+    ],
+)
+def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps, expected):
+    assert is_existence(question(detailed=detailed, steps=steps)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Is there a dog?", True),
+        ("Are there any cats in the photo?", True),
+        ("Do you see forks?", True),
+        ("Is the dog there?", False),
+        ("What is there?", False),
+    ],
+)
+def test_without_type_and_program_the_first_words_tell_existence(text, expected):
+    assert is_existence(question(text=text)) is expected
+    assert not is_existence(question(text=text, detailed="query", steps=(("select", ()), ("query", (0,)))))

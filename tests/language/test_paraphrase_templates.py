@@ -1,0 +1,48 @@
+"""The table of wordings, row by row: what each example may become, and that no row is written so that it does nothing."""
+
+import pytest
+
+from pipeline.core.randomness import generator
+from pipeline.language import paraphrase
+from pipeline.language.paraphrase import Known, Wording
+from pipeline.language.paraphrase_templates import FRAMES, PHRASES, SHORT
+
+KNOWN = Known(options=("red", "blue"), nameless=True)
+STRIPED = Known(options=("blue", "long striped"))
+NAMED = Known(nameless=False)
+
+
+def known_of(row):
+    return NAMED if row.nameless is False else STRIPED if "striped" in row.text else KNOWN
+
+
+ROWS = [*FRAMES, *PHRASES, SHORT]
+
+
+def all_wordings(row, text, known=KNOWN):
+    """What a row may make of a text, in many draws."""
+    said, rng = Wording(text, tuple(range(len(text)))), generator(1, text)
+    if row not in FRAMES:
+        return {paraphrase._everywhere(row, said, known, rng).text for _ in range(200)}
+    match = paraphrase._found(row, text, known, 0, True)
+    return {paraphrase._worded(row, said, match, rng).text for _ in range(200)} if match else {text}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.text)
+def test_a_row_makes_of_its_text_what_it_says(row):
+    assert row.becomes in all_wordings(row, row.text, known_of(row))
+
+
+@pytest.mark.parametrize("row", FRAMES, ids=lambda row: row.text)
+def test_the_first_row_that_fits_a_frames_text_is_its_own(row):
+    fitting = [other for other in FRAMES if paraphrase._found(other, row.text, known_of(row), 0, True)]
+    assert fitting[0] is row
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.text)
+def test_what_a_row_says_it_reads_as_one_of_its_own(row):
+    """A wording that is said in one run and read in none would leave its texts as they are in a second source."""
+    known = known_of(row)
+    hidden = {wording for wording in row.wordings if wording[0] == ">"}
+    for text in all_wordings(row, row.text, known) if not hidden else ():
+        assert all_wordings(row, text, known) == all_wordings(row, row.text, known), text

@@ -1,0 +1,85 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.scoring.bootstrap import cluster_counts
+from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams
+from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.leaderboard.selective_table import RowThresholds, read_thresholds, thresholds_of
+from pipeline.scoring.selective_prediction import coverage_at_risk, effective_reliability, risk_coverage_auc
+from research.evaluation.effect_report import judged
+from research.evaluation.expected_effects import DIRECTIONS, LOW_RISK
+from research.evaluation.selective_bootstrap import costs_of, selection_cells, selective_scores
+
+
+@pytest.mark.parametrize("decimals", [6, 1, -1])  # without ties, with some, all tied
+@pytest.mark.parametrize("worth", [1.0, 0.3])
+def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
+    random = np.random.default_rng(3)
+    picture = np.repeat(np.arange(30), 4)
+    confidence = random.normal(size=120).round(decimals)
+    accuracy = worth * (random.random(120) < 0.5 + 0.4 * (confidence > 0))
+    p = LeaderboardParams(repetitions=100, seed=5)
+    found = selective_scores(confidence, accuracy, picture, 30, {100.0: 1.5, 10.0: np.inf}, p)
+    for number, drawn in enumerate([None, *cluster_counts(30, 100, 5)]):
+        again = np.arange(120) if drawn is None else np.repeat(np.arange(120), drawn[picture])
+        said, right = confidence[again], accuracy[again]
+        expected = {
+            "auc": risk_coverage_auc(said, right),
+            **{f"coverage_at_risk/{risk}": coverage_at_risk(said, right, risk) for risk in (0.01, 0.05)},
+            "effective_reliability/100": effective_reliability(said, right, cost=100.0, threshold=1.5),
+            "effective_reliability/10": 0,
+        }
+        own = {
+            name: value if drawn is None else repeated[number - 1]
+            for name, (value, repeated) in found.items()
+        }
+        assert own == pytest.approx(expected, abs=1e-12)
+
+
+def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
+    rows = [row("selector", seeds=(1, 2)), row("vector_scaling", seeds=(1, 2)), row("maxprob"), row("msp")]
+    told = {
+        "": RowThresholds(at_risk={}, at_cost={"10": 0.0, "100": 0.5})
+    }  # the files' names tell of no seed
+    chosen = dict.fromkeys(("selector", "vector_scaling"), told)
+    cells = selection_cells(benchmark, rows, chosen, LeaderboardParams(repetitions=100))
+    scores = {name for name, _ in LOW_RISK}
+    assert {score for name, _, score in cells if name == "selector"} == scores
+    assert {score for name, _, score in cells if name == "maxprob"} == {
+        score for score in scores if not score.startswith("effective")
+    }
+    assert not any(name == "msp" for name, _, _ in cells)
+    one = cells["selector", "aqs", "auc"]
+    assert len(one.seeds) == 2 and one.drawn.shape == (100,)
+    claims = [one for one in DIRECTIONS if one.group == "Selective answering" and "Selector" in one.claim]
+    for found in judged([], cells, claims):  # the same predictions: nothing differs, on no draw
+        assert found.verdict == "not shown" and found.found and found.found.interval == (0, 0)
+
+
+def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
+    assert (
+        selection_cells(
+            benchmark, [row("maxprob", subsets=["pt-hard"])], {}, LeaderboardParams(repetitions=100)
+        )
+        == {}
+    )
+
+
+def test_thresholds_are_those_of_each_seed_by_its_files_name(tmp_path, benchmark, said):
+    seeds = tuple(dict.fromkeys(benchmark.subsets, said(1.0, 1, f"selector-seed{n}")) for n in (2, 10))
+    selector, maxprob = (BoardRow(name, "model", seeds, "") for name in ("selector", "maxprob"))
+    told = {
+        "selector": {
+            "10": {"at_cost": {"100": None}, "at_risk": {}},
+            "2": {"at_cost": {"100": 0.5}, "at_risk": {}},
+        },
+        "maxprob": {"2": {"at_cost": {"100": 0.5}, "at_risk": {}}},
+    }
+    path = tmp_path / "thresholds.json"
+    path.write_text(json.dumps(told))
+    chosen = read_thresholds(path)
+    assert [costs_of(one) for one in thresholds_of(selector, chosen)] == [{100.0: 0.5}, {100.0: math.inf}]
+    assert thresholds_of(maxprob, chosen) == []

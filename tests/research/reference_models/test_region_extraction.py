@@ -1,0 +1,79 @@
+"""The regions of pictures that are asked about, from the sample's own tower."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from pipeline.core.records import Scene, SceneObject
+from research.reference_models.image_towers import ClipTower, OwnTower
+from research.reference_models.region_extraction import asked_regions
+from research.reference_models.region_head import SURE, RegionHead, RegionNames, decoded, find_regions
+
+CLIP = Folders("sample").clip
+PICTURES = {path.stem: path for path in sorted(Folders("sample").source.glob("images/*.jpg"))[:3]}
+NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
+
+
+def head():
+    torch.manual_seed(0)
+    made = RegionHead(56 * 4 + 152 + 368, NAMES, hidden=8).eval()
+    torch.nn.init.constant_(made.kind.bias, -0.8)  # scores about SURE
+    return made
+
+
+@pytest.fixture(scope="module")
+def regions():
+    return asked_regions(CLIP, head(), PICTURES)
+
+
+def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
+    tower = ClipTower(CLIP)
+    expected = find_regions(tower, head(), decoded([*PICTURES.values()], tower.size))
+    assert [*regions.stores["found"].place_of] == [*PICTURES]
+    np.testing.assert_allclose(
+        np.sort(regions.stores["found"].features[..., -1], axis=1),
+        np.sort(expected.features[..., -1], axis=1),
+        atol=2e-3,
+    )
+    assert regions.stores["found"].boxes.dtype == np.float32
+
+
+def test_what_is_sure_counts_as_found(regions):
+    scores = regions.stores["found"].features[:, :-1, -1].astype(float)
+    for row, picture in zip(scores, PICTURES, strict=True):
+        assert bool(regions.detected[picture]) == bool((row > SURE).any())
+        assert regions.detected[picture] <= set(NAMES.kinds)
+    assert any(regions.detected.values())
+
+
+def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
+    assert (regions.stores["told"].boxes == 0).all() and "true" not in regions.stores
+    dog = SceneObject(object_id="1", name="dog", x=0, y=0, w=5, h=5)
+    scene = Scene(picture_id="x", split="testdev", width=10, height=10, objects=(dog,))
+    scenes = dict.fromkeys(PICTURES, scene)
+    true = asked_regions(CLIP, head(), PICTURES, scenes).stores["true"]
+    assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
+
+
+def test_a_tower_of_its_own_has_regions_of_its_own(regions):
+    torch.manual_seed(0)
+    tower, own = OwnTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
+    expected = find_regions(tower, own, decoded([*PICTURES.values()], tower.size))
+    stores = asked_regions(CLIP, head(), PICTURES, own=(tower, own)).stores
+    np.testing.assert_allclose(stores["own"].features[:, -1], expected.features[:, -1], atol=2e-3)
+    np.testing.assert_array_equal(stores["found"].features, regions.stores["found"].features)
+    assert "own" not in regions.stores and next(tower.parameters()).dtype == torch.float64
+
+
+def test_every_picture_that_cannot_be_seen_is_named(tmp_path):
+    (tmp_path / "b.jpg").write_bytes(b"\xff\xd8 broken")
+    bad = {**PICTURES, "a": tmp_path / "a.jpg", "b": tmp_path / "b.jpg"}
+    with pytest.raises(UserError) as caught:
+        asked_regions(CLIP, head(), bad)
+    assert (
+        "a.jpg is missing" in caught.value.problems[1] and "b.jpg cannot be read" in caught.value.problems[2]
+    )

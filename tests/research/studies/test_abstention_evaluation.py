@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.scoring.abstention import ABSTAINS, ANSWERS, ERROR, UNCLEAR, read
+from research.studies.abstention_evaluation import reader_figures, reader_page
+from research.studies.reply_dataset import Reply, replies
+
+
+def rows(does, styles):
+    return [
+        Reply(question="q", reply="r", style=style, written=one)
+        for one, style in zip(does, styles, strict=True)
+    ]
+
+
+def test_what_is_unclear_counts_as_wrong_in_both():
+    does = ["refuses"] * 5 + ["answers"] * 5
+    said = [ABSTAINS, ABSTAINS, ABSTAINS, UNCLEAR, ANSWERS, ABSTAINS, UNCLEAR, ANSWERS, ANSWERS, ANSWERS]
+    found = reader_figures(rows(does, ["terse", "plain"] * 5), np.array(said))
+    assert (found.refusals, found.answers, found.found, found.taken, found.unclear) == (5, 5, 3, 1, 2)
+    assert found.recall == 3 / 5
+    assert found.precision == 3 / 6  # 3 found, 1 taken, 2 unclear
+    assert found.false_share == 1 / 5
+    # terse: rows 0, 2, 4, 6, 8; plain: 1, 3, 5, 7, 9
+    assert found.right == {"terse": (3, 5), "plain": (3, 5)}
+
+
+def test_the_error_that_auaf_is_corrected_for_is_the_readers():
+    rows = replies("held_out")
+    found = reader_figures(rows, read([row.question for row in rows], [row.reply for row in rows]))
+    assert pytest.approx((found.recall, found.false_share)) == ERROR
+    documented = (Path(__file__).parents[3] / "docs/scores.md").read_text()
+    assert f"{100 * found.recall:.1f} %, {found.found} of {found.refusals} refusals" in documented
+    assert f"{100 * found.precision:.1f} %, {found.found} of" in documented
+
+
+def test_the_reader_keeps_what_it_could_do_on_dev():
+    page = reader_page("dev", show=2)
+    assert "1,072 replies of part dev" in page
+    recall, precision = (float(page.split(name)[1].split("%")[0]) for name in ("recall", "precision"))
+    assert recall >= 95
+    assert precision >= 93
+    assert page.count(" | ") == 2
+
+
+def test_an_unknown_part_is_refused(capsys):
+    from typer.testing import CliRunner
+
+    from research.studies.cli import app
+
+    found = CliRunner().invoke(app, ["reader", "--part", "nope"])
+    assert found.exit_code == 1
+    assert "--part is 'nope', wanted dev, held_out or train" in found.output + capsys.readouterr().err

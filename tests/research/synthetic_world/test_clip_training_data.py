@@ -1,0 +1,77 @@
+"""What the CLIP learns from: drawn train pictures, their noun phrases and questions."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.core.records import SceneObject
+from research.synthetic_world import clip_training_data
+from research.synthetic_world.clip_training_data import Texts, noun_phrase
+
+
+def thing(name, *attributes):
+    return SceneObject(object_id="1", name=name, x=0, y=0, w=9, h=9, attributes=attributes)
+
+
+def phrases(share, name, *attributes):
+    rng = np.random.default_rng(0)
+    return {noun_phrase(thing(name, *attributes), share, rng) for _ in range(200)}
+
+
+def test_a_noun_phrase_tells_all_attributes_or_some_in_any_order():
+    assert phrases(1.0, "cup", "red", "small") == {"a red small cup", "a small red cup"}
+    assert phrases(0.0, "cup", "red", "small") == {"a cup"}
+    assert phrases(0.5, "cup", "red", "small") == {
+        "a red small cup",
+        "a small red cup",
+        "a red cup",
+        "a small cup",
+        "a cup",
+    }
+
+
+def test_articles_fit_and_plurals_have_none():
+    assert phrases(1.0, "umbrella", "open") == {"an open umbrella"}
+    assert phrases(0.0, "apple") == {"an apple"} and phrases(1.0, "jeans", "blue") == {"blue jeans"}
+
+
+def test_pictures_are_drawn_at_the_size_that_the_model_sees(small):
+    pictures, rows = clip_training_data.load(1)
+    assert [chunk.shape for chunk in pictures] == [(4, 3, *clip_training_data.SIZE)] and len(rows) == 4
+    assert Image.fromarray(pictures[0][0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
+
+
+def test_a_chunk_that_is_there_stays(small):
+    path = clip_training_data.WORK / "train-000.npy"
+    before = path.stat().st_mtime_ns
+    clip_training_data.draw_chunk(0)
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.fixture
+def texts(small):
+    _, rows = clip_training_data.load(1)
+    return rows, Texts(rows, lambda every: np.array(every))  # the texts themselves in place of their tokens
+
+
+def test_every_text_is_kept_once_and_found_by_its_number(texts):
+    rows, known = texts
+    assert len(set(known.tokens)) == len(known.tokens)
+    assert known.tokens[known.questions].tolist() == [text for row in rows for text in row.questions]
+    full = known.tokens[known.phrases[:, 0]]
+    every = [thing for row in rows for thing in row.scene.objects]
+    assert all(
+        thing.name in phrase and set(thing.attributes) <= set(phrase.split())
+        for thing, phrase in zip(every, full, strict=True)
+    )
+
+
+def test_what_is_drawn_by_lot_is_of_the_picture(texts):
+    rows, known = texts
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        pictures = np.array([0, 3, 1])
+        for picture, question in zip(pictures, known.some_questions(pictures, rng), strict=True):
+            assert known.tokens[question] in rows[picture].questions
+        things = known.some_things(pictures, rng)
+        assert ((known.first_thing[pictures] <= things) & (things < known.first_thing[pictures + 1])).all()

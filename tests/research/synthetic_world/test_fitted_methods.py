@@ -1,0 +1,194 @@
+"""What is fitted for the sample's nets: each thing on its own part of the worlds."""
+
+import math
+
+import numpy as np
+import pytest
+
+from research.reference_models.class_gaussians import fit_gaussians
+from research.reference_models.leaderboard_rows import NetRow
+from research.reference_models.model_outputs import Seen
+from research.reference_models.selective_answering import VectorScaling, choose_thresholds, fit_scaling
+from research.synthetic_world import fitted_methods
+from research.synthetic_world.fitted_methods import NET, PartAnswers
+from research.synthetic_world.questions import SampleQuestion
+from research.synthetic_world.vqa_training_data import PartData
+
+ANSWERS = ("no", "red", "yes")
+PICTURES, EACH = 20, 4
+
+
+def data(part):
+    """Four questions of each of 20 pictures."""
+    questions = [
+        SampleQuestion(
+            question_id=f"{part}{p}.{i}",
+            picture_id=f"{part}{p}",
+            split="val",
+            text=f"{part} {p} {i}",
+            answer=ANSWERS[(p + i) % 3],
+            answer_annotations={},
+            structural="verify" if i % 2 else "query",
+            group_local=f"{i}",
+        )
+        for p in range(PICTURES)
+        for i in range(EACH)
+    ]
+    return PartData(questions, {}, {f"{part}{p}": p for p in range(PICTURES)})
+
+
+def made(net, part, asked):
+    """What a net sees, another thing for each net and part; it is right more often than not."""
+    draw = np.random.default_rng([len(net), len(part)]).normal
+    right = np.array([ANSWERS.index(question.answer) for question in asked])
+    logits = draw(size=(len(asked), 3)) + 2 * (right[:, None] == np.arange(3))
+    return Seen(ANSWERS, logits.astype(np.float32), draw(size=(len(asked), 5)).astype(np.float32))
+
+
+@pytest.fixture(autouse=True)
+def looks(monkeypatch):
+    """The (net, part, step) of each look."""
+    seen = []
+
+    def seen_by(net, seed, part, asked, step=0.0):
+        seen.append((net, part, step))
+        whole = made(net, part, data(part).questions)
+        first = next(i for i, q in enumerate(data(part).questions) if q.text == asked[0].text)
+        rows = slice(first, first + len(asked))
+        cut = Seen(ANSWERS, whole.logits[rows], whole.features[rows])
+        return cut._replace(stepped=cut) if step else cut
+
+    monkeypatch.setattr(fitted_methods, "seen_by", seen_by)
+    monkeypatch.setattr(fitted_methods.PartData, "read", staticmethod(data))
+    monkeypatch.setattr(fitted_methods, "nets_of", lambda seed: ["blind", NET, "rp", "separated"])
+    monkeypatch.setattr(fitted_methods, "SETTINGS", ({"hidden": 2, "epochs": 1}, {"hidden": 4, "epochs": 2}))
+    return seen
+
+
+def places(part):
+    return np.array([ANSWERS.index(question.answer) for question in data(part).questions])
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_gaussians_are_of_what_the_net_learned_from_and_blocks_change_nothing(monkeypatch, looks):
+    monkeypatch.setattr(fitted_methods, "BLOCK", 33)
+    seen = made(NET, "learn", data("learn").questions)
+    assert same(fitted_methods.gaussians_of(0), fit_gaussians(seen.features, places("learn"), 3))
+    assert looks == [(NET, "learn", 0.0)] * 3
+
+
+def test_scaling_and_selector_are_fitted_on_val_worlds_that_nothing_else_uses(looks):
+    fitted, tries = fitted_methods.fitted_for(0)
+    seen = made(NET, "fit", data("fit").questions)
+    assert same(fitted.scaling, fit_scaling(seen.logits, places("fit")[:, None] == np.arange(3)))
+    assert {part for _, part, _ in looks} == {"fit", "learn"}
+    assert [*tries] == ["hidden 2, epochs 1", "hidden 4, epochs 2"]
+    assert len(fitted.selector.last_weight) == (
+        2 if tries["hidden 2, epochs 1"] <= tries["hidden 4, epochs 2"] else 4
+    )
+
+
+def test_the_selector_is_checked_on_pictures_that_it_is_not_fitted_on(monkeypatch):
+    used = []
+    original = fitted_methods.train_selector
+
+    def train(fit, check, **settings):
+        used.append((set(fit.pictures), set(check.pictures), len(fit.accuracy), len(check.accuracy)))
+        return original(fit, check, **settings)
+
+    monkeypatch.setattr(fitted_methods, "train_selector", train)
+    fitted_methods.fitted_for(0)
+    for fit, check, fitted, checked in used:
+        assert not fit & check and fit | check == {f"fit{p}" for p in range(PICTURES)}
+        assert (fitted, checked) == (64, 16)  # 80 % and 20 % of 80
+
+
+@pytest.fixture
+def fitted():
+    return fitted_methods.fitted_for(0)[0]
+
+
+def test_every_row_without_nouns_whose_nets_are_there_is_answered(fitted, looks):
+    looks.clear()
+    found = fitted_methods.answered("choose", 0, fitted)
+    assert {*found.rows} == {
+        *(
+            "msp",
+            "maxprob",
+            "odin",
+            "odin_rounded",
+            "energy_top2",
+            "energy_all",
+            "mahalanobis",
+            "mahalanobis_own",
+        ),
+        *("vector_scaling", "selector", "rp", "rp_confidence", "separated", "blind_net"),
+    }
+    assert sorted(looks) == [
+        ("blind", "choose", 0),
+        ("rp", "choose", 0),
+        ("separated", "choose", 0),
+        (NET, "choose", 1e-4),
+    ]
+    assert [*found.right] == ["blind", NET, "rp"]  # "separated" has no answers
+    seen = made(NET, "choose", data("choose").questions)
+    right = seen.logits.argmax(1) == places("choose")
+    np.testing.assert_array_equal(found.rows["msp"][1], right)
+    np.testing.assert_allclose(found.rows["msp"][0], 1 / (1 + np.exp(-seen.logits.max(1).astype(float))))
+    assert {*fitted_methods.answered("report", 0, fitted, ["msp", "rp"]).rows} == {"msp", "rp"}
+
+
+def test_what_was_fitted_for_one_net_is_not_applied_to_another(fitted, monkeypatch):
+    monkeypatch.setattr(fitted_methods, "ROWS", {"wrong": NetRow("vector_scaling", "rp")})
+    with pytest.raises(ValueError, match="needs scaling"):
+        fitted_methods.answered("choose", 0, fitted, ["wrong"])
+
+
+def test_the_rows_scaling_is_the_nets_own(fitted):
+    fitted = fitted._replace(scaling=VectorScaling(np.zeros(3, np.float32), np.float32([0, 5, 0])))
+    confidence, right = fitted_methods.answered("choose", 0, fitted, ["vector_scaling"]).rows[
+        "vector_scaling"
+    ]
+    np.testing.assert_allclose(confidence, math.exp(5) / (math.exp(5) + 2))  # always "red"
+    np.testing.assert_array_equal(right, places("choose") == 1)
+
+
+ROW = np.array([0.9, 0.8, 0.7, 0.1]), np.array([1.0, 1, 0, 0])
+
+
+def test_thresholds_of_all_rows_are_written_with_none_where_nothing_is_to_be_answered():
+    wrong = ROW[0], np.zeros(4)
+    found = fitted_methods.thresholds(PartAnswers([], {}, {"good": ROW, "bad": wrong}))
+    assert found["good"]["at_risk"] == {"0.01": 0.8, "0.05": 0.8, "0.1": 0.8, "0.2": 0.8}
+    assert found["good"]["at_cost"] == {"1": 0.8, "10": 0.8, "100": 0.8}
+    assert {one for sort in found["bad"].values() for one in sort.values()} == {None}
+    chosen = choose_thresholds(*ROW, risks=fitted_methods.RISKS, costs=fitted_methods.COSTS)
+    assert [*found["good"]["at_cost"].values()] == [*chosen.at_cost.values()]
+
+
+def test_selection_by_hand():
+    found = fitted_methods.selection(PartAnswers([], {}, dict.fromkeys(fitted_methods.COMPARED, ROW)))
+    # risks 0, 0, 1/3, 1/2: see the doctest of risk_coverage_auc
+    assert found["selector"] == {
+        "accuracy": 0.5,
+        "auc": 0.14583,
+        "c@0.01": 0.5,
+        "c@0.05": 0.5,
+        "c@0.1": 0.5,
+        "c@0.2": 0.5,
+    }
+
+
+def test_balanced_accuracy_counts_structural_types_as_before(monkeypatch):
+    questions = data("report").questions
+    kept = [i for i, q in enumerate(questions) if q.structural == "query"][:10]
+    kept += [i for i, q in enumerate(questions) if q.structural == "verify"][:2]
+    monkeypatch.setattr(fitted_methods, "balanced", lambda asked, seed: sorted(kept))
+    right = np.array([q.structural == "query" for q in questions])
+    # Half of all questions are "query", of which all are right, half "verify", of which none is; of those kept 10 of 12.
+    assert fitted_methods.accuracy(PartAnswers(questions, {"n": right}, {})) == {
+        "n": {"all": 0.5, "balanced": 0.5}
+    }

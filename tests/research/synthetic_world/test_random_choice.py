@@ -1,0 +1,49 @@
+"""Draws by odds: shares come out as asked, within four standard deviations."""
+
+from collections import Counter
+
+import numpy as np
+
+from research.synthetic_world.random_choice import by_share, drawn, pick, weighted
+
+TIMES = 4000
+
+
+def counts(draw):
+    rng = np.random.default_rng(7)
+    return Counter(draw(rng) for _ in range(TIMES))
+
+
+def expect(found, shares):
+    for item, share in shares.items():
+        spread = (TIMES * share * (1 - share)) ** 0.5
+        assert abs(found[item] - TIMES * share) <= 4 * spread, (item, found[item])
+
+
+def test_odds_need_not_sum_to_one():
+    expect(counts(lambda rng: drawn(rng, "abc", (2, 1, 1))), {"a": 0.5, "b": 0.25, "c": 0.25})
+    expect(counts(lambda rng: by_share(rng, {"a": 30, "b": 10})), {"a": 0.75, "b": 0.25})
+
+
+def test_each_item_is_so_much_rarer_than_the_one_before():
+    # 1, 1/2, 1/4: 4/7, 2/7, 1/7
+    expect(counts(lambda rng: weighted(rng, "abc", 0.5)), {"a": 4 / 7, "b": 2 / 7, "c": 1 / 7})
+
+
+def test_picked_options_are_equally_likely():
+    expect(counts(lambda rng: pick(rng, "abcd")), dict.fromkeys("abcd", 0.25))
+
+
+def test_what_has_no_odds_is_never_drawn():
+    assert set(counts(lambda rng: drawn(rng, "abc", (0, 1, 0)))) == {"b"}
+
+
+class Highest:
+    """A generator whose draw lies at the very end, as rounding may have it."""
+
+    def random(self):
+        return 1.0
+
+
+def test_a_draw_at_the_very_end_gives_the_last_item():
+    assert drawn(Highest(), "abc", (0.1, 0.2, 0.3)) == "c"

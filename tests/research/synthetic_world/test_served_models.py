@@ -1,0 +1,215 @@
+"""What the served nets make of a conversation; the words of the prompts here are any that people use, not only ours."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipeline.core.errors import UserError
+from pipeline.core.paths import Folders
+from pipeline.inference.confidence_methods import RECIPES
+from pipeline.inference.prompts import PROMPTS
+from research.reference_models.inference import load_net, look
+from research.reference_models.model_outputs import Ask
+from research.reference_models.net_files import HEAD
+from research.reference_models.region_extraction import asked_regions
+from research.reference_models.region_head import load_head
+from research.reference_models.region_stores import ArrayStore
+from research.synthetic_world.served_models import SERVED, ServedNet, Turn, said_in_tokens, wanted_of
+
+IMAGES = Path("data/sample/source/images")
+QUESTION = "Is the cup to the left or to the right of the picture?"
+WORD = "Answer the question in a word or phrase."
+OFFER = 'If the question cannot be answered from the picture, say "unanswerable".'
+
+
+@pytest.fixture(scope="module")
+def net():
+    return ServedNet(["rp", "vanilla", "blind", "k_plus_1"])
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return sorted(IMAGES.glob("*.jpg"))[:3]
+
+
+def user(text, picture=None):
+    return Turn("user", text, picture)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (f"{QUESTION}\n{WORD}", "word"),
+        (f"Question: {QUESTION} Short answer:", "word"),
+        (f"{WORD}\n{OFFER}\n{QUESTION}", "refuse"),
+        (f"{QUESTION}\nCan this question be answered from the picture? Yes or no.", "yes"),
+        (f"Here is a question: {QUESTION} Is it answerable from what you see?", "yes"),
+        (f"Question: {QUESTION}\nIs this question answerable: True or False?", "true"),
+        (f"{QUESTION}\n{WORD} On a second line say from 0 to 100 how sure you are.", "word and number"),
+    ],
+)
+def test_question_and_form_are_read_from_one_message(text, form):
+    assert wanted_of([user(text, b"0")]) == (QUESTION, b"0", form)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Can the question be answered from the picture? Answer yes or no.", "yes"),
+        ("Is that answer correct? (yes or no)", "yes"),
+        ("Is the answer true or false?", "true"),
+        ("How sure are you that the question can be answered, from 0 to 100?", "number"),
+        (WORD, "word"),
+        (f"{WORD} {OFFER}", "refuse"),
+    ],
+)
+def test_a_later_turn_asks_of_the_same_question(text, form):
+    turns = [user(f"{QUESTION}\n{WORD}", b"0"), Turn("assistant", "left"), user(text)]
+    assert wanted_of(turns) == (QUESTION, b"0", form)
+
+
+def test_the_prompts_and_recipes_of_rgqa_run_are_understood():
+    for name, form in (("word", "word"), ("refuse", "refuse"), ("ask", "word")):
+        prompt = PROMPTS[name]
+        turns = [user(prompt.asked(QUESTION), b"0")]
+        if prompt.first:
+            turns = [user(prompt.asked_first(QUESTION), b"0")]
+            assert wanted_of(turns) == (QUESTION, b"0", "yes")
+            turns += [Turn("assistant", "Yes"), user(prompt.asked(QUESTION))]
+        assert wanted_of(turns) == (QUESTION, b"0", form)
+        for recipe, wanted in (("p-true", "yes"), ("verbal", "number")):
+            more = [Turn("assistant", "left"), user(RECIPES[recipe].turn)]
+            assert wanted_of([*turns, *more]) == (QUESTION, b"0", wanted)
+
+
+def test_examples_before_do_not_count():
+    turns = [
+        Turn("system", "You look at pictures. Is that clear?"),
+        user("What is this?\nAnswer in a word.", b"1"),
+        Turn("assistant", "cup"),
+        user(f"{QUESTION}\nAnswer in a word.", b"2"),
+    ]
+    assert wanted_of(turns) == (QUESTION, b"2", "word")
+    without = [turn._replace(picture=None) for turn in turns]
+    assert wanted_of([*without, Turn("assistant", "left"), user("Can it be answered?")])[:2] == (
+        QUESTION,
+        None,
+    )
+
+
+def test_a_picture_may_come_before_its_question():
+    assert wanted_of([user("", b"0"), user(QUESTION)]) == (QUESTION, b"0", "word")
+
+
+def test_what_the_net_believes_of_no_answer_is_spread_or_offered():
+    # 0.2 for red, 0.1 for blue, so 0.7 for neither: a third of it each among three answers.
+    answers = {"red": 0.2, "blue": 0.1, "cup": 0.0}
+    (word,) = said_in_tokens(answers, 0.2, "word")
+    assert list(word) == ["red", "blue", "cup"]
+    assert list(word.values()) == pytest.approx([0.2 + 0.7 / 3, 0.1 + 0.7 / 3, 0.7 / 3])
+    (offered,) = said_in_tokens(answers, 0.2, "refuse")
+    assert offered == pytest.approx({"unanswerable": 0.7, "red": 0.2, "blue": 0.1, "cup": 0.0})
+
+
+def test_answers_that_are_likely_each_for_itself_share_what_the_likeliest_leaves():
+    # Sigmoids: 0.9 and 0.6 and 0.3; the second and third have 0.1 between them, two to one.
+    (word,) = said_in_tokens({"a": 0.6, "b": 0.9, "c": 0.3}, 0.9, "word")
+    assert word == pytest.approx({"b": 0.9, "a": 0.1 * 2 / 3, "c": 0.1 / 3})
+    # A confidence beside the answers scales them: 0.45 instead of 0.9, so 0.3 and 0.15 beside it, and 0.1 for none.
+    (offered,) = said_in_tokens({"a": 0.6, "b": 0.9, "c": 0.3}, 0.45, "refuse")
+    assert offered == pytest.approx({"b": 0.45, "a": 0.3, "c": 0.15, "unanswerable": 0.1})
+
+
+@pytest.mark.parametrize("form", ["word", "refuse", "yes", "true", "number", "word and number"])
+@pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
+def test_each_token_has_a_distribution(form, confidence):
+    for token in said_in_tokens({"a": 0.7, "b": 0.9, "c": 0.2}, confidence, form):
+        assert math.fsum(token.values()) == pytest.approx(1) and min(token.values()) >= 0
+
+
+@pytest.mark.parametrize("name", ["rp", "blind"])
+def test_a_net_says_what_stage_answer_has_of_it(net, pictures, name):
+    folders = Folders("sample")
+    files = {path.stem: path for path in pictures}
+    regions = asked_regions(folders.clip, load_head(folders.vqa / HEAD), files)
+    store = regions.stores["found"]
+    assert isinstance(store, ArrayStore)
+    asks = [Ask(path.stem, QUESTION) for path in pictures]
+    seen = look(load_net(folders.vqa / f"{name}-0.safetensors", exact=True), asks, store)
+    for path, logits in zip(pictures, seen.logits, strict=True):
+        (yes,) = net.say(name, [user(f"{QUESTION} Can this question be answered?", path.read_bytes())])
+        assert yes["Yes"] == pytest.approx(1 / (1 + math.exp(-logits.max())), rel=1e-2)
+        (word,) = net.say(name, [user(QUESTION, path.read_bytes())])
+        assert next(iter(word)) == seen.answers[logits.argmax()]
+
+
+def test_looking_nets_look_and_the_blind_one_does_not(net, pictures):
+    said = {
+        name: [net.say(name, [user("Is there a person?", p.read_bytes())]) for p in pictures]
+        for name in net.names
+    }
+    assert said["blind"][0] == said["blind"][1] == said["blind"][2]
+    for name in ("rp", "vanilla", "k_plus_1"):
+        assert said[name][0] != said[name][1]
+
+
+def test_ordinary_red_and_blue_are_told_apart(net):
+    def colour(name, rgb):
+        file = io.BytesIO()
+        Image.new("RGB", (64, 64), rgb).save(file, "PNG")
+        return next(iter(net.say(name, [user("What color is this picture?", file.getvalue())])[0]))
+
+    for name in ("rp", "vanilla"):
+        assert (colour(name, (200, 40, 40)), colour(name, (50, 90, 190))) == ("red", "blue")
+
+
+def test_a_picture_made_smaller_or_encoded_again_is_still_seen(net):
+    """Questions of the sample with their answers. The blind net gets about half of them right."""
+    path = Path("data/sample/source/questions1.2/testdev_balanced_questions.json")
+    questions = list(json.loads(path.read_text()).values())[:150]
+
+    def right(name, size):
+        count = 0
+        for question in questions:
+            file = io.BytesIO()
+            with Image.open(IMAGES / f"{question['imageId']}.jpg") as image:
+                image.resize(size).save(file, "JPEG", quality=90)
+            said = net.say(name, [user(f"{question['question']}\n{WORD}", file.getvalue())])
+            count += next(iter(said[0])) == question["answer"]
+        return count
+
+    found = {width: right("rp", (width, width * 3 // 4)) for width in (256, 192, 128)}
+    # Measured: 134, 127, 93 of 150; the blind net 75 at each size.
+    assert found[256] >= 125 and found[192] >= 115 and found[128] >= 80
+    assert right("blind", (256, 192)) == right("blind", (128, 96)) <= 85
+
+
+def test_a_request_without_a_picture_is_answered_as_of_a_grey_one(net):
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48), (127, 127, 127)).save(file, "PNG")
+    assert net.say("rp", [user(QUESTION)]) == net.say("rp", [user(QUESTION, file.getvalue())])
+
+
+def test_pictures_are_remembered_up_to_a_number(net, monkeypatch, pictures):
+    monkeypatch.setattr("research.synthetic_world.served_models.KEPT", 2)
+    net._regions.clear()
+    said = [net.say("rp", [user(QUESTION, path.read_bytes())]) for path in pictures * 2]
+    assert said[:3] == said[3:] and len(net._regions) == 2
+
+
+def test_unknown_nets_are_named_with_those_that_there_are():
+    with pytest.raises(UserError, match="no net own_rp, nosuch of seed 0 to serve; there are: .*vanilla"):
+        ServedNet(["own_rp", "nosuch", "rp"])
+    assert {"rp", "vanilla", "blind", "mix", "branched", "k_plus_1"} <= set(SERVED)
+    assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED)
+
+
+def test_what_is_no_picture_is_an_error(net):
+    with pytest.raises(ValueError, match="JPEG, PNG, WebP"):
+        net.say("rp", [user(QUESTION, b"no picture")])
+    assert np.isfinite(net.say("blind", [user(QUESTION, b"no picture")])[0]["yes"])

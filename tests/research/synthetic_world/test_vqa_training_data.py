@@ -1,0 +1,86 @@
+"""The sample's answer nets: how each is built and tried."""
+
+import numpy as np
+import torch
+
+from pipeline.core.records import Scene, SceneObject
+from research.reference_models.net_configs import new_net
+from research.reference_models.region_stores import ArrayStore, moments
+from research.reference_models.tokenization import WordTable
+from research.synthetic_world import vqa_training_data
+from research.synthetic_world.questions import SampleQuestion
+from research.synthetic_world.vqa_training_data import PartData, question_set, seats_of
+from tests.research.reference_models.toy_nets import asked_of as asked
+from tests.research.reference_models.toy_nets import tiny_shape as shape
+from tests.research.reference_models.toy_nets import tiny_store as store
+
+THINGS = tuple(
+    SceneObject(object_id=str(i), name="cup", x=x, y=0, w=10, h=10) for i, x in enumerate((0, 20, 40))
+)
+SCENE = Scene(picture_id="p", split="val", width=100, height=100, objects=THINGS)
+
+
+def question(text="Is it?", answer="yes", marks=(), answer_marks=()):
+    return SampleQuestion(
+        question_id=text,
+        picture_id="p",
+        split="val",
+        text=text,
+        answer=answer,
+        annotations=dict(marks),
+        answer_annotations=dict(answer_marks),
+        structural="verify",
+    )
+
+
+def lefts(**marks):
+    """The left edges of the boxes where glances are to rest."""
+    return [round(seat[0], 2) for seat in seats_of(question(**marks), SCENE)]
+
+
+def test_glances_rest_on_the_thing_named_last_then_first_then_on_the_answer():
+    assert lefts(marks={"10": "1", "2:4": "0"}, answer_marks={"0": "2"}) == [0.2, 0.0, 0.4]
+    assert lefts(marks={"2": "1"}) == [0.2, 0.2, 0.2]
+    np.testing.assert_equal(lefts(answer_marks={"0": "2"}), [np.nan, np.nan, 0.4])  # "What is red?"
+    np.testing.assert_equal(lefts(), [np.nan] * 3)  # "Is there a dog?" no
+
+
+def test_questions_become_numbers_and_an_unknown_answer_is_marked():
+    data = PartData([question("Red cup?", "no"), question("Blue cup?", "maybe")], {"p": SCENE}, {"p": 4})
+    numbers = question_set(data, WordTable.learned(["red cup"]), ["no", "yes"])
+    assert numbers.tokens.tolist() == [[3, 2], [1, 2]] and numbers.answers.tolist() == [0, -1]
+    assert numbers.pictures.tolist() == [4, 4] and np.shape(numbers.seats) == (2, 3, 4)
+
+
+def test_figures_of_a_net_that_always_says_yes():
+    net = new_net(shape(), moments(store()), 0)
+    with torch.no_grad():
+        net.answer.weight.zero_()
+        net.answer.bias.copy_(torch.tensor([-1.0, 1.0]))
+    questions = [
+        SampleQuestion(
+            question_id=str(i),
+            picture_id=f"p{i}",
+            split="val",
+            text="Red cup?",
+            answer="yes" if i else "no",
+            answer_annotations={},
+            structural="verify" if i < 2 else "query",
+        )
+        for i in range(4)
+    ]
+    found = vqa_training_data.figures(
+        asked(net), PartData(questions, {}, {f"p{i}": i for i in range(4)}), store()
+    )
+    # one of two "verify" and both "query" right; all confidences alike: the curve is one straight line
+    assert found == {"verify": 0.5, "query": 1.0, "accuracy": 0.75, "auroc": 0.5, "auaf": 0.375}
+
+
+def test_a_net_of_one_output_has_no_answers_to_be_right():
+    net = asked(new_net(shape(answers=1), moments(store()), 0), ("answerable",))
+    data = PartData([question("a"), question("b")], {}, {"p": 0, "q": 1})
+    data.questions[1] = SampleQuestion(
+        question_id="b", picture_id="q", split="val", text="Cup?", answer="no", answer_annotations={}
+    )
+    places = ArrayStore(["p", "q"], store().features[:2], store().boxes[:2])
+    assert set(vqa_training_data.figures(net, data, places)) == {"auroc"}

@@ -1,0 +1,251 @@
+"""Files in, table and JSON out, and every fault at once."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pipeline.scoring.cli import json_of, read
+from pipeline.scoring.cli_options import parser
+from pipeline.scoring.model_report import GROUPS, score
+from tests.scoring.conftest import predictions, refused, run, scored, write
+
+
+def test_table_and_json_are_printed_and_written(release, tmp_path, capsys):
+    model = write(tmp_path / "m.json", predictions())
+    words = "--bootstrap", 50, "--json", tmp_path / "s.json", "--out", tmp_path / "out"
+    run(release, model, *words, "--full")
+    assert (tmp_path / "out" / "scores.json").read_text() == (tmp_path / "s.json").read_text()
+    assert capsys.readouterr().out == (tmp_path / "out" / "scores.txt").read_text()
+    run(release, model, *words)
+    assert "dual accuracy" in (screen := capsys.readouterr().out) and "risk-coverage AUC" not in screen
+    assert "risk-coverage AUC" in (tmp_path / "out" / "scores.txt").read_text()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["scores.json", "scores.txt"]
+
+
+def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, capsys):
+    bad = write(tmp_path / "m.json", [{"questionId": "a1", "prediction": "red", "confidence": math.nan}])
+    words = [
+        "--mode",
+        "loose",
+        "--match",
+        "fuzzy",
+        "--scores",
+        "nope",
+        "--by",
+        "weather",
+        "--bootstrap",
+        -1,
+        "--seed",
+        -2,
+    ]
+    study = write(tmp_path / "h.json", [{"question_id": "a1", "accepted": "yes"}])
+    text = refused(
+        capsys,
+        release,
+        bad,
+        tmp_path / "none.json",
+        "--subset",
+        "x",
+        "--extra",
+        f"human={study}",
+        "--extra",
+        f"wordnet={tmp_path}",
+        "--extra",
+        "nothing=x",
+        "--plots",
+        tmp_path / "plots",
+        *words,
+    )
+    for expected in (
+        "--mode is 'loose', wanted strict or parity",
+        "--match is 'fuzzy', wanted exact, vqa or squad",
+        "--bootstrap is -1, wanted 0 to 1,000,000",
+        "--seed is -2, wanted 0 to 4,294,967,295",
+        "--scores: no nope; there are abstention, answerability",
+        "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
+        "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
+        "--plots: `rgqa score` of the whole project makes it",
+        "no subset x; there are clip-easy, pt-hard",
+        "none.json: no such file",
+        "m.json: 1 fault",
+        "(a1): confidence is nan",
+        "human study, judgement 1: wanted an object",
+        "no data.noun in it",
+    ):
+        assert expected in text
+
+
+def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
+    rows = [{"prediction": "x"}] * 150
+    text = refused(capsys, release, write(tmp_path / "m.json", rows)).splitlines()
+    # how many there are, five rows, 145 more, and 6 items without a prediction
+    assert text[0].startswith("error: cannot score") and "m.json: 150 faults" in text[1]
+    assert [line.strip()[:6] for line in text[2:7]] == [f"row {n}:" for n in range(1, 6)]
+    assert text[7] == "  ... and 145 more like these" and len(text) < 12
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), {"realistic", "pairs"}),
+        (("--by", "category"), {"by"}),
+        (("--scores", "pairs,selective"), {"pairs", "selective"}),
+        (("--scores", "pairs", "--by", "category"), {"pairs", "by"}),
+        (("--extra", "human=h.json"), {"realistic", "pairs", "human"}),
+        (("--full",), {name for name, (_, kinds) in GROUPS.items() if "rgqa" in kinds}),
+    ],
+)
+def test_only_what_is_shown_is_computed(release, tmp_path, monkeypatch, words, expected):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "h.json", [{"question_id": "a1", "accepted": True}])
+    arguments = parser().parse_args([str(release), str(write(tmp_path / "m.json", predictions())), *words])
+    groups = score(*read(arguments)).models[0].subsets["clip-easy"]
+    assert set(groups) - {"counts", "intervals"} == expected
+
+
+def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
+    run(release, write(tmp_path / "m.json", predictions()), "--by", "structural,edit", "--bootstrap", 20)
+    text = capsys.readouterr().out
+    assert "by structural" in text and "by edit" in text and "by category" not in text and "FF95" in text
+    assert "dual accuracy" not in text
+    # Of part test two AQs and two UQs of one edit: an interval, no number.
+    assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
+
+
+@pytest.mark.usefixtures("few_pairs_are_enough")
+def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
+    words = "--scores", "pairs", "--by", "category", "--bootstrap", 0
+    run(release, write(tmp_path / "m.json", predictions()), *words)
+    text = capsys.readouterr().out
+    assert "threshold from" in text and "by category" in text and "AUPR" not in text
+
+
+def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
+    people = [{"question_id": 1, "answers": [{"answer": "red"}] * 4}]
+    files = (
+        write(tmp_path / "vqa.json", {"annotations": people}),
+        write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
+    )
+    assert "scores `by` are not for such a benchmark" in refused(capsys, *files, "--by", "category")
+
+
+def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
+    code = (
+        "import sys; from pipeline.scoring.cli import main; main(sys.argv[1:]);"
+        "print(*sorted(name.rpartition('.')[2] for name in sys.modules if name.startswith('pipeline.scoring.')))"
+    )
+    far = {"masses", "wups", "human", "efficiency", "gqa_diagnostics"}
+    (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n')
+    for words, expected in (((), set()), (("--extra", f"run-log={tmp_path / 'log.jsonl'}"), {"efficiency"})):
+        words = [sys.executable, "-c", code, release, write(tmp_path / "m.json", predictions()), *words]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert far & set(done.stdout.splitlines()[-1].split()) == expected
+
+
+def test_json_has_null_for_undefined_and_a_word_for_infinite():
+    report = {"b": math.nan, "a": [np.float64(0.1), np.int64(3)], "c": (math.inf,), 4: "x"}
+    assert json.loads(json_of(report)) == {"b": None, "a": [0.1, 3], "c": ["infinity"], "4": "x"}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_command_says_what_it_is(option, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(option)
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "rgqa_scorers 1" in text if option == "--version" else "Example: rgqa-score" in text
+
+
+def test_predictions_of_one_subset_are_recognised(release, tmp_path, capsys):
+    rows = json.loads((release / "rgqa" / "pt-hard.json").read_text())
+    for number, row in enumerate(rows):
+        row["question_id"] = f"pt{number}"
+    (release / "rgqa" / "pt-hard.json").write_text(json.dumps(rows))
+    (release / "provenance.jsonl").unlink()
+    text = refused(capsys, release, write(tmp_path / "m.json", predictions()))
+    assert "6 of 12 items have no prediction" in text and "did you mean --subset clip-easy?" in text
+
+
+def test_two_files_of_one_name_are_told_apart_by_their_folders(release, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "m.json", predictions())
+    report = scored(tmp_path, release, tmp_path / "a/m.json", tmp_path / "b/m.json", "--bootstrap", 0)
+    assert [model["name"] for model in report["models"]] == ["a/m", "b/m"]
+
+
+def test_what_is_written_cannot_take_the_place_of_a_folder(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    text = refused(capsys, release, path, "--json", tmp_path, "--out", path)
+    assert f"--json {tmp_path}: " in text and f"--out {path}: " in text
+
+
+def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
+    text = refused(
+        capsys,
+        release,
+        write(tmp_path / "m.json", predictions()),
+        "--extra",
+        f"choices={write(tmp_path / 'c.json', [])}",
+    )
+    assert "wanted an object by id, got a list" in text
+
+
+def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys):
+    report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "parity")
+    assert report["options"]["match"] == "exact"
+    assert "mode parity, answers compared by exact" in capsys.readouterr().out
+
+
+def test_thresholds_come_from_predictions_for_other_items(tmp_path):
+    # VQA has no parts: two people; dev 1 right (0.9), 2 wrong (0.5): at cost 10 the threshold is 0.9.
+    people = [{"question_id": i, "answers": [{"answer": "red"}] * 4} for i in range(4)]
+    benchmark = write(tmp_path / "vqa.json", {"annotations": people})
+    rows = [
+        {"question_id": i, "answer": said, "confidence": c}
+        for i, said, c in [(0, "red", 0.9), (1, "blue", 0.5), (2, "red", 0.95), (3, "red", 0.6)]
+    ]
+    dev, test = write(tmp_path / "dev.json", rows[:2]), write(tmp_path / "test.json", rows[2:])
+    report = scored(tmp_path, benchmark, test, "--dev", dev, "--costs", 10, "--bootstrap", 0)
+    (at_ten,) = report["models"][0]["subsets"]["vqa"]["selective"]["effective_reliability"].values()
+    # Of the two that are scored one is above 0.9, and right: 1/2.
+    assert at_ten["threshold"] == 0.9 and at_ten["phi"] == 0.5
+
+
+def test_each_file_of_predictions_has_its_own_dev_file(release, tmp_path, capsys):
+    path = write(tmp_path / "m.json", predictions())
+    text = refused(capsys, release, path, path, "--dev", path)
+    assert "--dev is given 1 times for 2 files of predictions" in text
+
+
+def test_files_may_stand_before_and_after_options(release, tmp_path):
+    first, second = write(tmp_path / "m.json", predictions()), write(tmp_path / "n.json", predictions())
+    found = scored(tmp_path, release, first, "--bootstrap", 0, second)
+    assert [model["name"] for model in found["models"]] == ["m", "n"]
+
+
+def test_a_closed_output_keeps_nobody_from_writing(release, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)["models"]
+
+
+def test_a_name_cannot_steer_the_terminal(release, tmp_path, capsys):
+    run(release, write(tmp_path / "m\x1b[2J.json", predictions()), "--bootstrap", 0)
+    assert "m?[2J" in (text := capsys.readouterr().out) and "\x1b" not in text
+
+
+def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):
+    # a2 (yes) is answered "no": with a table that calls the two the same, all three AQs are right.
+    path, words = (
+        write(tmp_path / "m.json", predictions()),
+        ("--bootstrap", 0, "--part", "all", "--subset", "clip-easy"),
+    )
+    same = write(tmp_path / "same.json", {"no": "yes"})
+    scores = scored(tmp_path, release, path, *words, "--synonyms", same)["models"][0]["subsets"]["clip-easy"]
+    assert scores["realistic"]["facc"] == 1.0
+    text = refused(capsys, release, path, "--synonyms", write(tmp_path / "bad.json", {"no": ["yes"]}))
+    assert "wanted a string for each answer; not so for no" in text

@@ -1,0 +1,125 @@
+import math
+import re
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.scoring.cli_options import OPTIONS, WANTED, options_of, parser
+from pipeline.scoring.joined_predictions import FILES, Options
+from tests.scoring.conftest import predictions, refused, run, write
+
+EVERY = [option for group in OPTIONS.values() for option in group]
+
+
+def test_the_help_has_every_option_once_with_its_default_and_an_example(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")  # nothing is wrapped
+    shown = parser("any").format_help()
+    for option in EVERY:
+        assert option.help and re.search(r"\(default: [^;]+; example: --\S", option.shown), option.name
+        assert shown.count(option.shown) == 1, option.name
+
+
+@pytest.mark.parametrize("option", EVERY, ids=lambda option: option.name)
+def test_its_example_is_taken(option):
+    words = option.example.split(",") if option.name == "--dev" else option.example.split()
+    parsed = vars(parser().parse_args(["b.json", "m.json", option.name, *words]))
+    assert (
+        options_of(parsed) != options_of({})
+        or option.name[2:] not in Options._fields
+        or option.name[2:] in FILES
+    )
+
+
+def test_each_option_of_scoring_can_be_given():
+    given = {option.name[2:].replace("-", "_") for option in EVERY}
+    assert set(Options._fields) - set(FILES) <= given
+
+
+def test_what_is_not_given_is_as_the_options_have_it():
+    assert options_of({}) == options_of(vars(parser().parse_args(["b.json", "m.json"]))) == Options()
+    words = {
+        "scores": "realistic, pairs",
+        "by": "edit,category",
+        "mode": "parity",
+        "match": "exact",
+        "bootstrap": 0,
+    }
+    assert options_of(words) == Options(
+        ("realistic", "pairs"), ("edit", "category"), mode="parity", match="exact", bootstrap=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
+        ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, wanted 0 to 1,000,000"),
+        ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
+        ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
+        ({"scores": ""}, "--scores: no name given; there are abstention"),
+        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
+    ],
+)
+def test_what_cannot_be_is_refused(words, expected):
+    with pytest.raises(UserError) as caught:
+        options_of(words)
+    (problem,) = caught.value.problems
+    assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("mode", ("strict", "parity")),
+        ("part", ("test", "dev", "all")),
+        ("match", ("exact", "vqa", "squad")),
+        ("missing", ("refuse", "wrong", "drop")),
+    ],
+)
+def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
+    wanted, fits = WANTED[name]
+    assert wanted == " or ".join((", ".join(values[:-1]), values[-1]))
+    assert all(fits(value) for value in values) and not any(fits(value.upper()) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("--bootstrap 0 --seed 3", "--seed"),
+        ("--mode parity --match squad", "--match"),
+        ("--mode parity --part dev", "--part"),
+        ("--mode parity --bootstrap 50", "--bootstrap"),
+        ("--risks 0.3", "--risks"),
+        ("--costs 5 --scores pairs", "--costs"),
+        ("--threshold 0.3 --part test", "--threshold"),
+        ("--threshold 0.3 --part all --scores realistic", "--threshold"),
+        ("--extra all-questions=FILE", "--extra all-questions"),
+    ],
+)
+def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, words, option):
+    model = write(tmp_path / "m.json", predictions())
+    (tmp_path / "q.json").write_text("{}")
+    told = refused(capsys, release, model, *words.replace("FILE", str(tmp_path / "q.json")).split())
+    assert f"{option} has no effect: " in told and len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--costs 5 --full",
+        "--risks 0.3 --json s.json",
+        "--threshold 0.3 --part all",
+        "--threshold 0.3 --part dev",
+        "--mode parity",
+    ],
+)
+def test_an_option_with_an_effect_is_taken(release, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    bootstrap = [] if "parity" in words else ["--bootstrap", "0"]
+    run(release, write(tmp_path / "m.json", predictions()), *words.split(), *bootstrap)
+
+
+def test_a_benchmark_without_parts_has_none_to_choose(release, tmp_path, capsys):
+    model = write(tmp_path / "m.json", predictions())
+    told = refused(capsys, release / "rgqa/pt-hard.json", model, "--part", "test")
+    assert "--part has no effect" in told

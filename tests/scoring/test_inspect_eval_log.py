@@ -1,0 +1,108 @@
+import builtins
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pipeline.core import table_reader
+from pipeline.core.errors import UserError
+from pipeline.scoring.inspect_eval_log import eval_samples
+from pipeline.scoring.row_reader import rows_of
+
+LOG = (
+    Path(__file__).parent / "logs" / "inspect_ai.eval"
+)  # written by inspect_ai itself, its members by Zstandard
+MEMBER = "samples/a1_epoch_1.json"
+
+
+def packed(members, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+def refusal(data, name="log.eval"):
+    with pytest.raises(UserError) as caught:
+        [*rows_of(Path(name), data)[0]]
+    (problem,) = caught.value.problems
+    return problem
+
+
+def test_an_inspect_log_is_read_by_pyarrow_and_by_python_alone_where_it_is_deflated():
+    samples = eval_samples(LOG, LOG.read_bytes())
+    assert [(row["id"], row["output"]["completion"]) for row in samples] == [
+        ("a1", "red"),
+        ("u1", "blue"),
+        ("a2", "no"),
+        ("u2", "no"),
+        ("a3", "Dog"),
+        ("u3", "cat"),
+    ]
+    assert eval_samples(Path("log.eval"), packed({MEMBER: '{"id": 1}', "header.json": "{}"})) == [{"id": 1}]
+    assert eval_samples(Path("log.eval"), packed({"header.json": "{}"})) == []
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Libraries that are not to be found."""
+    missing = set()
+    real = builtins.__import__
+
+    def imported(name, *rest):
+        if name.split(".")[0] in missing:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", imported)
+    return missing
+
+
+def test_without_what_unpacks_it_the_message_says_what_to_install(without):
+    without |= {"pyarrow", "zstandard", "openpyxl"}
+    assert "pip install zstandard; or write it as JSON: inspect log dump" in refusal(
+        LOG.read_bytes(), LOG.name
+    )
+    assert "pip install openpyxl; or save it as .csv" in refusal(b"", "m.xlsx")
+
+
+def test_zstandard_serves_as_well_as_pyarrow(without):
+    pytest.importorskip("zstandard")
+    without |= {"pyarrow"}
+    assert len(eval_samples(LOG, LOG.read_bytes())) == 6
+
+
+def test_a_log_that_is_cut_off_changed_or_none_is_refused():
+    data = LOG.read_bytes()
+    assert "not a .eval file, or cut off" in refusal(data[:8000])
+    assert "not a .eval file, or cut off" in refusal(b"")
+    assert "it is no log of inspect_ai" in refusal(packed({"a.txt": "x"}))
+    assert "not valid JSON" in refusal(packed({MEMBER: "{"}))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        first = archive.getinfo(MEMBER)
+    middle = first.header_offset + 30 + len(MEMBER) + first.compress_size // 2
+    changed = data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
+    assert MEMBER in refusal(changed) and "cannot be unpacked" in refusal(changed)
+
+
+def test_what_unpacks_to_more_than_any_log_holds_is_refused_unread(monkeypatch):
+    bomb = packed({MEMBER: " " * 10_000_000})
+    assert len(bomb) < 20_000
+    monkeypatch.setattr(table_reader, "MEMBER_BYTES", 1_000_000)
+    assert "would unpack to 10,000,000 bytes" in refusal(bomb)
+    assert "would unpack to 10,000,000 bytes" in refusal(bomb, "m.xlsx")
+    monkeypatch.setattr(table_reader, "MEMBER_BYTES", 1 << 28)
+    monkeypatch.setattr(table_reader, "ALL_BYTES", 1_000_000)
+    assert "would unpack to 10,000,000 bytes" in refusal(bomb)
+
+
+def test_a_member_that_holds_more_than_it_claims_is_refused():
+    data = LOG.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = archive.getinfo(MEMBER).file_size
+    place = data.index(MEMBER.encode(), data.index(b"PK\x01\x02")) - 46  # its entry in the central directory
+    lying = data[: place + 24] + struct.pack("<I", size // 2) + data[place + 28 :]
+    assert refusal(lying).endswith("(its bytes are not those of its checksum)")

@@ -1,0 +1,251 @@
+import csv
+import gzip
+import json
+import math
+import re
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.scoring.prediction_reader import read_predictions
+from tests.scoring.conftest import ROWS, predictions, scored, write
+
+
+def test_all_file_forms_and_any_order_give_the_same_numbers(release, tmp_path):
+    rows = [{"question_id": i, "answer": said, "confidence": c} for i, *_, said, c in reversed(ROWS)]
+    (tmp_path / "j.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with (tmp_path / "c.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, ["question_id", "answer", "confidence"])
+        table.writeheader()
+        table.writerows(rows)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "p.parquet")
+    write(tmp_path / "m.json", predictions())
+    write(tmp_path / "o.json", {"version": "1.0.0", "predictions": predictions()})
+    found = [
+        scored(tmp_path, release, tmp_path / name, "--bootstrap", 20)["models"][0]["subsets"]
+        for name in ("m.json", "o.json", "j.jsonl", "c.csv", "p.parquet")
+    ]
+    assert all(subsets == found[0] for subsets in found)
+
+
+def test_every_faulty_row_is_listed(tmp_path):
+    bad = [
+        {"questionId": "a1", "prediction": "red", "confidence": math.nan},
+        {"questionId": "u1", "prediction": "red", "confidence": math.inf},
+        {"questionId": "a2", "prediction": "red", "confidence": "high"},
+        {"questionId": "u2", "prediction": 3, "confidence": 0.5},
+        {"questionId": "a3", "prediction": "red", "confidence": True},
+        {"questionId": "a3", "prediction": "red", "confidence": 1},
+        {"prediction": "x"},
+    ]
+    assert [line.partition("; ")[0] for line in read_predictions(write(tmp_path / "m.json", bad)).faults] == [
+        f"{tmp_path}/m.json: 7 faults",
+        "row 1 (a1): confidence is nan, wanted a finite number",
+        "row 2 (u1): confidence is inf, wanted a finite number",
+        "row 3 (a2): confidence is 'high', wanted a number",
+        "row 4 (u2): the answer is 3, wanted a string",
+        "row 5 (a3): confidence is True, wanted a number",
+        "row 7: has prediction",
+        "row 6: id 'a3' stands there twice",
+    ]
+
+
+def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
+    rows = [{"id": 1, "answer": "red", "confidence": 0.5}, {"id": 2, "answer": "", "confidence": None}]
+    assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
+        "1 row has no `confidence`, others have one (row 2)",
+    )
+    none = read_predictions(write(tmp_path / "m.json", [{"id": 1, "answer": "red"}, rows[1]]))
+    assert none.confidence is None and none.faults == () and none.answers == {"1": "red", "2": ""}
+
+
+def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
+    (tmp_path / "m.csv").write_text("\ufeffid,answer,confidence\n1,red,0.25\n2,blue,high\n")
+    found = read_predictions(tmp_path / "m.csv")
+    assert found.places == {"1": 0, "2": 1} and found.confidence is not None and found.confidence[0] == 0.25
+    assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
+
+
+def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
+    (tmp_path / "m.csv").write_text("id,answer,confidence\na,red,0.25\nb,blue,0.75\n")
+    table = read_predictions(tmp_path / "m.csv")
+    assert table.confidence is not None and table.confidence.tolist() == [0.25, 0.75]
+    rows = [{"id": i, "answer": "red", "confidence": text} for i, text in (("a", "0.25"), ("b", "0.75"))]
+    assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
+        "row 1 (a): confidence is '0.25', wanted a number",
+        "row 2 (b): confidence is '0.75', wanted a number",
+    )
+
+
+def test_the_version_may_stand_in_the_file_or_in_its_rows(tmp_path):
+    row = {"id": 1, "answer": "red"}
+    assert read_predictions(write(tmp_path / "m.json", [row])).version == ""
+    assert (
+        read_predictions(write(tmp_path / "m.json", {"benchmark_version": 2, "predictions": [row]})).version
+        == "2"
+    )
+    # With and without a confidence in the row.
+    assert read_predictions(write(tmp_path / "m.json", [row | {"version": "1.1"}])).version == "1.1"
+    rows = [row | {"version": "1.2", "confidence": 1}]
+    assert read_predictions(write(tmp_path / "m.json", rows)).version == "1.2"
+
+
+def test_an_empty_file_is_a_fault(tmp_path):
+    assert read_predictions(write(tmp_path / "m.json", [])).faults[1:] == ("no rows",)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("m.json", b"3", "wanted a list of objects"),
+        ("m.json", b"[3]", "wanted a list of objects"),
+        ("m.jsonl", b'{"id": 1}\n{', "line 2: not valid JSON"),
+        ("m.csv", b"id,answer\n1,\xff\n", "not UTF-8 text"),
+        ("m.parquet", b"PAR1", "not a Parquet file"),
+    ],
+)
+def test_files_that_hold_no_rows_are_refused(tmp_path, name, data, expected):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UserError, match=expected):
+        read_predictions(tmp_path / name)
+
+
+def test_an_answer_beside_what_may_be_the_models_is_refused(tmp_path):
+    # A log whose `answer` is the gold answer scored 100.
+    rows = [{"question_id": str(i), "answer": "red", "response": "blue", "confidence": 0.5} for i in range(3)]
+    faults = read_predictions(write(tmp_path / "log.json", rows)).faults
+    assert "3 rows have `answer` beside response (rows 1, 2, 3)" in faults[1]
+    named = [row | {"prediction": row["response"]} for row in rows]
+    read = read_predictions(write(tmp_path / "log.json", named))
+    assert read.faults == () and set(read.answers.values()) == {"blue"}
+
+
+def test_a_file_packed_by_gzip_is_read(tmp_path):
+    rows = [{"id": "a", "prediction": "red", "confidence": 0.5}]
+    (tmp_path / "m.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
+    assert read_predictions(tmp_path / "m.json.gz").answers == {"a": "red"}
+    (tmp_path / "m.csv.gz").write_bytes(gzip.compress(b"id,prediction,confidence\na,red,0.5\n"))
+    packed = read_predictions(tmp_path / "m.csv.gz")
+    assert packed.confidence is not None and packed.confidence.tolist() == [0.5]
+
+
+def test_a_number_that_no_float_holds_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text(f'[{{"id": "a", "prediction": "red", "confidence": 1{"0" * 400}}}]')
+    assert "a whole number of more than 300 digits" in read_predictions(tmp_path / "m.json").faults[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        (
+            "m.xls",
+            b"\xd0\xcf",
+            ".xls is not read; wanted .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
+        ),
+        ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
+        ("m.json", b"[" * 200_000, "nested too deep"),
+        ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
+        ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
+        ("m.json.gz", b"\x1f\x8b\x08broken", "not a gzip file, or cut off"),
+    ],
+)
+def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, expected):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UserError, match=re.escape(expected)):
+        read_predictions(tmp_path / name)
+
+
+def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
+    rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
+    read = read_predictions(write(tmp_path / "m.json", rows))
+    assert read.faults == () and read.confidence is not None and read.confidence[1999] == 1999 / 2000
+    assert read.places == {str(i): i for i in range(2000)} and read.said == ["red"] * 2000
+    faulty = [
+        *rows,
+        {"id": 3, "answer": "red", "confidence": 1},
+        {"id": "x", "answer": "red", "confidence": "1"},
+    ]
+    assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
+        "row 2002 (x): confidence is '1', wanted a number",
+        "row 2001: id '3' stands there twice",
+    )
+
+
+def test_rows_may_name_their_columns_differently(tmp_path):
+    rows = [
+        {"id": "a", "answer": "red", "confidence": 1},
+        {"question_id": "b", "prediction": "blue", "confidence": 0.5},
+        {"questionId": None, "id": "c", "answer": None, "prediction": "x", "confidence": 0},
+    ]
+    read = read_predictions(write(tmp_path / "m.json", rows))
+    assert read.faults == () and read.answers == {"a": "red", "b": "blue", "c": "x"}
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id '3' stands there twice"),
+        (
+            {"id": "x", "answer": "red", "confidence": math.nan},
+            "row 2001 (x): confidence is nan, wanted a finite number",
+        ),
+        (
+            {"id": "x", "answer": "red", "confidence": True},
+            "row 2001 (x): confidence is True, wanted a number",
+        ),
+        ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, wanted a string"),
+        ({"id": "x", "answer": "red"}, "1 row has no `confidence`, others have one (row 2001)"),
+    ],
+)
+def test_one_faulty_row_after_many_good_ones_is_found(tmp_path, row, fault):
+    rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
+    assert read_predictions(write(tmp_path / "m.json", [*rows, row])).faults[1:] == (fault,)
+
+
+# What logs and tables of models call a model's words, and the right answer.
+BESIDE = [
+    "response",
+    "responses",
+    "resps",
+    "filtered_resps",
+    "output",
+    "outputs",
+    "pred",
+    "predicted",
+    "model_answer",
+    "model_output",
+    "model_response",
+    "generated",
+    "generation",
+    "completion",
+    "target",
+    "targets",
+    "label",
+    "labels",
+    "gold",
+    "gold_answer",
+    "gt",
+    "gt_answer",
+    "ground_truth",
+    "reference",
+]
+
+
+@pytest.mark.parametrize("key", BESIDE)
+def test_an_answer_beside_a_column_that_may_be_the_answer_is_asked_about(tmp_path, key):
+    path = write(tmp_path / "m.json", [{"question_id": "a", "answer": "red", key: "blue"}])
+    assert f"1 row has `answer` beside {key} (row 1): is it the model's" in read_predictions(path).faults[1]
+
+
+def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):
+    # Parquet is read in stretches of rows; a label stands in the first and in the last of 70,000.
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    said = [True, *[None] * 69_998, False]
+    columns = {"id": [str(i) for i in range(70_000)], "answer": ["red"] * 70_000, "abstained": said}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
+    assert read_predictions(tmp_path / "m.parquet").labels == {"0": 0.0, "69999": 1.0}

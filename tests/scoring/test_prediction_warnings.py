@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from pipeline.scoring.items import BenchmarkItem, Items
+from pipeline.scoring.join import join
+from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.prediction_warnings import cautions
+from tests.scoring.conftest import model
+
+
+def said(confidences, answers=("dog", "cat", "dog", "cat"), **options):
+    """Warnings on two AQs (dog, cat) and two UQs, answered in this order."""
+    items = [
+        BenchmarkItem(str(i), "n", labels) for i, labels in enumerate(({"dog": 1.0}, {"cat": 1.0}, {}, {}))
+    ]
+    rows = {str(i): pair for i, pair in enumerate(zip(answers, confidences, strict=True))}
+    chosen = Options(**options)
+    return cautions(join(Items.of(items), model(rows), chosen), chosen)
+
+
+def test_nothing_is_said_of_good_predictions():
+    assert said([0.9, 0.8, 0.3, 0.1]) == []
+
+
+@pytest.mark.parametrize(
+    ("confidences", "expected"),
+    [
+        ([0.1, 0.2, 0.8, 0.9], "AUROC is 0.0, below chance"),
+        ([9.0, 0.8, 0.3, -3.0], "2 confidences lie outside [0, 1]"),
+        ([0.5, 0.5, 0.5, 0.5], "all confidences are 0.5"),
+        ([1, 1, 0, 0], "confidences are 0 and 1 alone"),
+    ],
+)
+def test_odd_confidences_are_pointed_out(confidences, expected):
+    (warning,) = said(np.array(confidences, float))
+    assert expected in warning
+
+
+def test_a_looser_comparison_that_would_find_more_is_pointed_out_with_examples():
+    (warning,) = said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"], match="exact")
+    assert warning == "--match vqa would call 1 more answer right: 'Dog.' for 'dog'"
+    assert said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"]) == []
+
+
+def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
+    (warning,) = said([0.9, 0.8, 0.3, 0.1], ["It is a dog.", "cat", "dog", "cat"])
+    assert (
+        "1 answer that counts as wrong holds the label among other words: 'It is a dog.' for 'dog'" in warning
+    )
+
+
+def test_confidences_read_from_the_words_are_not_judged():
+    assert said([0.1, 0.2, 0.8, 0.9], free_text=True) == []

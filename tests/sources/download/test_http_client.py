@@ -1,0 +1,176 @@
+import random
+import socket
+import threading
+import time
+from email.utils import formatdate
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.sources.download.http_client import (
+    PATIENT,
+    Again,
+    FileVersion,
+    Patience,
+    Unreachable,
+    Web,
+    _retry_after,
+)
+from tests.sources.download.conftest import NoWaiting
+
+DATA = random.Random(1).randbytes(10_000)
+
+
+@pytest.fixture
+def web(server, tmp_path):
+    server.files = {"/a.bin": DATA}
+    found = Web(tmp_path, Patience(silence=20, slowest=1000, attempts=4, pause=1, longest=100))
+    found.stop = NoWaiting()
+    yield found
+    found.close()
+
+
+def version(web, place):
+    """What is learned of a file by asking until the server answers."""
+    url = f"{place}/a.bin"
+
+    def once():
+        with web.ask(url, {}) as (_, of, _):
+            return of
+
+    return web.again(url, once)
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_an_answer_tells_its_first_byte_the_size_and_whether_ranges_are_sent(web, server, ranges):
+    server.ranges = ranges
+    with web.ask(f"{server.url}/a.bin", {"Range": "bytes=7-9"}) as (first, of, _):
+        pass
+    assert (first, of.size, of.ranges) == (7 if ranges else 0, 10_000, ranges)
+    assert of.etag and of.modified
+
+
+class Drip:
+    """An answer of 100 bytes at a time; each look at the clock finds it 10 s later."""
+
+    url = "http://x/a.bin"
+
+    def __init__(self):
+        self.seconds = 0
+
+    def iter_raw(self):
+        for _ in range(20):
+            yield bytes(100)
+
+    def monotonic(self):
+        self.seconds += 10
+        return self.seconds
+
+
+def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
+    drip, got = Drip(), []
+    web = Web(tmp_path, Patience(silence=30, slowest=1000))
+    monkeypatch.setattr("pipeline.sources.download.http_client.time", drip)
+    with pytest.raises(Again, match="fewer than 1000 bytes a second"):
+        got.extend(web._chunks(drip))
+    # after k chunks 10 k seconds are gone and 30 + 0.1 k are allowed: too slow at k = 4
+    assert (len(got), web.received) == (4, 400)
+    web.close()
+
+
+def test_a_busy_server_is_asked_again_after_growing_pauses(web, server):
+    server.faults["/a.bin"] = [500, 503, 502]
+    version(web, server.url)
+    assert web.stop.pauses == [1, 2, 4]
+
+
+def test_the_pause_that_a_server_asks_for_is_made(web, server):
+    in_a_minute = formatdate(time.time() + 60, usegmt=True)
+    server.faults["/a.bin"] = [(429, "17"), (503, in_a_minute)]
+    version(web, server.url)
+    assert web.stop.pauses[0] == 17
+    assert 50 < web.stop.pauses[1] <= 60
+
+
+def test_a_pause_too_long_is_told_instead_of_made(web, server):
+    server.faults["/a.bin"] = [(429, "3600")]
+    with pytest.raises(Unreachable, match="the server answers 429, and asks for a pause of 3,600 s"):
+        version(web, server.url)
+    assert web.stop.pauses == []
+
+
+def test_a_server_that_never_answers_well_is_given_up(web, server):
+    server.faults["/a.bin"] = [500] * 9
+    with pytest.raises(Unreachable, match=r"/a\.bin: the server answers 500; tried 4 times"):
+        version(web, server.url)
+    assert len(server.log) == 4
+
+
+def test_a_server_that_is_not_there_is_given_up(web):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(Unreachable, match="the connection failed .*; tried 4 times"):
+        version(web, f"http://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "not an answer")],
+)
+def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
+    server.faults["/a.bin"] = [status]
+    with pytest.raises(UserError, match=f"{told}.*the server answers {status}"):
+        version(web, server.url)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (FileVersion(size=1), FileVersion(size=1), True),
+        (FileVersion(size=1), FileVersion(size=2), False),
+        (FileVersion(size=1, etag="a"), FileVersion(size=1, etag="b"), False),
+        (
+            FileVersion(size=1, etag="a", modified="x"),
+            FileVersion(size=1, etag="b", modified="x"),
+            True,
+        ),  # two servers, one file
+        (FileVersion(size=1, etag="a", modified="x"), FileVersion(size=1, etag="b", modified="y"), False),
+        (FileVersion(size=1, etag="a"), FileVersion(size=1, modified="x"), True),
+        (FileVersion(size=1, etag="a"), FileVersion(size=2, etag="a"), False),
+    ],
+)
+def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other, same):
+    assert one.agrees(other) is same
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("", 0.0), ("soon", 0.0), ("-1", 0.0)])
+def test_retry_after_is_seconds_or_nothing(text, seconds):
+    assert _retry_after(text) == seconds
+
+
+def test_a_date_that_has_passed_asks_for_no_pause():
+    assert _retry_after("Mon, 01 Jan 2024 00:00:00 GMT") == 0.0
+
+
+def test_work_is_done_by_several_threads_at_once(tmp_path):
+    together = threading.Barrier(3, timeout=10)  # passes only when three wait for it
+
+    def work(item):
+        together.wait()
+        return item * item
+
+    assert sorted(Web(tmp_path, PATIENT, jobs=3).parallel(work, [1, 2, 3])) == [1, 4, 9]
+
+
+def test_an_error_of_one_thread_stops_the_others(tmp_path):
+    here = Web(tmp_path, PATIENT, jobs=3)
+
+    def work(item):
+        if item:
+            raise UserError("wrong")
+        assert here.stop.wait(10)  # ends when the error has told it to
+
+    with pytest.raises(UserError, match="wrong"):
+        list(here.parallel(work, [0, 1]))

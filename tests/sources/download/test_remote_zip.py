@@ -1,0 +1,215 @@
+import io
+import random
+import stat
+import zipfile
+import zlib
+
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
+from pipeline.sources.download.http_client import Patience, Web
+from pipeline.sources.download.remote_zip import Archive, Damaged
+from tests.sources.download.conftest import packed
+
+NOISE = random.Random(2).randbytes(3000)  # cannot be packed smaller
+LARGEST = 16_000_000_000
+MEMBERS = {"images/a.jpg": NOISE[:1000], "images/b.jpg": NOISE[1000:], "c.json": b'{"x": 1}' * 100}
+
+
+@pytest.fixture
+def kept(server, tmp_path):
+    """The archive on the server; what was received of it lies in tmp_path/cache."""
+    webs = []
+
+    def make(data: bytes, keep: bool = False) -> Archive:
+        server.files["/a.zip"] = data
+        webs.append(Web(tmp_path / "cache", Patience(silence=20, attempts=4, pause=0.01), keep=keep))
+        return Archive(RemoteFile(webs[-1], "a.zip", f"{server.url}/a.zip"), "a.zip", LARGEST)
+
+    yield make
+    for web in webs:
+        web.close()
+
+
+def on_disk(tmp_path, data: bytes) -> Archive:
+    (tmp_path / "a.zip").write_bytes(data)
+    return Archive(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
+
+
+def ranges(server):
+    return [tuple(map(int, wanted.removeprefix("bytes=").split("-"))) for _, wanted in server.log]
+
+
+def test_one_member_is_read_out_of_a_remote_archive_by_its_own_bytes_alone(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    archive = kept(data)
+    server.log.clear()
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
+    start, stop = data.index(b"images/b.jpg") - 30, data.index(b"c.json") - 30  # a local header has 30 bytes
+    assert min(first for first, _ in ranges(server)) == start
+    assert max(last for _, last in ranges(server)) == stop - 1
+    assert sum(last + 1 - first for first, last in ranges(server)) == stop - start
+
+
+def place(data: bytes) -> str:
+    """The name of the file in the cache that holds b.jpg."""
+    # a local header has 30 bytes; the member ends where the next one begins
+    return f"{data.index(b'images/b.jpg') - 30}-{data.index(b'c.json') - 30}"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_was_received_goes_when_it_is_unpacked_unless_it_is_to_be_kept(kept, tmp_path, keep):
+    data = packed(MEMBERS)
+    archive = kept(data, keep)
+    before = set((tmp_path / "cache/a.zip").iterdir())
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    added = {path.name for path in set((tmp_path / "cache/a.zip").iterdir()) - before}
+    assert added == ({place(data)} if keep else set())
+
+
+def test_a_member_received_by_an_earlier_run_is_not_asked_for_again(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    first = kept(data)
+    start, stop = map(int, place(data).split("-"))
+    assert first.missing(first.find("b.jpg")) == stop - start
+    first.file.file(start, stop)
+    again = kept(data)
+    server.log.clear()
+    assert again.missing(again.find("b.jpg")) == 0
+    again.extract("b.jpg", tmp_path / "b.jpg")
+    assert server.log == []
+
+
+def test_a_member_half_received_by_an_earlier_run_is_continued(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    start, stop = map(int, place(data).split("-"))
+    kept(data)
+    (tmp_path / f"cache/a.zip/{start}-{stop}.part").write_bytes(data[start : start + 700])
+    archive = kept(data)
+    server.log.clear()
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert ranges(server) == [(start + 700, stop - 1)]
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
+
+
+def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_path):
+    data = packed(MEMBERS)
+    kept(data).file.file(*map(int, place(data).split("-")))
+    archive = kept(packed(MEMBERS | {"images/b.jpg": NOISE[:2000]}))
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[:2000]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: bytes(len(data)), lambda data: data[:-200]], ids=["zeros", "cut"]
+)
+def test_what_was_damaged_on_our_disk_is_received_anew(kept, tmp_path, damage):
+    data = packed(MEMBERS)
+    archive = kept(data)
+    received = archive.file.file(*map(int, place(data).split("-")))
+    received.write_bytes(damage(received.read_bytes()))
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
+
+
+def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path):
+    data = bytearray(packed(MEMBERS))
+    data[data.index(b"images/b.jpg") + 500] ^= 255
+    archive = kept(bytes(data))
+    with pytest.raises(Damaged, match=r"a\.zip, images/b\.jpg: damaged .*the server's file is wrong"):
+        archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert not (tmp_path / "b.jpg").exists()
+
+
+def test_the_sum_is_of_names_sizes_and_checksums_not_of_their_order():
+    def found(members, tmp):
+        return on_disk(tmp, packed(members)).sum
+
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = Path(folder)
+        plain = found(MEMBERS, tmp)
+        assert found(dict(reversed(MEMBERS.items())), tmp) == plain
+        assert found(MEMBERS | {"c.json": b'{"x": 2}' * 100}, tmp) != plain
+        assert found(MEMBERS | {"d.json": b"{}"}, tmp) != plain
+
+
+def changed(**facts) -> bytes:
+    """An archive of one member x.jpg whose directory says something of it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        info = zipfile.ZipInfo("x.jpg")
+        archive.writestr(info, b"0" * 100, facts.get("method", zipfile.ZIP_STORED))
+        for name, value in facts.items():
+            setattr(info, name, value) if name != "method" else None
+    return file.getvalue()
+
+
+def bomb() -> bytes:
+    return packed({"x.jpg": bytes(5_000_000)})  # packs to some 5,000 bytes
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (changed(flag_bits=1), "it is encrypted"),
+        (changed(external_attr=(stat.S_IFLNK | 0o777) << 16), "it is a link"),
+        (changed(method=zipfile.ZIP_LZMA), "it is packed by method 14"),
+        (changed(file_size=10**11), "it would have 100,000,000,000 bytes, more than 16,000,000,000"),
+        (changed(compress_size=10**6), "its bytes overlap with another member's"),
+        (bomb(), "it would unpack 4,868 bytes to 5,000,000"),
+        (packed({"a/x.jpg": b"1", "b/x.jpg": b"2"}), "expected one such member, there are 2"),
+        (packed({"y.jpg": b"1"}), "expected one such member, there are 0"),
+    ],
+)
+def test_a_suspicious_member_is_refused(tmp_path, data, message):
+    if data == bomb():
+        message = f"it would unpack {len(zlib.compress(bytes(5_000_000), 6)) - 6:,} bytes to 5,000,000"
+    with pytest.raises(UserError, match=message):
+        on_disk(tmp_path, data).find("x.jpg")
+
+
+def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
+    data = packed({"x.jpg": bytes(100_000)}).replace(
+        (100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little")
+    )
+    archive = on_disk(tmp_path, data)
+    with pytest.raises(Damaged):
+        archive.extract("x.jpg", tmp_path / "out/x.jpg")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
+    (tmp_path / "in").mkdir()
+    archive = on_disk(tmp_path / "in", packed({"../../x.jpg": b"1", "/etc/y.jpg": b"2"}))
+    archive.extract("x.jpg", tmp_path / "in/out/x.jpg")
+    archive.extract("y.jpg", tmp_path / "in/out/y.jpg")
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.jpg")) == [
+        "in/out/x.jpg",
+        "in/out/y.jpg",
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>not found</html>", packed(MEMBERS)[:-30]])
+def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
+    with pytest.raises(
+        UserError, match=rf"a\.zip: not a ZIP archive, or cut off .*; it has {len(data):,} bytes"
+    ):
+        on_disk(tmp_path, data)
+
+
+def test_members_beyond_4_gib_are_found(tmp_path):
+    """GQA's pictures are an archive of 20 GB. Here 5 GiB of nothing (a hole in the file) come before the members."""
+    with (tmp_path / "a.zip").open("wb") as file:
+        file.seek(5 << 30)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in MEMBERS.items():
+                archive.writestr(name, data)
+    archive = Archive(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
+    assert archive.find("b.jpg").header_offset > 5 << 30
+    archive.extract("b.jpg", tmp_path / "b.jpg")
+    assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]

@@ -1,0 +1,132 @@
+import json
+
+import msgspec
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from pipeline.cli.main import app
+from pipeline.core.errors import UserError
+from pipeline.core.records import Question, Step
+from pipeline.sources.source_folder import IngestParams, SourceFolder, faults, format_of, target
+
+SOUND = Question(question_id="1", picture_id="n1", split="val", text="What?", answer="dog")
+PARAMS = IngestParams(split="val", question_splits=("val",), graph_splits=())
+
+
+def changed(**fields):
+    return msgspec.structs.replace(SOUND, **fields)
+
+
+@pytest.mark.parametrize(
+    ("question", "reasons"),
+    [
+        (SOUND, []),
+        (changed(program=(Step(operation="select", argument="x", dependencies=()),)), []),
+        (changed(question_id="a/b"), ["the id may hold letters, digits, '.', '-' and '_' only"]),
+        (changed(text=" ", answer="\n"), ["the question is empty", "it has no answer"]),
+        (
+            changed(program=(Step(operation="query", argument="name", dependencies=(0,)),)),
+            ["step 0 (query) depends on step 0, which does not come before it"],
+        ),
+        (
+            changed(program=(Step(operation="query", argument="name", dependencies=(-1,)),)),
+            ["step 0 (query) depends on step -1, which does not come before it"],
+        ),
+    ],
+)
+def test_a_question_is_unusable_for_reasons_that_are_all_told(question, reasons):
+    assert faults(question) == reasons
+
+
+def test_the_format_goes_by_what_lies_there_unless_it_is_said(tmp_path):
+    with pytest.raises(UserError, match=r"neither GQA's files .* nor a table .*questions\.parquet"):
+        format_of(tmp_path, "auto")
+    (tmp_path / "questions.xlsx").touch()
+    assert format_of(tmp_path, "auto") == "table"
+    (tmp_path / "questions1.2").mkdir()
+    assert format_of(tmp_path, "auto") == "gqa"
+    assert format_of(tmp_path, "table") == "table"
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Two questions of val about a picture of 4 x 3, and one of train."""
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (4, 3)).save(tmp_path / "images/a.png")
+    rows = [("2", "val"), ("1", "val"), ("3", "train")]
+    lines = [
+        {"question_id": key, "picture": "a.png", "question": "What?", "answer": "dog", "split": split}
+        for key, split in rows
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return tmp_path
+
+
+def test_the_pictures_are_those_that_the_questions_of_the_split_ask_for(source):
+    folder = SourceFolder(
+        source, IngestParams(split="val", question_splits=("val", "train"), graph_splits=("val",))
+    )
+    assert [question.question_id for question in folder.questions()] == ["1", "2", "3"]
+    assert folder.wanted == {"a": ["1", "2"]}
+    assert list(folder.unbalanced()) == list(folder.scenes()) == []  # a table may do without graphs
+    (picture,) = folder.pictures()
+    assert (picture.picture_id, picture.width, picture.height, picture.split) == ("a", 4, 3, "val")
+    report = folder.report()
+    assert report.counts == {"val": {"questions": 2, "pictures": 1}, "train": {"questions": 1}}
+    assert report.format == "table"
+
+
+def test_a_split_without_questions_is_told(source):
+    folder = SourceFolder(source, IngestParams(split="test", question_splits=("test",), graph_splits=()))
+    assert list(folder.questions()) == list(folder.pictures()) == []
+    with pytest.raises(UserError, match="split test: there is no question of it"):
+        folder.report()
+
+
+def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
+    (source / "images/a.png").write_bytes(b"")
+    (source / "questions.jsonl").write_text(
+        '{"question_id": "1", "picture": "a", "question": "What?", "answer": ""}'
+    )
+    folder = SourceFolder(source, PARAMS)
+    assert len(list(folder.questions())) == 1 and list(folder.pictures()) == []
+    with pytest.raises(UserError) as caught:
+        folder.report()
+    assert caught.value.problems[1:] == [
+        "question 1: it has no answer",
+        "picture a: images/a.png: the file is empty",
+    ]
+
+
+@pytest.fixture
+def birds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "data/birds/source"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_a_file_is_made_in_the_source_of_its_data_set(birds):
+    assert target("birds", "a/b.json").absolute() == birds / "a/b.json"
+
+
+def test_another_data_set_is_refused(birds):
+    with pytest.raises(UserError, match="data/bees/source: no such folder; run: rgqa init bees"):
+        target("bees", "a.json")
+
+
+@pytest.mark.parametrize("kind", ["vqa", "visual-genome"])
+def test_another_split_is_refused(birds, kind):
+    result = CliRunner().invoke(
+        app, ["convert", kind, "a.json", "b.json", "--into", "birds", "--split", "dev"]
+    )
+    assert result.exit_code != 0
+    assert result.exit_code == 2 and "--split" in result.output and "dev" in result.output
+    assert list(birds.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_not_replaced(birds):
+    (birds / "a.json").touch()
+    with pytest.raises(UserError, match="a.json: is there already; move it away"):
+        target("birds", "a.json")

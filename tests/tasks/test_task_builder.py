@@ -1,0 +1,213 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import UserError
+from pipeline.core.records import Candidate, Picture
+from pipeline.tasks.gold_questions import Filter
+from pipeline.tasks.second_questions import Offered
+from pipeline.tasks.task_builder import blocks, make_tasks, shown
+
+
+def candidate(number, text="What is it?", question_id=None):
+    return Candidate(
+        candidate_id=f"cliphard_n1+{number}",
+        subset="clip-hard",
+        picture_id="n1",
+        question_id=question_id or str(number),
+        text=text,
+    )
+
+
+def valid(text, source="own question", question_id=None):
+    return Filter(text=text, expected="valid", source=source, question_id=question_id)
+
+
+def invalid(text, source="judged candidate"):
+    return Filter(text=text, expected="invalid", source=source)
+
+
+CANDIDATES = [candidate(i, f"What is {i}?") for i in range(200)]
+FILTERS = [
+    *(valid(f"valid {i}") for i in range(9)),
+    *(invalid(f"invalid {i}") for i in range(9)),
+    valid("template +", "template"),
+    invalid("template -", "template"),
+]
+
+
+def roles(task):
+    asked = next(q for q in (task.first, task.second) if q.role == "candidate")
+    return asked, next(q for q in (task.first, task.second) if q is not asked)
+
+
+def tasks_of(candidates, filters, *args, **named):
+    offered = {key: Offered.of(rows) for key, rows in filters.items()}
+    return list(make_tasks(candidates, offered, *args, **named))
+
+
+def made(filter_share=0.5, template_share=0.1, seed=3, candidates=CANDIDATES, filters=FILTERS):
+    return tasks_of(candidates, {"n1": filters}, template_share, filter_share, seed)
+
+
+MANY = [
+    *(valid(f"valid {i}") for i in range(99)),
+    *(invalid(f"invalid {i}") for i in range(99)),
+    *FILTERS[-2:],
+]
+
+
+def test_every_candidate_is_under_judgement_once_beside_one_companion():
+    tasks = made()
+    assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(row.candidate_id for row in CANDIDATES)
+    assert {roles(t)[1].role for t in tasks} == {"filter", "repeat"}
+    assert len({t.task_id for t in tasks}) == 200
+    assert [t.task_id for t in tasks] == sorted(t.task_id for t in tasks)
+
+
+def test_no_text_comes_more_than_twice_at_a_picture_and_no_candidate_is_repeated_more_than_once():
+    for tasks in (made(), made(filters=MANY, filter_share=1.0)):
+        shown_texts = Counter(q.text for task in tasks for q in (task.first, task.second))
+        assert max(shown_texts.values()) == 2
+        again = Counter(roles(t)[1].candidate_id for t in tasks if roles(t)[1].role == "repeat")
+        assert max(again.values(), default=0) <= 1
+
+
+def test_as_many_tasks_have_a_filter_as_the_share_says_and_as_filters_last():
+    # 18 filters beside 200 candidates: 2 * 18 * 200 / 218 = 33 tasks, of 33 shown 15 come again (0.45), and of 367 shown of
+    # candidates 167 (0.455). The templates are no part of it.
+    assert sum(roles(t)[1].role == "filter" for t in made(template_share=0)) == 33
+    assert sum(roles(t)[1].role == "filter" for t in made(filters=MANY, template_share=0)) == 100
+
+
+def test_half_of_the_filters_are_invalid_and_some_are_templates_and_either_comes_first():
+    tasks = made(filters=MANY)
+    found = [roles(t)[1] for t in tasks if roles(t)[1].role == "filter"]
+    assert sum(q.expected == "invalid" for q in found) in range(48, 53)  # one template of each
+    assert 1 <= sum(q.source == "template" for q in found) <= 4  # two, at most twice each
+    assert (
+        70 <= sum(t.first.role == "candidate" for t in tasks) <= 130
+    )  # 100 expected; 4 standard deviations are 28
+
+
+def test_a_repeat_is_the_candidate_of_another_task_and_carries_no_verdict():
+    texts = {row.candidate_id: row.text for row in CANDIDATES}
+    for task in made():
+        asked, beside = roles(task)
+        if beside.role == "repeat":
+            assert (
+                beside.expected is None and beside.source == "" and beside.candidate_id != asked.candidate_id
+            )
+            assert beside.text == texts[beside.candidate_id] != asked.text
+
+
+def test_a_filter_says_why_it_is_one():
+    (task,) = made(
+        candidates=CANDIDATES[:1],
+        filters=[Filter(text="?", expected="valid", source="own question", why="red")],
+    )
+    assert roles(task)[1].why == "red" and roles(task)[0].why == ""
+
+
+def test_the_order_does_not_depend_on_the_order_of_the_candidates():
+    a = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=3)
+    assert tasks_of(CANDIDATES[::-1], {"n1": FILTERS}, 0.1, 0.5, seed=3) == a
+    assert tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, seed=4) != a
+
+
+def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
+    pool = [
+        valid("What is it?", question_id="8"),
+        valid("What was it?", question_id="7"),
+        valid("Is it red?", question_id="9"),
+    ]
+    (task,) = tasks_of([candidate(1, "What is it?", question_id="7")], {"n1": pool}, 0, 0.5, seed=0)
+    assert roles(task)[1].text == "Is it red?"
+
+
+def test_without_evidence_of_absence_every_filter_is_valid():
+    tasks = tasks_of(CANDIDATES[:10], {"n1": [valid("valid")]}, 0, 0.5, seed=0)
+    assert {roles(t)[1].expected for t in tasks} == {"valid", None}
+
+
+def test_a_picture_without_any_filter_is_told():
+    with pytest.raises(UserError, match="no filter question for candidate cliphard_n1\\+0"):
+        tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
+
+
+def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
+    (task,) = tasks_of(
+        [candidate(1, "What is the dog on?")], {"n1": [invalid("Where is the cat?")]}, 0, 0.5, seed=0
+    )
+    picture = Picture(
+        picture_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""
+    )
+    row = shown(task, picture)
+    assert row == {
+        "data": {
+            "task": task.task_id,
+            "image": "/data/local-files/?d=tiny/source/images/n1.jpg",
+            "first": task.first.text,
+            "second": task.second.text,
+        }
+    }
+    for secret in ("candidate", "filter", "valid", "cliphard", "judged", task.first.key, task.second.key):
+        assert secret not in json.dumps(row)
+
+
+def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
+    subset = np.repeat([0, 1], [30, 10])
+    estimate = np.random.default_rng(0).random(40)
+    block = blocks(subset, estimate, np.arange(40), size=8)
+    assert Counter(block.tolist()) == dict.fromkeys(range(5), 8)  # 6 of 30 and 2 of 10 in each of 5 blocks
+    for each in (0, 1):
+        own = block[subset == each][np.argsort(estimate[subset == each])].tolist()
+        assert own == sorted(own) and set(own) == set(range(5))
+
+
+def test_between_equals_the_lot_decides():
+    assert blocks(np.zeros(4, int), np.zeros(4), np.array([3, 0, 2, 1]), size=2).tolist() == [1, 0, 1, 0]
+
+
+def test_estimates_of_other_candidates_are_refused():
+    with pytest.raises(UserError, match="candidates without an estimate"):
+        tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, [("cliphard_n1+0", 0.5)])
+
+
+def test_within_a_block_the_order_tells_nothing_of_the_estimate():
+    estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
+    tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
+    assert {task.block for task in tasks} == {0}
+    order = [estimates[roles(task)[0].candidate_id] for task in tasks]
+    # Of 200 in order of a hash: a rank correlation of 0.28 is four standard deviations (1 / sqrt(199)) from none.
+    assert abs(np.corrcoef(order, range(200))[0, 1]) < 0.28
+
+
+def test_tasks_stand_block_by_block():
+    estimates = {row.candidate_id: 0.5 for row in CANDIDATES}
+    more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
+    estimates |= {row.candidate_id: 0.1 for row in more}
+    tasks = tasks_of([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
+    assert [task.block for task in tasks] == [0] * 200 + [1] * 200
+    assert all("+x" in roles(task)[0].candidate_id for task in tasks[:200])
+
+
+def test_tasks_are_made_a_block_at_a_time():
+    estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
+    more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
+    estimates |= {row.candidate_id: 0.9 for row in more}
+    looked_up = []
+
+    class Watched(dict):
+        def __getitem__(self, key):
+            looked_up.append(key)
+            return super().__getitem__(key)
+
+    watched = Watched(n1=Offered.of(FILTERS))
+    tasks = make_tasks([*CANDIDATES, *more], watched, 0.1, 0.5, 3, estimates.items())
+    assert next(tasks).block == 0
+    before = len(looked_up)
+    assert [next(tasks).block for _ in range(199)] == [0] * 199 and len(looked_up) == before
+    assert next(tasks).block == 1 and len(looked_up) > before

@@ -1,0 +1,541 @@
+"""What answered questions tell of a picture."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pipeline.language.functional_programs import parse
+from pipeline.verifier.partial_graphs import Reconstructed, cite, facts_known, reconstruct
+from pipeline.verifier.verification import execute, judge
+from tests.notation import LEXICON, answered_question, steps
+
+
+def told(*answered: tuple[str, str]):
+    """Facts from (program, answer) pairs about one picture."""
+    graph = reconstruct(
+        [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
+    )
+    return facts_known(graph, LEXICON)
+
+
+RED_CUP = ("select: table (1)->relate: cup,on,s (2) [0]->filter size: small [1]->query: color [2]", "red")
+IN_FRONT = (
+    "select: dog (3)->filter color: not(red) [0]->relate: _,in front of,o (4) [1]->query: name [2]",
+    "chair",
+)
+
+
+@pytest.mark.parametrize(
+    ("answered", "program", "expected"),
+    [
+        # What a question presupposes and answers is known.
+        (RED_CUP, "select: cup (2)->filter color: red [0]->query: size [1]", "answerable"),
+        (
+            RED_CUP,
+            "select: table (1)->relate: _,on,s (2) [0]->filter color: red [1]->verify size: small [2]",
+            "answerable",
+        ),
+        # "What is the red thing on the table?" asks for one: there may be more of them than the cup.
+        (
+            RED_CUP,
+            "select: table (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]",
+            "unknown",
+        ),
+        (RED_CUP, "select: cup (2)->relate: _,under,s (2) [0]->query: name [1]", "unknown"),
+        (RED_CUP, "select: lamp (2)->query: color [0]", "unknown"),
+        # The cup had to be told from other cups: of those nothing is known. "The table" was said of the only one.
+        (RED_CUP, "select: cup (2)->filter color: blue [0]->query: size [1]", "unknown"),
+        (
+            ("select: table (1)->query: color [0]", "red"),
+            "select: table (1)->filter color: blue [0]->query: size [1]",
+            "wrong attribute",
+        ),
+        (
+            ("select: animal (1)->query: name [0]", "dog"),
+            "select: animal (1)->filter size: small [0]->query: name [1]",
+            "unknown",
+        ),
+        (
+            ("select: animal (1)->query: name [0]", "dog"),
+            "select: cat (1)->query: color [0]",
+            "unknown",
+        ),
+        # Negations, blanks and inverse relations.
+        (IN_FRONT, "select: chair (4)->relate: dog,in front of,s (3) [0]->query: color [1]", "unknown"),
+        (IN_FRONT, "select: dog (4)->filter color: red [0]->query: size [1]", "unknown"),
+        (IN_FRONT, "select: chair (4)->verify rel: animal,behind,o (3) [0]", "answerable"),
+        (IN_FRONT, "select: chair (4)->verify rel: animal,in front of,s (3) [0]", "answerable"),
+        # Yes and no.
+        (
+            ("select: cup (2)->verify color: red [0]", "yes"),
+            "select: cup (2)->query: color [0]",
+            "answerable",
+        ),
+        (
+            ("select: cup (2)->verify color: red [0]", "no"),
+            "select: cup (2)->filter color: red [0]->query: size [1]",
+            "wrong attribute",
+        ),
+        (
+            ("select: cup (2)->verify color: red [0]", "no"),
+            "select: cup (2)->filter color: blue [0]->query: size [1]",
+            "unknown",
+        ),
+        (
+            ("select: cup (2)->verify rel: box,in,o (3) [0]", "yes"),
+            "select: box (3)->verify rel: cup,inside,s (2) [0]",
+            "answerable",
+        ),
+        (
+            ("select: cup (2)->verify rel: box,left of,s (3) [0]", "no"),
+            "select: cup (2)->relate: box,to the left of,s (3) [0]->query: size [1]",
+            "unknown",
+        ),
+        (
+            ("select: umbrella (-)->exist: ? [0]", "no"),
+            "select: umbrellas (9)->query: color [0]",
+            "missing object",
+        ),
+        (("select: animal (-)->exist: ? [0]", "no"), "select: dog (9)->query: color [0]", "missing object"),
+        (
+            ("select: umbrella (8)->exist: ? [0]", "yes"),
+            "select: umbrella (9)->verify color: red [0]",
+            "answerable",
+        ),
+        (
+            ("select: hat (8)->filter color: red [0]->exist: ? [1]", "yes"),
+            "select: hat (9)->query: color [0]",
+            "answerable",
+        ),
+        # and: yes to both; or: no to both.
+        (
+            ("select: cup (2)->verify color: red [0]->verify size: small [0]->and:  [1, 2]", "yes"),
+            "select: cup (2)->query: size [0]",
+            "answerable",
+        ),
+        (
+            ("select: cup (2)->verify color: red [0]->verify size: small [0]->and:  [1, 2]", "no"),
+            "select: cup (2)->query: size [0]",
+            "unknown",
+        ),
+        (
+            ("select: cat (-)->exist: ? [0]->select: dog (-)->exist: ? [2]->or:  [1, 3]", "no"),
+            "select: dog (9)->query: color [0]",
+            "missing object",
+        ),
+        (
+            ("select: cat (-)->exist: ? [0]->select: dog (4)->exist: ? [2]->or:  [1, 3]", "yes"),
+            "select: cat (9)->query: color [0]",
+            "missing object",
+        ),
+        # Choices tell what is so and what is not.
+        (
+            ("select: cup (2)->choose color: red|blue [0]", "blue"),
+            "select: cup (2)->query: color [0]",
+            "answerable",
+        ),
+        (
+            ("select: cup (2)->choose material: wood|metal [0]", "wooden"),
+            "select: cup (2)->filter material: wood [0]->exist: ? [1]",
+            "answerable",
+        ),
+        (
+            ("select: cup (2)->choose rel: box,in front of|behind,s (3) [0]", "front"),
+            "select: cup (2)->verify rel: box,in front of,s (3) [0]",
+            "answerable",
+        ),
+        (
+            ("select: animal (2)->choose name: cow|horse [0]", "cow"),
+            "select: cow (2)->verify size: small [0]",
+            "answerable",
+        ),
+        # The scene.
+        (
+            ("select: scene->query: room [0]", "kitchen"),
+            "select: scene->choose location: indoors|outdoors [0]",
+            "answerable",
+        ),
+        (
+            ("select: scene->verify location: indoors [0]", "no"),
+            "select: scene->choose location: indoors|outdoors [0]",
+            "answerable",
+        ),
+        (("select: scene->verify weather: rainy [0]", "no"), "select: scene->query: weather [0]", "unknown"),
+        (
+            ("select: scene->verify weather: rainy [0]", "yes"),
+            "select: scene->query: weather [0]",
+            "answerable",
+        ),
+        # Positions, as far as they were told.
+        (
+            ("select: cup (2)->query: hposition [0]", "left"),
+            "select: cup (2)->filter hposition: right [0]->query: color [1]",
+            "wrong attribute",
+        ),
+        (
+            ("select: cup (2)->verify hposition: left [0]", "no"),
+            "select: cup (2)->filter hposition: left [0]->query: color [1]",
+            "wrong attribute",
+        ),
+        (
+            ("select: cup (2)->verify hposition: left [0]", "no"),
+            "select: cup (2)->query: hposition [0]",
+            "unknown",
+        ),
+        # Known as a person only, he may be a man; known as a man, he is a person.
+        (("select: person (5)->query: pose [0]", "standing"), "select: man (5)->query: pose [0]", "unknown"),
+        (
+            ("select: man (5)->query: pose [0]", "standing"),
+            "select: person (5)->filter pose: standing [0]->exist: ? [1]",
+            "answerable",
+        ),
+        (
+            ("select: she (5)->verify pose: standing [0]", "yes"),
+            "select: person (5)->query: pose [0]",
+            "answerable",
+        ),
+    ],
+)
+def test_answers_and_presuppositions_are_evidence(answered, program, expected):
+    judgement = judge(steps(program), told(answered))
+    assert (judgement.category or judgement.answerability, judgement.evidence) == (
+        expected,
+        "other questions",
+    )
+
+
+def test_no_to_a_phrase_of_one_claim_denies_it_and_of_two_tells_nothing():
+    one = told(("select: hat (8)->filter color: red [0]->exist: ? [1]", "no"))
+    assert one.has(one.things[0], "red") is False
+    two = told(("select: hat (8)->filter color: red [0]->filter size: small [1]->exist: ? [2]", "no"))
+    assert two.has(two.things[0], "red") is None
+    assert [thing.label for thing in two.things] == ["hat"]
+
+
+def test_no_cup_on_the_table_denies_it_of_every_cup_that_is_known():
+    known = told(
+        ("select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]", "no"),
+        ("select: cup (2)->query: color [0]", "red"),
+    )
+    cup, table = known.named("cup").sure[0], known.named("table").sure[0]
+    assert known.holds(cup, "on", table) is False
+    assert known.absent == frozenset()  # there is a cup elsewhere
+
+
+def test_facts_of_several_questions_meet_at_the_object_ids():
+    known = told(
+        ("select: clothing (7)->filter color: red [0]->query: name [1]", "hat"),
+        ("select: man (5)->relate: hat,wearing,o (7) [0]->query: size [1]", "small"),
+    )
+    (hat,) = known.named("hat").sure
+    assert (hat.names, hat.label, hat.attributes) == (
+        ("hat", "clothing"),
+        "hat",
+        {"red": "color", "small": "size"},
+    )
+
+
+def test_the_absent_names_are_told():
+    assert told(("select: umbrellas (-)->exist: ? [0]", "no")).absent == {"umbrella"}
+
+
+def graph(*answered: tuple[str, str]):
+    return reconstruct(
+        [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
+    )
+
+
+def test_the_graph_keeps_each_fact_with_the_questions_that_state_it():
+    made = graph(
+        ("select: cup (2)->query: color [0]", "red"),
+        ("select: cup (2)->verify color: red [0]", "yes"),
+        ("select: table (1)->relate: cup,on,s (2) [0]->verify size: small [1]", "no"),
+    )
+    assert (made.picture_id, made.reconstructed, made.questions) == ("p", True, 3)
+    table, cup = made.objects
+    assert [(fact.value, fact.questions) for fact in cup.names] == [
+        ("", ("0", "1", "2")),
+        ("cup", ("0", "1", "2")),
+    ]
+    assert [(fact.type, fact.value, fact.holds, fact.questions) for fact in cup.attributes] == [
+        ("color", "red", True, ("0", "1")),
+        ("size", "small", False, ("2",)),
+    ]
+    assert [(fact.value, fact.object_id, fact.questions) for fact in cup.relations] == [("on", "1", ("2",))]
+    assert [(fact.value, fact.questions) for fact in table.names] == [("table", ("2",))]
+    assert [(fact.value, fact.questions) for fact in made.alone] == [("cup", ("0", "1"))]
+    assert made.contradictions == ()
+
+
+def test_without_a_question_only_what_others_state_is_known():
+    made = graph(("select: cup (2)->query: color [0]", "red"), ("select: cup (2)->query: size [0]", "small"))
+    assert facts_known(made, LEXICON, without={"0"}).things[0].attributes == {"small": "size"}
+    assert facts_known(made, LEXICON, without={"0", "1"}).things == ()
+
+
+def test_a_graph_read_back_from_its_file_tells_the_same():
+    made = graph(
+        RED_CUP,
+        IN_FRONT,
+        ("select: umbrella (-)->exist: ? [0]", "no"),
+        ("select: scene->query: place [0]", "kitchen"),
+        ("select: table (1)->relate: dog,on,s (-) [0]->exist: ? [1]", "no"),
+    )
+    again = msgspec.json.decode(msgspec.json.encode(made), type=Reconstructed)
+    one, other = facts_known(made, LEXICON), facts_known(again, LEXICON)
+    for name in ("related", "denied", "scene", "absent", "closed"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.denied and one.scene["place"] == "kitchen" and one.absent == {"umbrella"}
+
+
+@pytest.mark.parametrize(
+    ("answered", "told", "believed"),
+    [
+        (
+            [
+                ("select: cup (2)->verify color: red [0]", "yes"),
+                ("select: cup (2)->verify color: red [0]", "no"),
+            ],
+            "red, and not red",
+            False,
+        ),
+        (
+            [("select: cup (2)->query: color [0]", "red"), ("select: cup (2)->query: color [0]", "blue")],
+            "color: blue and red",
+            True,
+        ),
+        (
+            [
+                ("select: cup (2)->query: hposition [0]", "left"),
+                ("select: cup (2)->query: hposition [0]", "right"),
+            ],
+            "hposition: left, right",
+            False,
+        ),
+        (
+            [
+                ("select: box (3)->verify rel: cup,in front of,s (2) [0]", "yes"),
+                ("select: box (3)->verify rel: cup,behind,s (2) [0]", "yes"),
+            ],
+            "2 behind 3, and not",
+            False,
+        ),
+        (
+            [("select: scene->query: place [0]", "kitchen"), ("select: scene->query: place [0]", "beach")],
+            "place: beach, kitchen",
+            False,
+        ),
+        (
+            [("select: animal (-)->exist: ? [0]", "no"), ("select: dog (4)->query: pose [0]", "sitting")],
+            "no animal, and dog",
+            False,
+        ),
+    ],
+)
+def test_contradictions_are_listed_with_their_questions_and_not_believed(answered, told, believed):
+    made = graph(*answered)
+    assert next(row.questions for row in made.contradictions) == ("0", "1")
+    assert made.contradictions[0].what == told
+    assert {row.believed for row in made.contradictions} == {believed}
+
+
+def test_what_is_said_both_ways_is_not_known():
+    known = told(
+        ("select: cup (2)->verify color: red [0]", "yes"), ("select: cup (2)->verify color: red [0]", "no")
+    )
+    assert known.has(known.things[0], "red") is None
+    near = told(
+        ("select: box (3)->verify rel: cup,in front of,s (2) [0]", "yes"),
+        ("select: box (3)->verify rel: cup,behind,s (2) [0]", "yes"),
+    )
+    cup, box = near.named("cup").sure[0], near.named("box").sure[0]
+    assert near.holds(cup, "in front of", box) is near.holds(cup, "behind", box) is None
+    assert (
+        told(
+            ("select: animal (-)->exist: ? [0]", "no"), ("select: dog (4)->query: pose [0]", "sitting")
+        ).absent
+        == frozenset()
+    )
+
+
+def test_a_thing_goes_by_its_particular_name_that_is_said_most_often():
+    known = told(
+        ("select: clothing (2)->query: color [0]", "red"),
+        ("select: vest (2)->query: size [0]", "small"),
+        ("select: hat (2)->query: size [0]", "small"),
+        ("select: hat (2)->verify color: red [0]", "yes"),
+    )
+    assert (known.things[0].label, known.things[0].names) == ("hat", ("hat", "vest", "clothing"))
+
+
+def test_a_thing_is_in_no_relation_to_itself():
+    made = graph(("select: car (2)->relate: car,behind,s (2) [0]->query: color [1]", "red"))
+    assert made.objects[0].relations == () and made.contradictions == ()
+
+
+@pytest.mark.parametrize(
+    ("answered", "program", "expected"),
+    [
+        # Who is asked about "the table" can see but one; who asks what is on a table may see more tables.
+        (
+            ("select: table (1)->query: color [0]", "red"),
+            "select: table (1)->filter color: blue [0]->query: size [1]",
+            "wrong attribute",
+        ),
+        (
+            ("select: table (1)->filter size: small [0]->query: color [1]", "red"),
+            "select: table (1)->filter color: blue [0]->query: size [1]",
+            "unknown",
+        ),
+        (
+            ("select: hat (1)->relate: man,wearing,s (2) [0]->query: pose [1]", "sitting"),
+            "select: hat (1)->filter color: blue [0]->query: size [1]",
+            "unknown",
+        ),
+        # "What animal is this?" tells that there is one; of "the animal" there may be dogs beside.
+        (
+            ("select: animal (1)->query: name [0]", "dog"),
+            "select: cat (1)->query: color [0]",
+            "unknown",
+        ),
+        (("select: animal (1)->query: color [0]", "red"), "select: cat (1)->query: color [0]", "unknown"),
+        (
+            ("select: windows (-)->filter color: red [0]->exist: ? [1]", "no"),
+            "select: window (1)->query: color [0]",
+            "missing object",
+        ),
+    ],
+)
+def test_how_a_thing_was_spoken_of_tells_whether_there_may_be_another(answered, program, expected):
+    judgement = judge(steps(program), told(answered))
+    assert (judgement.category or judgement.answerability) == expected
+
+
+def test_of_the_animal_that_is_a_dog_it_is_not_told_that_there_is_no_cat_beside():
+    animal, dog = (
+        ("select: animal (1)->query: color [0]", "red"),
+        ("select: dog (1)->filter color: red [0]->query: pose [1]", "sitting"),
+    )
+    assert judge(steps("select: cat (1)->query: color [0]"), told(animal, dog)).answerability == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("told_color", "asked", "expected"),
+    [
+        ("blue", "red", "unanswerable"),
+        ("gold", "tan", "unknown"),
+        ("dark", "red", "unknown"),
+        ("light blue", "blue", "unknown"),
+    ],
+)
+def test_a_color_that_may_be_said_of_the_same_sight_is_not_held_against_it(told_color, asked, expected):
+    known = told(("select: cup (2)->query: color [0]", told_color))
+    assert (
+        judge(steps(f"select: cup (2)->filter color: {asked} [0]->query: size [1]"), known).answerability
+        == expected
+    )
+
+
+def answers(program: str, *answered: tuple[str, str]):
+    outcome = execute(parse(steps(program)), told(*answered))
+    return outcome.answerability, outcome.answers
+
+
+def test_an_answer_is_given_of_the_thing_that_was_spoken_of_and_not_of_whoever_is_in_a_relation():
+    man = ("select: hat (1)->relate: man,wearing,s (2) [0]->query: pose [1]", "sitting")
+    assert answers("select: man (2)->query: pose [0]", man) == ("answerable", ("sitting",))
+    # The one who wears a hat may be another; and who is meant if several do?
+    assert answers("select: hat (1)->relate: person,wearing,s (2) [0]->query: pose [1]", man) == (
+        "answerable",
+        (),
+    )
+    assert answers("select: hat (1)->relate: person,wearing,s (2) [0]->query: name [1]", man) == (
+        "unknown",
+        (),
+    )
+
+
+def test_which_of_two_things_is_meant_is_seen_in_the_picture_and_not_held_against_the_question():
+    wearers = (
+        ("select: hat (1)->relate: person,wearing,s (2) [0]->query: name [1]", "man"),
+        ("select: hat (3)->relate: person,wearing,s (4) [0]->query: name [1]", "woman"),
+    )
+    assert answers("select: hat (1)->relate: person,wearing,s (2) [0]->query: name [1]", *wearers) == (
+        "unknown",
+        (),
+    )
+
+
+def test_nothing_asked_is_nothing_known():
+    assert reconstruct([], LEXICON) is None
+
+
+GRAPH = reconstruct(
+    [
+        answered_question("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "red", "q1"),
+        answered_question("select: cup (2)->query: size [0]", "small", "q2"),
+        answered_question("select: umbrella (-)->exist: ? [0]", "no", "q3"),
+        answered_question("select: table (1)->relate: hat,on,s (-) [0]->exist: ? [1]", "no", "q4"),
+        answered_question("select: scene->query: place [0]", "kitchen", "q5"),
+        answered_question("select: animal (3)->query: name [0]", "dog", "q6"),
+        answered_question("select: cup (2)->verify color: blue [0]", "no", "q7"),
+    ],
+    LEXICON,
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "facts"),
+    [
+        (
+            "select: cup (9)->query: color [0]",
+            [
+                "2 is called cup (q1 q2 q7)",
+                "cup (2): color red (q1)",
+                "cup (2): not color blue (q7)",
+                "the cup, said as of the only one (q2 q7)",
+            ],
+        ),
+        (
+            "select: table (9)->relate: cup,on,s (8) [0]->query: size [1]",
+            [
+                "1 is called table (q1 q4)",
+                "2 is called cup (q1 q2 q7)",
+                "cup (2): on table (1) (q1)",
+                "cup (2): size small (q2)",
+                "the cup, said as of the only one (q2 q7)",
+            ],
+        ),
+        (
+            "select: table (9)->relate: hat,on,s (8) [0]->query: size [1]",
+            ["1 is called table (q1 q4)", "no hat on table (1) (q4)"],
+        ),
+        (
+            "select: table (9)->relate: _,on,s (8) [0]->query: name [1]",
+            ["1 is called table (q1 q4)", "2 is called cup (q1 q2 q7)", "cup (2): on table (1) (q1)"],
+        ),
+        ("select: umbrella (9)->query: color [0]", ["no umbrella in the picture (q3)"]),
+        ("select: scene->query: weather [0]", ["place: kitchen (q5)"]),
+        ("select: cat (9)->query: color [0]", []),
+        ("select: lamp (9)->query: color [0]", []),
+    ],
+)
+def test_only_what_concerns_the_question_is_cited(program, facts):
+    assert [
+        f"{row.fact} ({' '.join(row.questions)})" for row in cite(steps(program), GRAPH, LEXICON)
+    ] == facts
+
+
+def test_what_only_the_question_itself_states_can_be_left_out():
+    assert [
+        row.fact for row in cite(steps("select: umbrella (9)->query: color [0]"), GRAPH, LEXICON, {"q3"})
+    ] == []
+    assert [
+        row.questions
+        for row in cite(steps("select: cup (9)->query: color [0]"), GRAPH, LEXICON, {"q1", "q2"})
+    ] == [("q7",)] * 3
+
+
+def test_without_a_program_nothing_is_cited():
+    assert cite((), GRAPH, LEXICON) == []

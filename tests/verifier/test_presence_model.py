@@ -1,0 +1,124 @@
+"""Presence by hand: base rates, what is shown together, what is nearly everywhere."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.candidates.perturbing.object_table import ObjectTable
+from pipeline.core.records import ObjectEntry, Vocabulary
+from pipeline.language.lexicon import Lexicon
+from pipeline.verifier.cooccurrence import shown_in
+from pipeline.verifier.presence_model import SUREST, Presence, names_known
+from tests.notation import facts
+
+CATEGORIES = {"furniture": ("couch", "table")}
+PICTURES = [("couch", "table")] * 30 + [("cow",)] * 20 + [("cow", "sky")] * 10 + [("kite", "sky")] * 40
+
+
+def vocabulary(pictures=PICTURES, partial=False, most=1000, looks=None, types=None, names=()):
+    names = sorted({name for picture in pictures for name in picture}.union(names))
+    looks, types = looks or {}, types or {}
+    return Vocabulary(
+        objects={
+            name: ObjectEntry(
+                name=name,
+                count=sum(name in picture for picture in pictures),
+                number="singular",
+                attributes=looks.get(name, {}),
+            )
+            for name in names
+        },
+        attributes={word: sum(has.get(word, 0) for has in looks.values()) for word in types},
+        attribute_types=types,
+        relations={},
+        categories=CATEGORIES,
+        places={},
+        weathers={},
+        shown=shown_in(pictures, {*names, *CATEGORIES}, Lexicon(CATEGORIES, types), partial, most),
+    )
+
+
+def test_names_stand_in_the_order_of_the_table_of_objects():
+    assert Presence(vocabulary()).names == ObjectTable(vocabulary()).names
+
+
+def test_without_evidence_the_base_rate_counts():
+    # 30 of 100 pictures show a couch: (30 + 4 * 0.02) / (100 + 4); categories count by their members.
+    presence = Presence(vocabulary())
+    assert presence.of("couch", ()) == pytest.approx(30.08 / 104)
+    assert presence.of("furniture", ()) == pytest.approx(30.08 / 104)
+    assert presence.given(())[presence.row["kite"]] == pytest.approx(40.08 / 104)
+
+
+def test_what_is_shown_together_raises_and_what_is_not_lowers():
+    # By chance 0.5 * 40 = 20 of the pictures with a kite show sky, 40 do: lift (40 + 4) / (20 + 4).
+    presence = Presence(vocabulary())
+    odds = (50.08 / 104) / (1 - 50.08 / 104) * 44 / 24
+    assert presence.of("sky", ("kite",)) == pytest.approx(odds / (1 + odds))
+    assert presence.of("couch", ("kite",)) < presence.of("couch", ())
+
+
+def test_two_known_things_count_as_many_times_as_the_root_of_two():
+    # Cows and couches by chance: 30 * 30 / 100 = 9 pictures, sky 50 * 30 / 100 = 15; never with a couch.
+    presence = Presence(vocabulary())
+    moved = math.log(30.08 / 73.92) + (math.log(4 / 13) + math.log(4 / 19)) / math.sqrt(2)
+    assert presence.of("couch", ("cow", "sky")) == pytest.approx(1 / (1 + math.exp(-moved)))
+
+
+def test_what_is_known_and_its_categories_are_there():
+    presence = Presence(vocabulary())
+    assert presence.of("tables", ("table",)) == presence.of("furniture", ("table",)) == SUREST
+    assert presence.of("couch", ("table",)) < SUREST
+
+
+def test_of_pairs_that_were_left_out_the_most_that_they_can_have_been_counts():
+    few, all_ = (Presence(vocabulary(most=most)) for most in (4, 1000))
+    # Of five pairs cow and sky, 10 pictures, is left out: then at most 10 are taken. By chance 15 showed both.
+    assert vocabulary(most=4).shown.least == 11
+    assert few.of("sky", ("cow",)) == all_.of("sky", ("cow",)) < few.of("sky", ())
+    # Couch and cow: by chance 9 pictures, and that may be. In truth there is none.
+    assert all_.of("couch", ("cow",)) < few.of("couch", ("cow",)) == few.of("couch", ())
+
+
+def test_of_partial_graphs_rates_are_raised_to_what_questions_leave_unsaid():
+    # 1.8 things a picture named of 20: the exponent is the root of 20 / 1.8.
+    told = vocabulary(partial=True)
+    assert told.shown.each == 1.8
+    rate = 1 - (1 - 30.08 / 104) ** math.sqrt(20 / 1.8)
+    assert Presence(told).of("couch", ()) == pytest.approx(rate)
+
+
+def test_where_no_graph_was_published_the_ground_is_nearly_everywhere():
+    pictures = [*PICTURES, *([("ground", "man")])]
+    assert Presence(vocabulary(pictures)).of("ground", ()) < 0.05
+    assert Presence(vocabulary(pictures, partial=True)).of("ground", ()) == pytest.approx(0.5)
+    # and who is there has hair
+    told = Presence(vocabulary([*pictures, ("hair",)], partial=True))
+    assert told.of("hair", ("couch",)) < 0.6 < told.of("hair", ("man",))
+
+
+def test_a_name_that_was_never_seen_is_rare():
+    assert 0 < Presence(vocabulary()).of("unicorn", ("cow",)) < 0.02
+
+
+def test_a_look_counts_among_those_of_its_type():
+    types = {"red": "color", "blue": "color", "wood": "material"}
+    looks = {"couch": {"red": 6, "blue": 2, "wood": 30}, "table": {"blue": 8}}
+    presence = Presence(vocabulary(looks=looks, types=types))
+    # Of all 16 colours 6 are red: (6 + 0.5) / (16 + 2); of 8 couches' 6, with 4 borrowed at that share.
+    assert presence.look("red", "couch") == pytest.approx((6 + 4 * 6.5 / 18) / 12)
+    assert presence.look("red", "table") < presence.look("red", "furniture") < presence.look("red", "couch")
+
+
+def test_an_empty_vocabulary_gives_no_names():
+    empty = Vocabulary(
+        objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
+    )
+    assert np.array_equal(Presence(empty).given(("cow",)), np.zeros(0))
+    assert 0 < Presence(empty).of("cow", ()) < 0.1
+
+
+def test_what_the_evidence_lists_is_known_by_its_most_particular_names():
+    assert names_known(facts("dogs 1: wet", "couch 2: on 1", "dog 3")) == {"dog", "couch"}
+    assert names_known(None) == frozenset()

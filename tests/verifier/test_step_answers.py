@@ -1,0 +1,144 @@
+"""Three-valued logic: true, false, not known (None)."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.language.functional_programs import parse
+from pipeline.verifier.step_answers import Void, agreed, any_of, one_option, one_value, unless
+from pipeline.verifier.verification import execute
+from tests.notation import facts, steps
+
+# Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
+# incomplete scene lists of the apple.
+COLOR = {True: "red", False: "green", None: ""}
+SIZE = {True: "small", False: "large", None: ""}
+SAID = {True: "yes", False: "no", None: ""}
+AND = {
+    (True, True): True,
+    (True, False): False,
+    (True, None): None,
+    (False, True): False,
+    (False, False): False,
+    (False, None): False,
+    (None, True): None,
+    (None, False): False,
+    (None, None): None,
+}
+OR = {
+    (True, True): True,
+    (True, False): True,
+    (True, None): True,
+    (False, True): True,
+    (False, False): False,
+    (False, None): None,
+    (None, True): True,
+    (None, False): None,
+    (None, None): None,
+}
+
+
+@pytest.mark.parametrize("verb", ["and", "or"])
+@pytest.mark.parametrize(("a", "b"), list(AND))
+def test_and_and_or_follow_kleene(verb, a, b):
+    known = facts(f"apple 1: {COLOR[a]}, {SIZE[b]}", complete=False)
+    program = f"select: apple (1)->verify color: red [0]->verify size: small [0]->{verb}:  [1, 2]"
+    result = execute(parse(steps(program)), known)
+    expected = (AND if verb == "and" else OR)[a, b]
+    assert result.answerability == "answerable"  # whatever the answer is, the apple is there
+    assert result.answers == (() if expected is None else (SAID[expected],))
+    assert result.possible == (("yes", "no") if expected is None else (SAID[expected],))
+
+
+@pytest.mark.parametrize(("truth", "opposite"), [(True, False), (False, True), (None, None)])
+def test_not_turns_what_is_known(truth, opposite):
+    assert unless(True, truth) is opposite
+    assert unless(False, truth) is truth
+
+
+@pytest.mark.parametrize(
+    ("truths", "result"),
+    [
+        ([], False),
+        ([False, False], False),
+        ([False, None], None),
+        ([None, True], True),
+        ([False, True], True),
+    ],
+)
+def test_one_true_is_enough_for_any(truths, result):
+    assert any_of(truths) is result
+
+
+@pytest.mark.parametrize(("truths", "right"), [([True], ("yes",)), ([False, False], ("no",)), ([None], ())])
+def test_things_that_agree_give_one_answer(truths, right):
+    assert agreed(truths, "it").right == right
+    assert not agreed(truths, "it").doubt
+
+
+def test_things_that_disagree_or_may_give_none():
+    with pytest.raises(Void) as void:
+        agreed([True, None, False], "it")
+    assert (void.value.category, void.value.answers) == ("underspecified", ("no", "yes"))
+    assert agreed([True, None], "it").doubt
+
+
+@pytest.mark.parametrize(
+    ("values", "closed", "result"),
+    [
+        (["red"], True, "red"),
+        (["red", "red"], True, "red"),
+        (["red", "blue"], True, "underspecified"),
+        (["red", ""], True, "underspecified"),
+        (["", ""], True, "no valid answer"),
+        # What is not listed may be anything, but two values that are listed do differ.
+        (["red"], False, "red"),
+        (["red", ""], False, "doubt"),
+        ([""], False, "doubt"),
+        (["red", "blue"], False, "underspecified"),
+        (["red+blue"], False, "doubt"),
+        (["red+blue"], True, "underspecified"),
+        ([], True, "doubt"),
+    ],
+)
+def test_one_value_for_all_is_an_answer(values, closed, result):
+    sets = [frozenset(value.split("+")) - {""} for value in values]
+    try:
+        answer = one_value(sets, "color", closed=closed)
+    except Void as void:
+        assert void.category == result
+    else:
+        assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
+
+
+@pytest.mark.parametrize(
+    ("cases", "result"),
+    [
+        ([(True, False)], "a"),
+        ([(False, True), (False, True)], "b"),
+        ([(False, False)], "no valid answer"),
+        ([(True, True)], "no valid answer"),
+        ([(True, False), (False, True)], "underspecified"),
+        ([(True, False), (False, False)], "underspecified"),
+        ([(True, None)], "doubt"),
+        ([(None, False)], "doubt"),
+        ([(True, False), (None, False)], "doubt"),
+        ([], "doubt"),
+    ],
+)
+def test_exactly_one_option_must_be_true_for_all(cases, result):
+    try:
+        answer = one_option([dict(zip("ab", case, strict=True)) for case in cases], "ab", "it")
+    except Void as void:
+        assert void.category == result
+    else:
+        assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
+
+
+def test_two_true_options_are_no_choice_whatever_the_third_is():
+    with pytest.raises(Void, match="both"):
+        one_option([{"a": True, "b": True, "c": None}], "abc", "it")
+
+
+def test_an_option_that_is_ruled_out_is_not_possible():
+    assert one_option([{"a": None, "b": False}], ("a", "b"), "it").possible == ("a",)
