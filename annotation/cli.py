@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate serve")
 
@@ -24,7 +24,7 @@ def serve(
         refuse_options(context, "port", "--stop stops the server, whatever its port")
     from annotation.server import serve
 
-    run(lambda: serve.stop() if stop else serve.serve(port))
+    run_command(lambda: serve.stop_server() if stop else serve.serve(port))
 
 
 @app.command(
@@ -43,66 +43,66 @@ def invite(
     """Let people join or leave, each with a link of their own."""
     if leave:
         refuse_options(context, "link expert contact pay ethics", "--leave only takes people out")
-    from annotation.client.consent import keep_terms
-    from annotation.server.accounts import invite
-    from pipeline.core.paths import Folders
+    from annotation.client.consent import save_terms
+    from annotation.server.accounts import update_roster
+    from pipeline.core.paths import DatasetFolders
 
     def joined() -> None:
         if not leave:
-            keep_terms(Folders(), contact, pay, ethics)
-        invite(names or [], leave, link, expert)
+            save_terms(DatasetFolders(), contact, pay, ethics)
+        update_roster(names or [], leave, link, expert)
 
-    run(joined)
+    run_command(joined)
 
 
 @app.command(epilog="Example: `rgqa annotate push`")
 def push() -> None:
     """Put missing tasks into the project, and tell the server who is asked what."""
-    from annotation.client.push import push
+    from annotation.client.push import push_tasks
 
-    run(push)
+    run_command(push_tasks)
 
 
 @app.command(epilog="Example: `rgqa annotate status`")
 def status() -> None:
     """Print what is done and open, the pace, and the filter questions so far."""
-    from annotation.client.status import status
+    from annotation.client.status import print_status
 
-    run(status)
+    run_command(print_status)
 
 
 @app.command(epilog="Example: `rgqa annotate pull`")
 def pull() -> None:
     """Fetch the verdicts; earlier ones are never lost. Then: dvc repro."""
-    from annotation.client.pull import pull
+    from annotation.client.pull import pull_annotations
 
-    run(pull)
+    run_command(pull_annotations)
 
 
 @app.command("round", epilog="Example: `rgqa annotate round`")
-def round_() -> None:
+def end_round() -> None:
     """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
-    from annotation.study.rounds import report_round
+    from annotation.study.rounds import end_and_print_round
 
-    run(report_round)
+    run_command(end_and_print_round)
 
 
 @app.command(epilog="Example: `rgqa annotate forget ann`")
-def forget(
+def erase(
     name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
 ) -> None:
     """Delete all that there is of somebody, here and on the server, and prove it."""
-    from annotation.client.erase import forget
+    from annotation.client.erase import erase_annotator
 
-    run(lambda: forget(name))
+    run_command(lambda: erase_annotator(name))
 
 
 @app.command(epilog="Example: `rgqa annotate demo`")
 def demo() -> None:
     """Try it: 20 tasks with feedback in the browser, in a folder that is deleted at the end."""
-    from annotation.server.demo import demo
+    from annotation.server.demo import run_demo
 
-    run(demo)
+    run_command(run_demo)
 
 
 @app.command("import", epilog="Example: `rgqa annotate import export.json`")
@@ -112,7 +112,7 @@ def import_(
     """Take verdicts from exports in, checked and under pseudonyms. Then: dvc repro."""
     from annotation.study.import_annotations import import_exports
 
-    run(lambda: import_exports(exports))
+    run_command(lambda: import_exports(exports))
 
 
 @app.command(epilog="Example: `rgqa annotate forecast --rate 15`")
@@ -125,25 +125,25 @@ def forecast(
     """Print how many judgements, hours and how much pay the study still takes."""
     from annotation.client.collected_answers import print_forecast
 
-    run(lambda: print_forecast(rate, people))
+    run_command(lambda: print_forecast(rate, people))
 
 
 @app.command(epilog="Example: `rgqa annotate report`")
 def report() -> None:
     """Print how far the verdicts can be relied on, and where the quality report is."""
-    from annotation.client.report import report
+    from annotation.client.report import print_report
 
-    run(report)
+    run_command(print_report)
 
 
-study = new_app(
+human_baseline = new_app(
     "Measure how well people themselves reject unanswerable questions.", "rgqa annotate study draw --each 50"
 )
-app.add_typer(study, name="study")
+app.add_typer(human_baseline, name="study")
 
 
-@study.command(epilog="Example: `rgqa annotate study draw --each 50 --seed 1`")
-def draw(
+@human_baseline.command(epilog="Example: `rgqa annotate study draw --each 50 --seed 1`")
+def sample(
     release: Annotated[
         Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
     ] = None,
@@ -151,14 +151,14 @@ def draw(
     seed: Annotated[int, typer.Option(help="Of the draw.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
     """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
-    from annotation.study.human_baseline import draw
+    from annotation.study.human_baseline import sample_items
 
-    run(lambda: draw(release, each, seed))
+    run_command(lambda: sample_items(release, each, seed))
 
 
-@study.command(epilog="Example: `rgqa annotate study score`")
+@human_baseline.command(epilog="Example: `rgqa annotate study score`")
 def score() -> None:
     """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
-    from annotation.study.human_baseline import score
+    from annotation.study.human_baseline import score_judgements
 
-    run(score)
+    run_command(score_judgements)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 
 def told(capsys: pytest.CaptureFixture[str], main: Callable[[], object]) -> str:
@@ -14,7 +14,7 @@ def told(capsys: pytest.CaptureFixture[str], main: Callable[[], object]) -> str:
     traceback, and fails the test."""
     capsys.readouterr()
     try:
-        run(main)
+        run_command(main)
     except SystemExit as end:
         message = capsys.readouterr().err
         assert end.code == 1

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pipeline.core.stage_graph import BUILD, RESEARCH, read_stages
+from pipeline.core.stage_graph import BUILD_GRAPH, RESEARCH_GRAPH, read_stages
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("pipeline", "annotation", "research")
@@ -27,8 +27,8 @@ TABLES_OF = {Path("pipeline/language/lexicon.py"): Path("pipeline/language/kinds
 def dvc_targets(root: Path = ROOT) -> dict[str, str]:
     """How `dvc repro`, run in the project's root, names each stage: `rank`, but `research/dvc.yaml:answer`."""
     return {
-        name: name if graph == BUILD else f"{graph}:{name}"
-        for graph in (BUILD, RESEARCH)
+        name: name if graph == BUILD_GRAPH else f"{graph}:{name}"
+        for graph in (BUILD_GRAPH, RESEARCH_GRAPH)
         for name in read_stages(graph, root=root)
     }
 
@@ -122,6 +122,6 @@ def with_code_deps(text: str, stages: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    for graph in (BUILD, RESEARCH):
+    for graph in (BUILD_GRAPH, RESEARCH_GRAPH):
         path = ROOT / graph
         path.write_text(with_code_deps(path.read_text(), read_stages(graph, root=ROOT)))

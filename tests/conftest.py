@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, settings
 from pipeline.core.json_files import read_jsonl, write_json, write_jsonl
 from pipeline.core.records import (
     Candidate,
-    Estimate,
+    CandidateEstimate,
     ObjectEntry,
     Question,
-    Screened,
+    ScreenedCandidate,
     Vocabulary,
-    candidate_id,
+    make_candidate_id,
 )
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
@@ -134,7 +134,7 @@ def vocabulary() -> Vocabulary:
         attribute_types=ATTRIBUTE_TYPES,
         relations={},
         categories=CATEGORIES,
-        places={},
+        locations={},
         weathers={},
     )
 
@@ -144,8 +144,8 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     """The tiny project after screening and estimating: each question not on existence is a candidate at every other picture."""
     from pipeline.language.lexicon import Lexicon
     from pipeline.stages import ingest
-    from pipeline.verifier.partial_graphs import reconstruct
-    from pipeline.verifier.verification import evidence_for, judge
+    from pipeline.verifier.partial_graphs import build_partial_graph
+    from pipeline.verifier.verification import build_evidence, verify_question
 
     ingest.main()
     home = tiny / "data/tiny/interim"
@@ -155,11 +155,11 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
         if question.split == "testdev":
             questions.setdefault(question.picture_id, []).append(question)
     lexicon = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
-    told = {key: reconstruct(questions[key], lexicon) for key in sorted(questions)}
+    told = {key: build_partial_graph(questions[key], lexicon) for key in sorted(questions)}
     write_jsonl(home / "vocabulary/reconstructed.jsonl", told.values())
     rows = []
     for picture_id in sorted(questions):
-        facts = evidence_for(picture_id, {}, told, lexicon)
+        facts = build_evidence(picture_id, {}, told, lexicon)
         for number, question in enumerate(q for other in questions for q in questions[other]):
             if question.picture_id == picture_id or any(
                 step.operation == "exist" for step in question.program
@@ -167,7 +167,7 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
                 continue
             subset = "clip-easy" if number % 2 else "clip-hard"
             candidate = Candidate(
-                candidate_id=candidate_id(subset, picture_id, question.question_id),
+                candidate_id=make_candidate_id(subset, picture_id, question.question_id),
                 subset=subset,
                 picture_id=picture_id,
                 question_id=question.question_id,
@@ -177,11 +177,14 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
                 rank=number + 1,
             )
             rows.append(
-                Screened(candidate=candidate, judgement=judge(question.program, facts, question.text))
+                ScreenedCandidate(
+                    candidate=candidate,
+                    verifier_result=verify_question(question.program, facts, question.text),
+                )
             )
     write_jsonl(home / "screen/screened.jsonl", rows)
     ids = (row.candidate.candidate_id for row in rows)
-    estimates = [Estimate(candidate_id=key, answerable=0.5, difficulty="random") for key in ids]
+    estimates = [CandidateEstimate(candidate_id=key, p_answerable=0.5, difficulty="random") for key in ids]
     write_jsonl(home / "estimate/estimates.jsonl", estimates)
     return home
 

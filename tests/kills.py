@@ -25,7 +25,7 @@ import typer
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages
+from pipeline.core.stage_graph import BUILD_GRAPH, DVC_LOCK_FILES, RESEARCH_GRAPH, read_stages
 from tests.closure import ROOT, dvc_targets
 
 TIMES, SEED = 60, 1
@@ -64,7 +64,7 @@ def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
     environment = os.environ | {"PYTHONPATH": f"{tree / AT_ONCE}:{tree}"}
     with (tree / "build/kills.log").open("ab") as log:
         return subprocess.Popen(
-            ["dvc", "repro", *(options or map(str, (BUILD, RESEARCH)))],
+            ["dvc", "repro", *(options or map(str, (BUILD_GRAPH, RESEARCH_GRAPH)))],
             cwd=tree,
             env=environment,
             stdout=log,
@@ -114,7 +114,7 @@ def ends_well(tree: Path, *options: str) -> bool:
     and the file is restored from git."""
     if not repro(tree, *options).wait():
         return True
-    locks = [str(lock) for lock in LOCKS if (tree / lock).exists()]
+    locks = [str(lock) for lock in DVC_LOCK_FILES if (tree / lock).exists()]
     changed = subprocess.run(
         ["git", "diff", "--name-only", "--", *locks], cwd=tree, capture_output=True, text=True, check=True
     ).stdout.split()

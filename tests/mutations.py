@@ -31,18 +31,18 @@ from hypothesis import strategies as st
 from PIL import Image
 from ruamel.yaml import YAML
 
-from pipeline.candidates.encoders.embedding_cache import read_seed, write_seed
-from pipeline.candidates.ranking.rank_inputs import read_vectors
+from pipeline.candidates.encoders.embedding_cache import read_precomputed, write_precomputed
+from pipeline.candidates.ranking.rank_inputs import load_embeddings
 from pipeline.core import params
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json
-from pipeline.core.jsonl_index import Groups
-from pipeline.core.records import Question, Scene, Vocabulary
+from pipeline.core.jsonl_index import GroupedIndex
+from pipeline.core.records import Question, SceneGraph, Vocabulary
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.sources import gqa_files, question_table, visual_genome, vqa_files
-from pipeline.sources.image_files import inspect
-from pipeline.sources.source_folder import IngestParams, faults
+from pipeline.sources.image_files import inspect_image
+from pipeline.sources.source_folder import IngestParams, find_question_errors
 from tests.closure import ROOT
 
 TRIES, AT_ONCE = 20_000, 500
@@ -75,38 +75,38 @@ def _listed(read: Callable[[Problems], Iterator[Any]]) -> list[Any]:
 
 def _own(path: Path) -> None:
     for question in _listed(
-        lambda problems: question_table.questions(path.parent, ("test",), problems, "test")
+        lambda problems: question_table.read_questions(path.parent, ("test",), problems, "test")
     ):
-        faults(question)
+        find_question_errors(question)
 
 
 def _gqa(path: Path) -> None:
     source = path.parent.parent
-    for question in _listed(lambda problems: gqa_files.questions(source, ("testdev",), problems)):
-        faults(question)
+    for question in _listed(lambda problems: gqa_files.read_questions(source, ("testdev",), problems)):
+        find_question_errors(question)
 
 
 def _scenes(path: Path) -> None:
-    _listed(lambda problems: gqa_files.scenes(path.parent, ("train",), problems))
+    _listed(lambda problems: gqa_files.read_scene_graphs(path.parent, ("train",), problems))
 
 
 def _vqa(path: Path) -> None:
     annotations = path.with_name("annotations.json")
     answers = [{"answer": "red"}] * 3
     write_json(annotations, {"annotations": [{"question_id": 1, "image_id": 2, "answers": answers}]})
-    _listed(lambda problems: iter(vqa_files.questions(path, annotations, "val", problems)))
+    _listed(lambda problems: iter(vqa_files.read_questions(path, annotations, "val", problems)))
 
 
 def _genome(path: Path) -> None:
     sizes = path.with_name("image_data.json")
     write_json(sizes, [{"image_id": 1, "width": 9, "height": 9}])
-    _listed(lambda problems: visual_genome.scenes(path, sizes, problems, Counter[str]()))
+    _listed(lambda problems: visual_genome.read_scene_graphs(path, sizes, problems, Counter[str]()))
 
 
 def _predicted(path: Path) -> None:
     """What is read of JSON is what Python's own reader reads of it."""
     read = read_predictions(path)
-    if read.faults or path.suffix != ".json" or read.reading is not None:
+    if read.faults or path.suffix != ".json" or read.file_info is not None:
         return
     rows = json.loads(path.read_bytes())
     if isinstance(rows, list):
@@ -115,10 +115,10 @@ def _predicted(path: Path) -> None:
 
 def _params(path: Path) -> None:
     """What is read of YAML is what ruamel reads of it, which DVC uses."""
-    read = params.document(path)
+    read = params.read_params_file(path)
     with_dvc = YAML(typ="safe", pure=True).load(path.read_bytes())
     assert _plain(read) == _plain(with_dvc)
-    params.load("ingest", IngestParams, path)
+    params.load_params("ingest", IngestParams, path)
 
 
 def _plain(value: Any) -> Any:
@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 def _picture(path: Path) -> None:
     try:
-        inspect(path)
+        inspect_image(path)
     except ValueError as error:  # the caller, ingest, lists them
         raise UserError(str(error)) from error
 
@@ -140,7 +140,7 @@ def _vectors(path: Path) -> None:
     for name in ("picture_ids", "texts"):
         write_json(path.with_name(f"{name}.json"), ["a", "b"])
     np.save(path.with_name("texts.npy"), np.eye(2, 4, dtype=np.float32))
-    read_vectors(path.parent)
+    load_embeddings(path.parent)
 
 
 @cache
@@ -186,16 +186,18 @@ def cases() -> list[Case]:
     question = Question(question_id="1", picture_id="n1", split="test", text="What?", answer="x")
     lines = msgspec.json.Encoder().encode_lines([question, question])
     found.append(Case("rows.jsonl", lines, lambda path: list(read_jsonl(path, Question))))
-    found.append(Case("groups.jsonl", lines, lambda path: [*Groups(path, Question, "picture_id").values()]))
-    scene = msgspec.json.encode(Scene(picture_id="1", split="val", width=1, height=1, objects=()))
-    found.append(Case("scene.json", scene, lambda path: read_json(path, Scene)))
+    found.append(
+        Case("groups.jsonl", lines, lambda path: [*GroupedIndex(path, Question, "picture_id").values()])
+    )
+    scene = msgspec.json.encode(SceneGraph(picture_id="1", split="val", width=1, height=1, objects=()))
+    found.append(Case("scene.json", scene, lambda path: read_json(path, SceneGraph)))
     words = Vocabulary(
         objects={},
         attributes={"red": 1},
         attribute_types={},
         relations={},
         categories={},
-        places={},
+        locations={},
         weathers={},
     )
     found.append(
@@ -205,8 +207,10 @@ def cases() -> list[Case]:
         Image.effect_noise((24, 16), 60).convert("RGB").save(file := io.BytesIO(), form)
         found.append(Case(f"picture.{form.lower()}", file.getvalue(), _picture))
     with tempfile.TemporaryDirectory() as folder:
-        write_seed(seed := Path(folder) / "clip.safetensors", [bytes(32), bytes(range(32))], np.eye(2, 4))
-        found.append(Case(seed.name, seed.read_bytes(), read_seed))
+        write_precomputed(
+            seed := Path(folder) / "clip.safetensors", [bytes(32), bytes(range(32))], np.eye(2, 4)
+        )
+        found.append(Case(seed.name, seed.read_bytes(), read_precomputed))
     np.save(file := io.BytesIO(), np.eye(2, 4, dtype=np.float32))
     found.append(Case("pictures.npy", file.getvalue(), _vectors))
     return found

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pipeline.core.records import Question, Relation, Scene, SceneObject, Step
+from pipeline.core.records import Question, Relation, SceneGraph, SceneObject, Step
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.evidence import Facts, facts_of
-from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
+from pipeline.verifier.evidence import Evidence, build_scene_evidence
+from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
 
 LEXICON = Lexicon(
     {
@@ -50,21 +50,21 @@ class Gaps:
         return self.chance
 
 
-def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> Scene:
-    return Scene(
+def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> SceneGraph:
+    return SceneGraph(
         picture_id="p",
         split="testdev",
         width=SIZE,
         height=SIZE,
         location=place,
         weather=weather,
-        complete=complete,
+        is_complete=complete,
         objects=tuple(map(_object, objects)),
     )
 
 
-def facts(*objects: str, **about: object) -> Facts:
-    return facts_of(scene(*objects, **about), LEXICON)
+def facts(*objects: str, **about: object) -> Evidence:
+    return build_scene_evidence(scene(*objects, **about), LEXICON)
 
 
 def steps(text: str) -> tuple[Step, ...]:
@@ -95,9 +95,9 @@ def answered_question(program: str, answer: str, question_id: str = "q") -> Ques
     return question(program, program, answer, question_id=question_id, picture_id="p")
 
 
-def graphs(asked: Mapping[str, Iterable[Question]], lexicon: Lexicon = LEXICON) -> dict[str, Reconstructed]:
+def graphs(asked: Mapping[str, Iterable[Question]], lexicon: Lexicon = LEXICON) -> dict[str, PartialGraph]:
     """The partial graphs of pictures, by id, from their questions; none of a picture whose questions tell nothing."""
-    made = {key: reconstruct(questions, lexicon) for key, questions in asked.items()}
+    made = {key: build_partial_graph(questions, lexicon) for key, questions in asked.items()}
     return {key: graph for key, graph in made.items() if graph}
 
 

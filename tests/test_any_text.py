@@ -5,23 +5,33 @@ from functools import cache, partial
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.candidates.estimating.answerability import claims_of, features, probable
-from pipeline.candidates.estimating.claims import Beliefs
-from pipeline.candidates.estimating.difficulty import Difficulties
+from pipeline.candidates.estimating.answerability import (
+    compute_features,
+    estimate_claims,
+    extract_candidate_claims,
+)
+from pipeline.candidates.estimating.claims import ClaimEstimator
+from pipeline.candidates.estimating.difficulty import DifficultyClassifier
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Candidate
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.paraphrase import paraphrase
+from pipeline.language.paraphrase import paraphrase_questions
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classification import WordClasses, tagged
-from pipeline.sources.source_folder import faults
-from pipeline.tasks.gold_questions import Naming, foreign, in_style_of, of_the_picture, templates
-from pipeline.tasks.second_questions import Offered
+from pipeline.language.word_classification import WordClassifier, tag_texts
+from pipeline.sources.source_folder import find_question_errors
+from pipeline.tasks.gold_questions import (
+    QuestionsByName,
+    collect_known_questions,
+    make_all_template_questions,
+    match_text_style,
+    sample_foreign_questions,
+)
+from pipeline.tasks.second_questions import Offer
 from pipeline.tasks.task_builder import make_tasks
-from pipeline.verifier.presence_model import names_known
-from pipeline.verifier.verification import evidence_for
+from pipeline.verifier.presence_model import get_known_names
+from pipeline.verifier.verification import build_evidence
 from tests.candidates.perturbing.in_memory import perturb
 from tests.candidates.perturbing.small_vocabulary import KINDS, vocabulary
 from tests.notation import graphs, question, scene
@@ -70,9 +80,11 @@ def tagger() -> Tagger:
 def through_the_stages(text: str, program: str, marks: dict[str, str], preset: str) -> list[Candidate]:
     """Run the stages on one text, asked of an image with a scene graph and of an image without one; return its edits."""
     asked = [question(text, program, "red", marks, "q1", "p"), question("Is it?", "", "no", {}, "q2", "n")]
-    reworded = list(paraphrase(asked, "testdev", 1))
+    reworded = list(paraphrase_questions(asked, "testdev", 1))
     assert [row.question_id for row in reworded] == ["q1", "q2"]
-    tags = {row.text: row.words for row in tagged([row.text for row in asked], WordClasses(WORDS), tagger())}
+    tags = {
+        row.text: row.words for row in tag_texts([row.text for row in asked], WordClassifier(WORDS), tagger())
+    }
     own, _ = perturb(asked, tags, WORDS, PerturbParams(preset=preset), scenes=SCENES)
     others = [
         Candidate(candidate_id="x", subset="clip-easy", picture_id="n", question_id="q1", text=text,
@@ -80,31 +92,38 @@ def through_the_stages(text: str, program: str, marks: dict[str, str], preset: s
     ]  # fmt: skip
     lexicon = Lexicon(WORDS.categories, WORDS.attribute_types)
     by_picture = {"p": [asked[0]], "n": [asked[1]]}
-    facts = partial(evidence_for, scenes=SCENES, told=graphs(by_picture, lexicon), lexicon=lexicon)
+    facts = partial(
+        build_evidence, scenes=SCENES, partial_graphs=graphs(by_picture, lexicon), lexicon=lexicon
+    )
     inputs = ScreenInputs({"p": own, "n": others}, by_picture, facts, WORDS)
     kept = {key: [row for row in screen_picture(inputs, key) if not hasattr(row, "reason")] for key in "pn"}
-    beliefs = Beliefs(WORDS)
-    difficulty, naming = Difficulties(WORDS, beliefs), Naming({row.question_id: row for row in asked}, "pn")
+    beliefs = ClaimEstimator(WORDS)
+    difficulty, naming = (
+        DifficultyClassifier(WORDS, beliefs),
+        QuestionsByName({row.question_id: row for row in asked}, "pn"),
+    )
     offered, candidates = {}, []
     for key, rows in kept.items():
         for row in rows:
-            found = probable(claims_of(row.candidate), facts(key), beliefs)
-            features(found, False, bool(row.candidate.edits))
-            difficulty(row.candidate, found, names_known(facts(key)))
+            found = estimate_claims(extract_candidate_claims(row.candidate), facts(key), beliefs)
+            compute_features(found, False, bool(row.candidate.edits))
+            difficulty(row.candidate, found, get_known_names(facts(key)))
             candidates.append(row.candidate)
-        rng = generator(1, key)
+        rng = make_generator(1, key)
         filters = [
-            *of_the_picture(by_picture[key], rows, ()),
-            *foreign(key, naming, facts(key), 10, rng),
-            *in_style_of(templates(WORDS, facts(key), rng), [row.candidate.text for row in rows]),
+            *collect_known_questions(by_picture[key], rows, ()),
+            *sample_foreign_questions(key, naming, facts(key), 10, rng),
+            *match_text_style(
+                make_all_template_questions(WORDS, facts(key), rng), [row.candidate.text for row in rows]
+            ),
         ]
-        offered[key] = Offered.of(filters)
+        offered[key] = Offer.from_questions(filters)
     assert len(list(make_tasks(candidates, offered, 0.5, 0.4, 1))) == len(candidates)
     return own
 
 
 def accepted(text: str) -> bool:
-    return not faults(question(text, answer="red", picture_id="p"))
+    return not find_question_errors(question(text, answer="red", picture_id="p"))
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))

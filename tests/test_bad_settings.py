@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pipeline.cli.main import app
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, run
+from pipeline.core.errors import UserError, run_command
 from pipeline.core.json_files import read_json
 from pipeline.stages import embed, ingest
 from tests.bad_inputs import told
@@ -258,4 +258,4 @@ def test_where_init_was_not_run_the_first_stage_says_so(tiny, capsys, monkeypatc
 
 def test_a_fault_of_ours_is_a_traceback():
     with pytest.raises(ZeroDivisionError):
-        run(lambda: 1 / 0)
+        run_command(lambda: 1 / 0)

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.records import Picture, Question
+from pipeline.core.records import ImageRecord, Question
 from pipeline.stages import ingest
 from tests.bad_inputs import told
 from tests.odd_images import gif_on_canvas, png
@@ -292,7 +292,7 @@ def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
     assert told(capsys, ingest.main) == READ
     rows = {
         row.picture_id: row.path
-        for row in read_jsonl(Path("data/tiny/interim/ingest/pictures.jsonl"), Picture)
+        for row in read_jsonl(Path("data/tiny/interim/ingest/pictures.jsonl"), ImageRecord)
     }
     assert rows["n100001"] == (IMAGES / name).as_posix()
 

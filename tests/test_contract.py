@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from annotation.study.assignment_params import AnnotateParams
-from pipeline.core.params import SECTIONS, Params, convert
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH, read_stages, stage_module
+from pipeline.core.params import SECTION_NAMES, Params, convert_params
+from pipeline.core.stage_graph import BUILD_GRAPH, DVC_LOCK_FILES, RESEARCH_GRAPH, read_stages, stage_module
 from tests.closure import (
     BY_MODULE,
     PACKAGES,
@@ -48,11 +48,11 @@ def test_there_is_one_module_and_one_test_for_each_stage():
 
 
 def test_params_yaml_may_have_a_section_for_each_stage_and_for_the_annotation():
-    assert sorted(SECTIONS) == sorted([*DVC, "annotate"])
+    assert sorted(SECTION_NAMES) == sorted([*DVC, "annotate"])
 
 
 def test_the_build_graph_ends_with_the_release_and_does_not_depend_on_the_research_graph():
-    build, research = (list(read_stages(graph, root=ROOT)) for graph in (BUILD, RESEARCH))
+    build, research = (list(read_stages(graph, root=ROOT)) for graph in (BUILD_GRAPH, RESEARCH_GRAPH))
     assert build[-1] == "release" and not set(build) & set(research)
     assert research == ["paper", "comparison", "answer", "leaderboard"]
     written = {out for stage in research for out in DVC[stage]["outs"]}
@@ -60,10 +60,12 @@ def test_the_build_graph_ends_with_the_release_and_does_not_depend_on_the_resear
 
 
 def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
-    assert {stage for stage in DVC if DVC[stage].get("wdir") == ".."} == {*read_stages(RESEARCH, root=ROOT)}
+    assert {stage for stage in DVC if DVC[stage].get("wdir") == ".."} == {
+        *read_stages(RESEARCH_GRAPH, root=ROOT)
+    }
     targets = dvc_targets()
     assert (targets["rank"], targets["answer"]) == ("rank", "research/dvc.yaml:answer")
-    assert [lock.as_posix() for lock in LOCKS] == ["dvc.lock", "research/dvc.lock"]
+    assert [lock.as_posix() for lock in DVC_LOCK_FILES] == ["dvc.lock", "research/dvc.lock"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_every_data_set_has_a_valid_section_for_each_stage_and_dvc_watches_it(st
     watched = "${dataset}." + stage in DVC[stage].get("params", [])
     assert watched == (kind is not None)
     if kind:
-        convert(PARAMS[dataset][stage], kind, f"{dataset}.{stage}")
+        convert_params(PARAMS[dataset][stage], kind, f"{dataset}.{stage}")
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -132,7 +134,7 @@ def test_no_section_is_left_over(dataset):
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_the_one_section_that_is_no_stage_is_valid(dataset):
-    convert(PARAMS[dataset]["annotate"], AnnotateParams, f"{dataset}.annotate")
+    convert_params(PARAMS[dataset]["annotate"], AnnotateParams, f"{dataset}.annotate")
 
 
 def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth():

@@ -8,8 +8,8 @@ import pytest
 import typer
 
 from pipeline.cli.main import app
-from pipeline.inference.argument_parser import parser as run_parser
-from pipeline.scoring.cli_options import parser as score_parser
+from pipeline.inference.argument_parser import make_parser
+from pipeline.scoring.cli_options import build_parser
 from tests.closure import ROOT
 from tests.tables import DOCUMENTS as WITH_TABLES
 from tests.tables import with_tables
@@ -23,7 +23,7 @@ DOCUMENTS = sorted(
 )
 assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
-WHEEL = {"score": score_parser(), "run": run_parser()}  # commands that the wheel has, too
+WHEEL = {"score": build_parser(), "run": make_parser()}  # commands that the wheel has, too
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 

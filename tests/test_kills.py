@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from pipeline.core.stage_graph import BUILD, LOCKS, RESEARCH
+from pipeline.core.stage_graph import BUILD_GRAPH, DVC_LOCK_FILES, RESEARCH_GRAPH
 from tests import kills
 from tests.closure import ROOT
 from tests.kills import Done, differing, killed, moments, sums
@@ -28,7 +28,7 @@ def tree(tmp_path):
     (tmp_path / "data/x/interim/rank").mkdir(parents=True)
     (tmp_path / "build").mkdir()
     (tmp_path / ".gitignore").write_text("interim\nbuild\n")
-    for graph in (BUILD, RESEARCH):
+    for graph in (BUILD_GRAPH, RESEARCH_GRAPH):
         (tmp_path / graph).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / graph, tmp_path / graph)
     (tmp_path / "data/x/interim/rank/rank.json").write_text("1")
@@ -71,7 +71,7 @@ def test_a_run_is_killed_with_all_that_it_started(tree, monkeypatch):
 
 
 @pytest.mark.parametrize(("lock", "well", "said"), [("whole", False, ""), ("ha", True, "git checkout")])
-@pytest.mark.parametrize("file", LOCKS)
+@pytest.mark.parametrize("file", DVC_LOCK_FILES)
 def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
     tree, monkeypatch, capsys, lock, well, said, file
 ):

@@ -81,18 +81,18 @@ def numeric(parser) -> list[str]:
 
 @pytest.mark.parametrize("value", [-(10**30), 10**30])
 def test_every_number_of_rgqa_run_is_checked(value):
-    parser = argument_parser.parser("rgqa run")
+    parser = argument_parser.make_parser("rgqa run")
     names = numeric(parser)
     assert len(names) > 6
     for name in names:
         option = f"--{name.replace('_', '-')}"
         with pytest.raises(UserError, match=f"{option} is"):
-            argument_parser.options_of(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
+            argument_parser.parse_options(parser.parse_args(["x", "--model", "m", f"{option}={value}"]))
 
 
 def test_every_number_of_rgqa_score_is_checked():
-    for name in numeric(cli_options.parser()):
-        wanted, is_right = cli_options.WANTED[name]
+    for name in numeric(cli_options.build_parser()):
+        wanted, is_right = cli_options.VALUE_CHECKS[name]
         many = name in ("risks", "costs")
         assert wanted and not is_right([float("nan")] if many else float("nan")), name
         if name != "threshold":  # any number: confidences have no unit

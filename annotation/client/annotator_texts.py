@@ -17,24 +17,24 @@ from pipeline.core.images import WHITE, encode_image
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-HOME = Path(__file__).parent
-WIDEST = 448  # pixels; the window of the instructions is 680 wide
+TEXTS_DIR = Path(__file__).parent
+MAX_IMAGE_WIDTH = 448  # pixels; the window of the instructions is 680 wide
 
 
-def text_of(name: str, study: Path) -> tuple[Path, str]:
+def read_text(name: str, study: Path) -> tuple[Path, str]:
     """A text and where it stands: the study's own, or the project's.
 
     Raises:
         UserError: it cannot be read.
     """
-    path = study / name if (study / name).exists() else HOME / name
+    path = study / name if (study / name).exists() else TEXTS_DIR / name
     try:
         return path, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}; write it in UTF-8") from error
 
 
-def page(text: str, path: Path = HOME / "consent.md", sheet: list[str] | None = None) -> str:
+def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[str] | None = None) -> str:
     """HTML of a text; HTML inside it shows as text.
 
     Label Studio cleans instructions: it takes `data:` addresses of pictures out, but leaves style sheets. With a `sheet`,
@@ -49,20 +49,20 @@ def page(text: str, path: Path = HOME / "consent.md", sheet: list[str] | None = 
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    markdown.add_render_rule("image", _picture)
+    markdown.add_render_rule("image", _render_image)
     problems = Problems("instructions")
     made = markdown.render(text, {"path": path, "sheet": sheet, "problems": problems})
     problems.raise_if_any()
     return made
 
 
-def guide(study: Path) -> str:
+def render_guidelines(study: Path) -> str:
     """The guidelines as our own desk shows them, pictures inside."""
-    path, text = text_of("guidelines.md", study)
-    return page(text, path)
+    path, text = read_text("guidelines.md", study)
+    return render_page(text, path)
 
 
-def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+def _render_image(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
     """A picture of a text and its caption; at its own size, or at the widest that fits."""
     token, sheet = tokens[place], env["sheet"]
     path = env["path"].parent / str(token.attrs["src"])
@@ -73,7 +73,7 @@ def _picture(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any
         env["problems"].add(f"{env['path']}, picture {token.attrs['src']}", str(error))
         return ""
     width, height = picture.size
-    shown = min(width, WIDEST)
+    shown = min(width, MAX_IMAGE_WIDTH)
     size = shown, round(height * shown / width)
     below = f'<span class="caption">{caption}</span>'
     if sheet is None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 
-from annotation.client.label_studio import LabelStudio
+from annotation.client.label_studio import LabelStudioClient
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import DATA
+from pipeline.core.paths import DATA_DIR
 from pipeline.core.records import Record
 
-HOME = DATA / "label-studio"
-SECRETS = HOME / "secrets.json"
+LABEL_STUDIO_DIR = DATA_DIR / "label-studio"
+SECRETS_FILE = LABEL_STUDIO_DIR / "secrets.json"
 
 
 class Secrets(Record):
@@ -29,16 +29,16 @@ class Secrets(Record):
 
 def read_secrets() -> Secrets:
     """Raises UserError if `serve` has not made them yet, or others may read them."""
-    if not SECRETS.exists():
+    if not SECRETS_FILE.exists():
         raise UserError(
             "no Label Studio is known: start one with `rgqa annotate serve`, or set LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN"
         )
-    if SECRETS.stat().st_mode & 0o077:
-        raise UserError(f"{SECRETS}: others on this machine may read it; run: chmod 600 {SECRETS}")
-    return read_json(SECRETS, Secrets)
+    if SECRETS_FILE.stat().st_mode & 0o077:
+        raise UserError(f"{SECRETS_FILE}: others on this machine may read it; run: chmod 600 {SECRETS_FILE}")
+    return read_json(SECRETS_FILE, Secrets)
 
 
-def connection() -> LabelStudio:
+def connect() -> LabelStudioClient:
     """The server on which the tasks lie.
 
     Raises:
@@ -46,8 +46,8 @@ def connection() -> LabelStudio:
     """
     url, token = os.environ.get("LABEL_STUDIO_URL"), os.environ.get("LABEL_STUDIO_TOKEN")
     if url and token:
-        return LabelStudio(url.rstrip("/"), token)
+        return LabelStudioClient(url.rstrip("/"), token)
     if url or token:
         raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
     secrets = read_secrets()
-    return LabelStudio(secrets.url, secrets.token, own=True)
+    return LabelStudioClient(secrets.url, secrets.token, is_managed=True)

@@ -3,9 +3,9 @@ read first: consent, guidelines, and how the screen works."""
 
 from __future__ import annotations
 
-from annotation.client.annotator_texts import HOME, page, text_of
-from annotation.client.consent import consent_text
-from pipeline.core.paths import Folders
+from annotation.client.annotator_texts import TEXTS_DIR, read_text, render_page
+from annotation.client.consent import read_consent_text
+from pipeline.core.paths import DatasetFolders
 
 # Without child combinators, which the server would escape.
 STYLE = """
@@ -25,12 +25,12 @@ STYLE = """
 """
 
 
-def interface() -> str:
+def build_labeling_config() -> str:
     """The labelling configuration: one picture, two questions, what can be said of them and the keys for it."""
-    return (HOME / "interface.xml").read_text(encoding="utf-8")
+    return (TEXTS_DIR / "interface.xml").read_text(encoding="utf-8")
 
 
-def instructions(folders: Folders) -> str:
+def build_instructions(folders: DatasetFolders) -> str:
     """HTML for a project's `expert_instruction`.
 
     Raises:
@@ -38,8 +38,8 @@ def instructions(folders: Folders) -> str:
     """
     sheet: list[str] = []
     parts = [
-        consent_text(folders),
-        *(text_of(name, folders.study) for name in ("guidelines.md", "screen.md")),
+        read_consent_text(folders),
+        *(read_text(name, folders.study) for name in ("guidelines.md", "screen.md")),
     ]
-    html = "".join(page(text, path, sheet) for path, text in parts)
+    html = "".join(render_page(text, path, sheet) for path, text in parts)
     return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

@@ -7,44 +7,44 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
-from annotation.client.collected_answers import given_so_far
-from annotation.client.credentials import connection
-from annotation.client.volunteers import welcome
-from annotation.study.answers_table import judged_questions
-from annotation.study.exports import person_of, verdicts_of
-from annotation.study.forecast import IDLE
-from annotation.study.quality_control import skills
+from annotation.client.collected_answers import collect_answers
+from annotation.client.credentials import connect
+from annotation.client.volunteers import sync_volunteers
+from annotation.study.answers_table import build_answers_table
+from annotation.study.exports import get_annotator, to_verdicts
+from annotation.study.forecast import MAX_ANSWER_SECONDS
+from annotation.study.quality_control import measure_gold_accuracy
 from annotation.study.roster import Annotator, read_roster
-from pipeline.core.errors import counted
-from pipeline.core.folder_lock import alone
-from pipeline.core.paths import Folders
+from pipeline.core.errors import format_count
+from pipeline.core.folder_lock import lock_folder
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task
 
 
-def status() -> None:
+def print_status() -> None:
     """Print a table of the people, and how far the tasks are.
 
     Raises:
         UserError: no server, or no tasks.
     """
-    folders, server = Folders(), connection()
-    tasks = {task.task_id: task for task in folders.rows(Task)}
-    with alone(folders.study):
-        report = welcome(folders, server)
-    given, source = given_so_far(folders, server)
-    verdicts, _ = verdicts_of(given, tasks, strict=False)
-    filters = skills(judged_questions(tasks, verdicts)) if verdicts else {}
+    folders, server = DatasetFolders(), connect()
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    with lock_folder(folders.study):
+        report = sync_volunteers(folders, server)
+    given, source = collect_answers(folders, server)
+    verdicts, _ = to_verdicts(given, tasks, strict=False)
+    filters = measure_gold_accuracy(build_answers_table(tasks, verdicts)) if verdicts else {}
     roster = {person.pseudonym: person for person in read_roster(folders)}
     desks = {row["email"]: row for row in report.get("people", ())}
     gaps = defaultdict[str, list[float | None]](list)
     for row in verdicts:
-        gaps[row.annotator].append(row.gap)
-    skipped = Counter(person_of(row) for row in given.values() if row.was_cancelled)
-    speeds = {name: pace(own) for name, own in gaps.items()}
+        gaps[row.annotator].append(row.seconds_since_previous)
+    skipped = Counter(get_annotator(row) for row in given.values() if row.was_cancelled)
+    speeds = {name: compute_verdicts_per_hour(own) for name, own in gaps.items()}
     print_table(
         (
             name,
-            stands(roster.get(name), desks) if report else "",
+            describe_stage(roster.get(name), desks) if report else "",
             f"{len(gaps.get(name, ())):,}",
             f"{skipped[name]:,}",
             "" if isnan(speed := speeds.get(name, nan)) else f"{speed:,.0f}",
@@ -54,10 +54,10 @@ def status() -> None:
     )
     print(f"status: {source}")
     if report:
-        print("\n".join(progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
+        print("\n".join(format_progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 
 
-def pace(gaps: Iterable[float | None]) -> float:
+def compute_verdicts_per_hour(gaps: Iterable[float | None]) -> float:
     """Verdicts per hour of work; NaN if unknown.
 
     Args:
@@ -67,20 +67,20 @@ def pace(gaps: Iterable[float | None]) -> float:
     >>> pace([None, 30.0, 30.0, 3940.0, 30.0])
     120.0
     """
-    worked = [gap for gap in gaps if gap is not None and gap <= IDLE]
+    worked = [gap for gap in gaps if gap is not None and gap <= MAX_ANSWER_SECONDS]
     return len(worked) * 3600 / max(sum(worked), 1e-9) if worked else nan
 
 
-def progress(report: Mapping[str, Any], speeds: Sequence[float]) -> list[str]:
+def format_progress(report: Mapping[str, Any], verdicts_per_hour: Sequence[float]) -> list[str]:
     """What is known and what was saved, of our own server's report."""
     tasks, votes = report["tasks"], report["votes"]
     asked, saved = votes.get("answered", 0), tasks["known"] * tasks["votes"] - tasks["votes_on_known"]
     lines = [
         f"status: {tasks['known']:,} of {tasks['tasks']:,} tasks are known, {tasks['waves_done']:,} of {tasks['waves']:,} waves; "
-        f"{counted(asked, 'vote')}, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
+        f"{format_count(asked, 'vote')}, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
     ]
-    if speeds and tasks["wanted"]:
-        hours = tasks["wanted"] * len(speeds) / sum(speeds)
+    if verdicts_per_hour and tasks["wanted"]:
+        hours = tasks["wanted"] * len(verdicts_per_hour) / sum(verdicts_per_hour)
         lines.append(
             f"status: at the pace so far {tasks['wanted']:,} more votes at most take {hours:,.1f} hours of work; "
             "how many it probably takes: rgqa annotate forecast"
@@ -100,7 +100,7 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
     Console(width=None if Console().is_terminal else 160).print(table)
 
 
-def stands(person: Annotator | None, desks: Mapping[str, Mapping[str, Any]]) -> str:
+def describe_stage(person: Annotator | None, server_rows: Mapping[str, Mapping[str, Any]]) -> str:
     """What somebody is at, by what our own server tells of each address.
 
     >>> ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")
@@ -108,9 +108,9 @@ def stands(person: Annotator | None, desks: Mapping[str, Mapping[str, Any]]) -> 
     >>> stands(ann, {"ann@example.org": row})
     'training and test, 8 answered'
     """
-    if person is None or not person.active:
+    if person is None or not person.is_active:
         return "left" if person else ""
-    desk = desks.get(person.email.lower())
+    desk = server_rows.get(person.email.lower())
     if not desk or not desk["consent"]:
         return "not agreed yet"
     if desk["out"]:

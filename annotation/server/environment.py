@@ -14,19 +14,19 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from annotation.client.credentials import HOME
+from annotation.client.credentials import LABEL_STUDIO_DIR
 from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import UserError
-from pipeline.core.paths import DATA
+from pipeline.core.paths import DATA_DIR
 
-ENVIRONMENT = Path(".venv-label-studio")
-LOCK = Path(__file__).with_name("requirements.lock")
-NEEDED = 2_500_000_000  # bytes: the packages take 0.9 GB here, and as much again in uv's cache
-INSIDE = "annotation.server.label_studio_app.label_studio_main"
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
+ENVIRONMENT_DIR = Path(".venv-label-studio")
+LOCK_FILE = Path(__file__).with_name("requirements.lock")
+MIN_FREE_BYTES = 2_500_000_000  # bytes: the packages take 0.9 GB here, and as much again in uv's cache
+MAIN_MODULE = "annotation.server.label_studio_app.label_studio_main"
+INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
 
 
-def ensure(folder: Path = ENVIRONMENT, lock: Path = LOCK) -> Path:
+def ensure_environment(folder: Path = ENVIRONMENT_DIR, lock: Path = LOCK_FILE) -> Path:
     """Make the environment if it is missing, half made or of another lock file; return its Python.
 
     Raises:
@@ -39,21 +39,21 @@ def ensure(folder: Path = ENVIRONMENT, lock: Path = LOCK) -> Path:
     if uv is None:
         raise UserError("uv is missing, which installs Label Studio; run: make setup")
     free = shutil.disk_usage(folder.absolute().parent).free
-    if free < NEEDED:
+    if free < MIN_FREE_BYTES:
         raise UserError(
-            f"Label Studio needs {NEEDED / 1e9:.1f} GB for {folder.absolute()}, but {free / 1e9:.1f} GB are free; "
+            f"Label Studio needs {MIN_FREE_BYTES / 1e9:.1f} GB for {folder.absolute()}, but {free / 1e9:.1f} GB are free; "
             "make room and run the same command again"
         )
     print(f"serve: setting Label Studio up in {folder}/ (once, some minutes)", flush=True)
     # Half an environment that an interrupted set-up left is made whole by the same two steps.
     failed = f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:"
-    call([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)], failed)
-    call([uv, "pip", "sync", "--quiet", "--python", str(python), str(lock)], failed)
+    run_command([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)], failed)
+    run_command([uv, "pip", "sync", "--quiet", "--python", str(python), str(lock)], failed)
     write_text(mark, digest)
     return python
 
 
-def call(command: Sequence[str], failed: str, **options: Any) -> bytes:
+def run_command(command: Sequence[str], failure_message: str, **options: Any) -> bytes:
     """Run a program, with options of `subprocess.run`, and return what it wrote.
 
     Raises:
@@ -66,14 +66,14 @@ def call(command: Sequence[str], failed: str, **options: Any) -> bytes:
         )
         said = [line for line in after.splitlines() if line and not (traceback and line.startswith(" "))]
         ended = f"{Path(command[0]).name} ended with code {done.returncode}"
-        raise UserError([failed, *(said[-10:] or [ended])])
+        raise UserError([failure_message, *(said[-10:] or [ended])])
     return done.stdout
 
 
-def variables() -> dict[str, str]:
+def build_environment_variables() -> dict[str, str]:
     """What Label Studio's Python sees: little, as it reads names like HOST and DEBUG for its own."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    home = str(HOME.absolute())
+    kept = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    home = str(LABEL_STUDIO_DIR.absolute())
     ours = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "PYTHONUNBUFFERED": "1",
@@ -81,12 +81,12 @@ def variables() -> dict[str, str]:
         "LABEL_STUDIO_BASE_DATA_DIR": home,
         "XDG_CONFIG_HOME": home,
         "XDG_DATA_HOME": home,
-        "RGQA_DATA": str(DATA.absolute()),
+        "RGQA_DATA": str(DATA_DIR.absolute()),
     }
-    return kept | ours | database()
+    return kept | ours | get_database_variables()
 
 
-def database() -> dict[str, str]:
+def get_database_variables() -> dict[str, str]:
     """The database as Label Studio's settings want it; SQLite in its folder unless RGQA_ANNOTATE_DATABASE names another.
 
     Raises:
@@ -110,28 +110,28 @@ def database() -> dict[str, str]:
     raise UserError("RGQA_ANNOTATE_DATABASE: expected postgresql://user:password@host:port/name")
 
 
-def keep_database() -> None:
+def record_database() -> None:
     """Note where the study lies.
 
     Raises:
         UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
     """
-    named, note = database(), HOME / "database.txt"
+    named, note = get_database_variables(), LABEL_STUDIO_DIR / "database.txt"
     server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
     name = "sqlite" if named["DJANGO_DB"] == "sqlite" else server.format_map(named)
     if not note.exists():
         write_text(note, name)
     elif note.read_text() != name:
         raise UserError(
-            f"the accounts and verdicts of {HOME} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
-            f"set it as it was, or move {HOME} away to begin anew"
+            f"the accounts and verdicts of {LABEL_STUDIO_DIR} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
+            f"set it as it was, or move {LABEL_STUDIO_DIR} away to begin anew"
         )
 
 
-def key() -> str:
+def ensure_secret_key() -> str:
     """What signs tokens and sessions, and people's links; made if there is none, as Label Studio's own may begin with `$`, which
     its next start reads as the name of a variable."""
-    path = HOME / ".env"
+    path = LABEL_STUDIO_DIR / ".env"
     if not path.exists():
         write_text(path, f"SECRET_KEY={token_hex(32)}\n")
         path.chmod(0o600)

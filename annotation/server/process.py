@@ -11,22 +11,22 @@ from pathlib import Path
 import httpx
 import psutil
 
-from annotation.client.credentials import HOME
-from annotation.server.environment import INSIDE, variables
+from annotation.client.credentials import LABEL_STUDIO_DIR
+from annotation.server.environment import MAIN_MODULE, build_environment_variables
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
 
-SERVER, LOG = HOME / "server.json", HOME / "server.log"
-START_SECONDS = 180
-STOP_SECONDS = 20
+PID_FILE, LOG_FILE = LABEL_STUDIO_DIR / "server.json", LABEL_STUDIO_DIR / "server.log"
+START_TIMEOUT_SECONDS = 180
+STOP_TIMEOUT_SECONDS = 20
 
 
-class Server(Record):
+class ServerProcess(Record):
     """A process that was started. `created` is the system's start time of it: a pid alone may be used again."""
 
     pid: int
-    created: float
+    start_time: float
     port: int
 
     @property
@@ -34,74 +34,78 @@ class Server(Record):
         return f"http://127.0.0.1:{self.port}"
 
 
-def running() -> Server | None:
+def find_running_server() -> ServerProcess | None:
     """The server that runs, or None: a pid file that a killed one left behind counts for nothing."""
-    if not SERVER.exists():
+    if not PID_FILE.exists():
         return None
-    server = read_json(SERVER, Server)
+    server = read_json(PID_FILE, ServerProcess)
     try:
         process = psutil.Process(server.pid)
-        ours = process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - server.created) < 1
+        ours = process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - server.start_time) < 1
     except psutil.NoSuchProcess:
         return None
     return server if ours else None
 
 
-def start(python: Path, port: int) -> Server:
+def start_server(python: Path, port: int) -> ServerProcess:
     """Start the server and wait until it answers.
 
     Raises:
         UserError: the port is taken, or the server ended or did not answer in time (the end of its log is shown).
     """
-    ensure_free(port)
-    LOG.touch(mode=0o600)
-    with LOG.open("ab") as output:
+    ensure_free_port(port)
+    LOG_FILE.touch(mode=0o600)
+    with LOG_FILE.open("ab") as output:
         child = subprocess.Popen(
-            [python.absolute(), "-m", INSIDE, "serve", str(port)],
-            env=variables(),
+            [python.absolute(), "-m", MAIN_MODULE, "serve", str(port)],
+            env=build_environment_variables(),
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             start_new_session=True,
             umask=0o077,
         )
-    server = Server(pid=child.pid, created=psutil.Process(child.pid).create_time(), port=port)
-    write_json(SERVER, server)
+    server = ServerProcess(pid=child.pid, start_time=psutil.Process(child.pid).create_time(), port=port)
+    write_json(PID_FILE, server)
     assert child.stdin is not None
     with suppress(BrokenPipeError), child.stdin:  # it may have ended
         child.stdin.write(b"known\n")  # were we killed before this, it would end
     print(f"serve: starting Label Studio on {server.url}", end="", flush=True)
     begun, seconds = time.monotonic(), 0.0
-    while child.poll() is None and seconds <= START_SECONDS:
-        if healthy(server.url):
+    while child.poll() is None and seconds <= START_TIMEOUT_SECONDS:
+        if is_healthy(server.url):
             print(f" {seconds:.0f} s", flush=True)
             return server
         print(".", end="", flush=True)
         time.sleep(1)
         seconds = time.monotonic() - begun
-    what = f"did not answer in {START_SECONDS} seconds" if child.poll() is None else "ended while it started"
+    what = (
+        f"did not answer in {START_TIMEOUT_SECONDS} seconds"
+        if child.poll() is None
+        else "ended while it started"
+    )
     print(flush=True)
-    stop()
-    lines = LOG.read_text(errors="replace").splitlines()[-15:]
+    stop_server()
+    lines = LOG_FILE.read_text(errors="replace").splitlines()[-15:]
     raise UserError([f"Label Studio {what}; the end of its log:", *lines])
 
 
-def stop() -> bool:
+def stop_server() -> bool:
     """Stop the server; answers that came in are finished first. False if none runs."""
-    server = running()
+    server = find_running_server()
     if server is not None:
         process = psutil.Process(server.pid)
         process.terminate()
         try:
-            process.wait(STOP_SECONDS)
+            process.wait(STOP_TIMEOUT_SECONDS)
         except psutil.TimeoutExpired:
             process.kill()
-            process.wait(STOP_SECONDS)
-    SERVER.unlink(missing_ok=True)
+            process.wait(STOP_TIMEOUT_SECONDS)
+    PID_FILE.unlink(missing_ok=True)
     return server is not None
 
 
-def healthy(url: str) -> bool:
+def is_healthy(url: str) -> bool:
     """Whether a server answers there that it is well."""
     try:
         return httpx.get(f"{url}/health", timeout=5, trust_env=False).is_success
@@ -109,7 +113,7 @@ def healthy(url: str) -> bool:
         return False
 
 
-def ensure_free(port: int) -> int:
+def ensure_free_port(port: int) -> int:
     """The port, or any free one for 0; raises UserError if something listens on it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from annotation.client.credentials import HOME, SECRETS, read_secrets
-from annotation.client.push import people_of, push
+from annotation.client.credentials import LABEL_STUDIO_DIR, SECRETS_FILE, read_secrets
+from annotation.client.push import push_tasks, read_active_roster
 from annotation.server import accounts, environment, process
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
-from pipeline.core.folder_lock import alone
-from pipeline.core.paths import Folders
+from pipeline.core.folder_lock import lock_folder
+from pipeline.core.paths import DatasetFolders
 
 
 def serve(port: int) -> None:
@@ -24,38 +24,38 @@ def serve(port: int) -> None:
             "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
             "or use that one with: rgqa annotate push"
         )
-    folders = Folders()
-    people_of(folders)
-    with alone(HOME):
-        python, server = environment.ensure(), process.running()
+    folders = DatasetFolders()
+    read_active_roster(folders)
+    with lock_folder(LABEL_STUDIO_DIR):
+        python, server = environment.ensure_environment(), process.find_running_server()
         if server is None:
-            process.ensure_free(port)
+            process.ensure_free_port(port)
             print("serve: the database", flush=True)
-            accounts.ensure(python, port)
-            process.start(python, port)
+            accounts.ensure_database(python, port)
+            process.start_server(python, port)
         else:
             move = f" (not on {port}: to move it, rgqa annotate serve --stop first)" * (server.port != port)
             print(f"serve: Label Studio is running on {server.url}{move}", flush=True)
-            if not SECRETS.exists():
-                accounts.ensure(python, server.port)
+            if not SECRETS_FILE.exists():
+                accounts.ensure_database(python, server.port)
     try:
-        push()
+        push_tasks()
     finally:
-        print("\n".join(summary(folders)))
+        print("\n".join(format_summary(folders)))
 
 
-def stop() -> None:
+def stop_server() -> None:
     """Stop the server; accounts, tasks and answers stay."""
-    print("serve: stopped" if process.stop() else "serve: no Label Studio of ours is running")
+    print("serve: stopped" if process.stop_server() else "serve: no Label Studio of ours is running")
 
 
-def summary(folders: Folders) -> list[str]:
+def format_summary(folders: DatasetFolders) -> list[str]:
     """What to open, and as whom."""
     secrets = read_secrets()
     return [
         "",
         "Each opens their own link (one browser profile per person):",
-        *accounts.entries(folders, read_roster(folders)),
-        f"Label Studio: {secrets.url}/user/login/   (for you: {secrets.email}, password in {SECRETS})",
+        *accounts.format_links(folders, read_roster(folders)),
+        f"Label Studio: {secrets.url}/user/login/   (for you: {secrets.email}, password in {SECRETS_FILE})",
         "Next: rgqa annotate status, rgqa annotate pull; rgqa annotate serve --stop ends it.",
     ]

@@ -15,10 +15,10 @@ import pandas as pd
 from pipeline.core.records import SUBSETS, Record, Subset
 from pipeline.scoring.bootstrap import bootstrap, percentile_interval
 
-RESAMPLES, SEED = 1000, 0
+NUM_REPLICATES, BOOTSTRAP_SEED = 1000, 0
 
 
-class Figure(Record):
+class IntervalEstimate(Record):
     """A value and its interval; None where undefined."""
 
     value: float | None = None
@@ -38,29 +38,29 @@ class SubsetAgreement(Record):
     subset: Subset | None
     candidates: int
     verdicts: int
-    share: Figure
-    alpha: Figure
-    ac1: Figure
+    observed: IntervalEstimate
+    krippendorff_alpha: IntervalEstimate
+    gwet_ac1: IntervalEstimate
 
 
-class Retest(Record):
+class RetestReliability(Record):
     """Candidates that one person judged twice, and the share of them on which they said the same again."""
 
-    twice: int
-    same: Figure
+    num_repeated: int
+    agreement_rate: IntervalEstimate
 
 
-def agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
+def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
     """Agreement on all candidates together, then on those of each subset that has any.
 
     Args:
         votes: answers on candidates, one of each person on each.
     """
     own: list[tuple[Subset, pd.DataFrame]] = [(key, votes[votes["subset"] == key]) for key in SUBSETS]
-    return [_agreement(None, votes), *(_agreement(key, rows) for key, rows in own if len(rows))]
+    return [_subset_agreement(None, votes), *(_subset_agreement(key, rows) for key, rows in own if len(rows))]
 
 
-def retest(answers: pd.DataFrame) -> Retest:
+def compute_retest(answers: pd.DataFrame) -> RetestReliability:
     """Of answers on candidates by people that are not excluded, repeats among them."""
     rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
         ["annotator", "candidate_id"], observed=True
@@ -68,31 +68,35 @@ def retest(answers: pd.DataFrame) -> Retest:
     given = rows["invalid"].agg(["size", "mean"]).assign(at=rows["picture_id"].first())
     both = given[given["size"] > 1]
     sums = np.stack([both["mean"].isin([0, 1]), np.ones(len(both))], axis=1).astype(float)
-    same = figure(sums, both["at"].to_numpy(), lambda total: total[..., 0] / total[..., 1])
-    return Retest(twice=len(both), same=same)
+    same = bootstrap_estimate(sums, both["at"].to_numpy(), lambda total: total[..., 0] / total[..., 1])
+    return RetestReliability(num_repeated=len(both), agreement_rate=same)
 
 
-def figure(sums: np.ndarray, pictures: np.ndarray, value: Callable[[np.ndarray], np.ndarray]) -> Figure:
+def bootstrap_estimate(
+    sums: np.ndarray, pictures: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]
+) -> IntervalEstimate:
     """A figure of sums, with its interval.
 
     Args:
         sums: [units, terms]. pictures: [units], of which each is. value: sums over units, [..., terms] -> [...].
     """
     with np.errstate(all="ignore"):
-        found = float(value(sums.sum(axis=0)))
+        found = float(statistic(sums.sum(axis=0)))
         if not np.isfinite(found):
-            return Figure()
+            return IntervalEstimate()
         names, number = np.unique(pictures, return_inverse=True)
         by_picture = np.zeros((len(names), sums.shape[1]))
         np.add.at(by_picture, number, sums)
-        again = bootstrap(lambda counts: value(counts @ by_picture), len(names), RESAMPLES, SEED)
+        again = bootstrap(
+            lambda counts: statistic(counts @ by_picture), len(names), NUM_REPLICATES, BOOTSTRAP_SEED
+        )
         low, high = percentile_interval(np.where(np.isfinite(again), again, np.nan))
     if np.isnan(low + high):
-        return Figure(value=found)
-    return Figure(value=found, low=float(low), high=float(high))
+        return IntervalEstimate(value=found)
+    return IntervalEstimate(value=found, low=float(low), high=float(high))
 
 
-def terms(counts: np.ndarray) -> np.ndarray:
+def compute_terms(counts: np.ndarray) -> np.ndarray:
     """What `share`, `alpha` and `ac1` are made of: [units, 7].
 
     Args:
@@ -107,12 +111,12 @@ def terms(counts: np.ndarray) -> np.ndarray:
     )
 
 
-def share(sums: np.ndarray) -> np.ndarray:
+def observed_agreement(sums: np.ndarray) -> np.ndarray:
     """Observed agreement of sums of `terms`."""
     return sums[..., 0] / sums[..., 1]
 
 
-def alpha(sums: np.ndarray) -> np.ndarray:
+def krippendorff_alpha(sums: np.ndarray) -> np.ndarray:
     """Krippendorff's alpha of sums of `terms`.
 
     >>> float(alpha(terms(np.array([[2, 0], [0, 2], [1, 1]])).sum(axis=0)).round(4))  # 1 - observed 1/3 / expected 3/5
@@ -122,7 +126,7 @@ def alpha(sums: np.ndarray) -> np.ndarray:
     return 1 - pairs * (one + other - 1) / (2 * one * other)
 
 
-def ac1(sums: np.ndarray) -> np.ndarray:
+def gwet_ac1(sums: np.ndarray) -> np.ndarray:
     """Gwet's AC1 of sums of `terms` (British Journal of Mathematical and Statistical Psychology 61, 2008).
 
     >>> float(ac1(terms(np.array([[2, 0], [2, 0], [2, 0], [1, 1]])).sum(axis=0)).round(4))  # (3/4 - 7/32) / (1 - 7/32)
@@ -130,21 +134,21 @@ def ac1(sums: np.ndarray) -> np.ndarray:
     """
     often = sums[..., 5] / sums[..., 6]
     chance = 2 * often * (1 - often)
-    return (share(sums) - chance) / (1 - chance)
+    return (observed_agreement(sums) - chance) / (1 - chance)
 
 
-def _agreement(subset: Subset | None, rows: pd.DataFrame) -> SubsetAgreement:
+def _subset_agreement(subset: Subset | None, rows: pd.DataFrame) -> SubsetAgreement:
     invalid = (rows["choice"] == "invalid").to_numpy(int)
     table = rows.assign(valid=1 - invalid, invalid=invalid).groupby("candidate_id", observed=True)
     counts = table[["valid", "invalid"]].sum().to_numpy()
     pictures = table["picture_id"].first().to_numpy()
     several = counts.sum(axis=1) >= 2
-    sums = terms(counts)
+    sums = compute_terms(counts)
     return SubsetAgreement(
         subset=subset,
         candidates=int(several.sum()),
         verdicts=int(counts[several].sum()),
-        share=figure(sums, pictures, share),
-        alpha=figure(sums, pictures, alpha),
-        ac1=figure(sums, pictures, ac1),
+        observed=bootstrap_estimate(sums, pictures, observed_agreement),
+        krippendorff_alpha=bootstrap_estimate(sums, pictures, krippendorff_alpha),
+        gwet_ac1=bootstrap_estimate(sums, pictures, gwet_ac1),
     )

@@ -25,41 +25,46 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from annotation.study.exports import EXPERT
+from annotation.study.exports import ADJUDICATOR_PREFIX
 from pipeline.core.params import Count, Params
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
-R = TypeVar("R", bound=Record)
-BLOCK = 1 << 14  # records made together
-OF_VERDICT = ("verdict_id", "task_id", "annotator")
-OF_QUESTION = ("role", "candidate_id", "question_id", "text", "source", "expected")
+RecordType = TypeVar("RecordType", bound=Record)
+BLOCK_SIZE = 1 << 14  # records made together
+VERDICT_FIELDS = ("verdict_id", "task_id", "annotator")
+QUESTION_FIELDS = ("role", "candidate_id", "question_id", "text", "source", "expected")
 # Why an answer does not count; "" where it does.
-REASONS = ("", "annotator excluded", "filter failed", "judged before", "contradicts themselves")
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Fault = Literal["sensitivity", "specificity", "drift", "speed"]
+EXCLUSION_REASONS = ("", "annotator excluded", "filter failed", "judged before", "contradicts themselves")
+Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
+QualityCheck = Literal["sensitivity", "specificity", "drift", "speed"]
 
 
-class CollectRules(Params):
+class QualityRules(Params):
     """The rules by which verdicts are weighed and counted."""
 
-    rule: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
+    aggregation: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
     # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful. One vote may do.
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
     min_votes: Count = 2  # of the other two: fewer leave a candidate unjudged
     # Of known invalid and of known valid filters, to be answered as known. What is called invalid gets into the set: there
     # an error costs more than where a candidate is lost.
-    min_sensitivity: Share = 0.7
-    min_specificity: Share = 0.8
+    min_sensitivity: Proportion = 0.7
+    min_specificity: Proportion = 0.8
     # Drift: both rates are also computed over so many consecutive filter questions of one kind.
-    window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
-    max_fallen: Share = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
-    excluding: tuple[Fault, ...] = ("sensitivity", "specificity", "drift", "speed")  # others are told
+    drift_window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
+    max_discarded_rate: Proportion = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
+    exclusion_checks: tuple[QualityCheck, ...] = (
+        "sensitivity",
+        "specificity",
+        "drift",
+        "speed",
+    )  # others are told
     # Nobody reads two questions and looks at the image in less time.
-    fast_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
-    max_fast: Share = 0.5  # with a larger share of such tasks nothing of theirs counts
+    min_task_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
+    max_fast_rate: Proportion = 0.5  # with a larger share of such tasks nothing of theirs counts
 
 
-def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
+def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
     """The task's two questions, what was said of each, and the reason if that is "invalid" and one was given."""
     return (
         (task.first, verdict.first, verdict.first_reason if verdict.first == "invalid" else ""),
@@ -67,25 +72,25 @@ def answers(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, s
     )
 
 
-class TextColumn:
+class CategoricalBuilder:
     """A column of texts that repeat, as it grows."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._codes: dict[str, int] = {}
         self._rows = array("i")
 
     def append(self, text: str | None) -> None:
-        self._rows.append(-1 if text is None else self._numbers.setdefault(text, len(self._numbers)))
+        self._rows.append(-1 if text is None else self._codes.setdefault(text, len(self._codes)))
 
-    def column(self) -> pd.Categorical:
+    def to_categorical(self) -> pd.Categorical:
         """The whole column, None as missing."""
-        texts = sorted(self._numbers)
+        texts = sorted(self._codes)
         places = np.full(len(texts) + 1, -1, np.int32)  # the last one of what is missing
-        places[[self._numbers[text] for text in texts]] = np.arange(len(texts))
-        return categorical(places[np.asarray(self._rows)], texts, ordered=True)
+        places[[self._codes[text] for text in texts]] = np.arange(len(texts))
+        return make_categorical(places[np.asarray(self._rows)], texts, ordered=True)
 
 
-def categorical(numbers: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
+def make_categorical(numbers: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
     """A column of texts by their number; -1 is missing."""
     # The strings themselves: a type of pandas' own would hold them twice.
     as_they_are: dict[str, Any] = {"dtype": object}
@@ -94,7 +99,7 @@ def categorical(numbers: np.ndarray, texts: Sequence[str], ordered: bool = False
     return column
 
 
-def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """The table of all verdicts, one or more, in their order; tasks are given by id, and looked up a verdict at a time."""
     subset = {
         asked.candidate_id: task.subset
@@ -103,15 +108,16 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
         if asked.role == "candidate"
     }
     texts = {
-        name: TextColumn() for name in (*OF_VERDICT, *OF_QUESTION, "picture_id", "subset", "choice", "why")
+        name: CategoricalBuilder()
+        for name in (*VERDICT_FIELDS, *QUESTION_FIELDS, "picture_id", "subset", "choice", "why")
     }
     numbers = {"order": array("q"), "place": array("b"), "seconds": array("d")}
     marks = {"simulated": bytearray(), "rehearsal": bytearray()}
     for verdict in verdicts:
         task = tasks[verdict.task_id]
-        seconds = _shorter(verdict)
-        for place, (asked, choice, why) in enumerate(answers(task, verdict)):
-            for record, names in ((verdict, OF_VERDICT), (asked, OF_QUESTION)):
+        seconds = _shorter_time(verdict)
+        for place, (asked, choice, why) in enumerate(split_verdict(task, verdict)):
+            for record, names in ((verdict, VERDICT_FIELDS), (asked, QUESTION_FIELDS)):
                 for name in names:
                     texts[name].append(getattr(record, name))
             own = subset.get(asked.candidate_id, task.subset) if asked.candidate_id else task.subset
@@ -122,13 +128,13 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
                 ("why", why),
             ):
                 texts[name].append(text)
-            for name, number in (("order", verdict.order), ("place", place), ("seconds", seconds)):
+            for name, number in (("order", verdict.sequence_index), ("place", place), ("seconds", seconds)):
                 numbers[name].append(number)
             for name, mark in marks.items():
                 mark.append(getattr(verdict, name))
     del subset
     # One after the other, as each takes twice its room while it is made.
-    columns: dict[str, Any] = {name: texts.pop(name).column() for name in [*texts]}
+    columns: dict[str, Any] = {name: texts.pop(name).to_categorical() for name in [*texts]}
     columns |= {name: np.array(numbers.pop(name)) for name in [*numbers]}
     columns |= {name: np.array(mark, bool) for name, mark in marks.items()}
     judged = pd.DataFrame(columns, copy=False)
@@ -137,38 +143,38 @@ def judged_questions(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> 
     return judged.assign(
         right=right & (judged["role"] == "filter"),
         fallen=False,
-        expert=judged["annotator"].map(lambda name: str(name).startswith(EXPERT)).astype(bool),
-        aside=categorical(none, REASONS),
-        detail=categorical(none, [""]),
+        expert=judged["annotator"].map(lambda name: str(name).startswith(ADJUDICATOR_PREFIX)).astype(bool),
+        aside=make_categorical(none, EXCLUSION_REASONS),
+        detail=make_categorical(none, [""]),
     )
 
 
-def _shorter(verdict: Verdict) -> float:
+def _shorter_time(verdict: Verdict) -> float:
     """Of its two clocks that say something; NaN if none does."""
-    clocks = (verdict.seconds, verdict.gap)
+    clocks = (verdict.duration_seconds, verdict.seconds_since_previous)
     return min((clock for clock in clocks if clock is not None and 0 < clock < inf), default=nan)
 
 
-def filters(judged: pd.DataFrame) -> pd.DataFrame:
+def select_gold_answers(answers: pd.DataFrame) -> pd.DataFrame:
     """The answers on filter questions that have not fallen."""
-    return judged[(judged["role"] == "filter") & ~judged["fallen"]]
+    return answers[(answers["role"] == "filter") & ~answers["fallen"]]
 
 
-def votes(judged: pd.DataFrame) -> pd.DataFrame:
+def select_votes(answers: pd.DataFrame) -> pd.DataFrame:
     """The answers of annotators on candidates, first and repeated, that count."""
-    return judged[(judged["role"] != "filter") & (judged["aside"] == "") & ~judged["expert"]]
+    return answers[(answers["role"] != "filter") & (answers["aside"] == "") & ~answers["expert"]]
 
 
-def words(judged: pd.DataFrame) -> pd.Series:
+def get_adjudications(answers: pd.DataFrame) -> pd.Series:
     """Candidate id -> whether experts say that it is invalid; not of those on which as many say the one as the other."""
-    given = judged[(judged["role"] != "filter") & (judged["aside"] == "") & judged["expert"]]
+    given = answers[(answers["role"] != "filter") & (answers["aside"] == "") & answers["expert"]]
     share = (given["choice"] == "invalid").groupby(given["candidate_id"], observed=True).mean()
     return share[share != 0.5].rename(str) > 0.5
 
 
-def records(table: pd.DataFrame, kind: type[R]) -> list[R]:
+def to_records(table: pd.DataFrame, kind: type[RecordType]) -> list[RecordType]:
     """The rows of a table whose columns are the fields of a record."""
-    found: list[R] = []
-    for start in range(0, len(table), BLOCK):
-        found += msgspec.convert(table.iloc[start : start + BLOCK].to_dict("records"), list[kind])
+    found: list[RecordType] = []
+    for start in range(0, len(table), BLOCK_SIZE):
+        found += msgspec.convert(table.iloc[start : start + BLOCK_SIZE].to_dict("records"), list[kind])
     return found

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import msgspec
 
-from annotation.study.assignment import AskingRules
+from annotation.study.assignment import AssignmentRules
 from pipeline.core.json_files import read_json
-from pipeline.core.params import CountOrNone, Params, Seed
-from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate, Task
+from pipeline.core.params import CountOrUnlimited, Params, Seed
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CandidateEstimate, Task
 
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class AnnotateParams(Params):
@@ -25,52 +25,52 @@ class AnnotateParams(Params):
         pictures: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
     """
 
-    votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
-    sure: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
-    overlap: Share = 0.1
-    wave: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100
-    budget: CountOrNone = 0
-    most_tasks: CountOrNone = 0
-    training: CountOrNone = 6
-    test: CountOrNone = 10
-    test_share: Share = 0.8
+    max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
+    min_posterior: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
+    overlap_rate: Proportion = 0.1
+    wave_size: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100
+    max_judgements: CountOrUnlimited = 0
+    max_tasks_per_annotator: CountOrUnlimited = 0
+    training_tasks: CountOrUnlimited = 6
+    qualification_tasks: CountOrUnlimited = 10
+    min_qualification_accuracy: Proportion = 0.8
     seed: Seed = 0
-    pictures: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
+    image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
-    def rules(self) -> AskingRules:
+    def to_assignment_rules(self) -> AssignmentRules:
         """Those that `Asking` takes."""
-        return AskingRules(**{name: getattr(self, name) for name in AskingRules._fields})
+        return AssignmentRules(**{name: getattr(self, name) for name in AssignmentRules._fields})
 
 
-def as_asked(task: Task, fallen: Collection[str] = ()) -> dict[str, Any]:
+def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:
     """A task as `Asking` takes it. The filters of fallen tasks, given by id, tell nothing of anybody."""
     first, second = (
-        {"role": row.role, "candidate": row.candidate_id, "expected": row.expected}
+        {"role": row.role, "candidate": row.candidate_id, "expected": row.expected_choice}
         for row in (task.first, task.second)
     )
-    if task.task_id in fallen:
+    if task.task_id in discarded:
         first["expected"] = second["expected"] = None
-    return {"key": task.task_id, "block": task.block, "first": first, "second": second}
+    return {"key": task.task_id, "block": task.priority_block, "first": first, "second": second}
 
 
-def estimates(folders: Folders) -> dict[str, float]:
+def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
     """Candidate id -> prior probability of having an answer; empty if nothing is estimated, as in a human study."""
-    there = folders.rows(Estimate) if folders.file(Estimate).exists() else ()
-    return {row.candidate_id: row.answerable for row in there}
+    there = folders.read_records(CandidateEstimate) if folders.record_file(CandidateEstimate).exists() else ()
+    return {row.candidate_id: row.p_answerable for row in there}
 
 
-class _Filter(msgspec.Struct, frozen=True):
+class _GoldQuestion(msgspec.Struct, frozen=True):
     picture_id: str
     text: str
 
 
-class _Person(msgspec.Struct, frozen=True):
+class _AnnotatorStatus(msgspec.Struct, frozen=True):
     name: str
-    excluded: tuple[str, ...]
-    since: int
+    exclusion_reasons: tuple[str, ...]
+    excluded_since: int
 
 
-class FromCollect(msgspec.Struct, frozen=True):
+class CollectFeedback(msgspec.Struct, frozen=True):
     """The part of `quality.json` on which the asking rests; empty before stage `collect` has judged people's verdicts.
 
     Attributes:
@@ -78,24 +78,24 @@ class FromCollect(msgspec.Struct, frozen=True):
     """
 
     simulated: bool = True
-    fallen: tuple[_Filter, ...] = ()
-    annotators: tuple[_Person, ...] = ()
+    discarded_gold_questions: tuple[_GoldQuestion, ...] = ()
+    annotators: tuple[_AnnotatorStatus, ...] = ()
     doubtful: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
-    def excluded(self) -> dict[str, int]:
+    def excluded_since(self) -> dict[str, int]:
         """Pseudonym -> the place among their own answers from which on they do not count."""
-        return {person.name: person.since for person in self.annotators if person.excluded}
+        return {person.name: person.excluded_since for person in self.annotators if person.exclusion_reasons}
 
-    def fallen_tasks(self, tasks: Iterable[Task]) -> list[str]:
+    def find_discarded_tasks(self, tasks: Iterable[Task]) -> list[str]:
         """The ids of the tasks in which a fallen filter stands, sorted."""
-        fallen = {(row.picture_id, row.text) for row in self.fallen}
+        fallen = {(row.picture_id, row.text) for row in self.discarded_gold_questions}
         asked = ((task, row) for task in tasks for row in (task.first, task.second) if row.role == "filter")
         return sorted({task.task_id for task, row in asked if (task.picture_id, row.text) in fallen})
 
 
-def from_collect(folders: Folders) -> FromCollect:
+def read_collect_feedback(folders: DatasetFolders) -> CollectFeedback:
     """What stage `collect` says of people's verdicts; nothing of simulated ones."""
-    path = folders.stage("collect") / "quality.json"
-    said = read_json(path, FromCollect) if path.exists() else FromCollect()
-    return FromCollect() if said.simulated else said
+    path = folders.stage_dir("collect") / "quality.json"
+    said = read_json(path, CollectFeedback) if path.exists() else CollectFeedback()
+    return CollectFeedback() if said.simulated else said

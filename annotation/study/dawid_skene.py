@@ -24,25 +24,25 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
-from annotation.study.answers_table import filters, votes, words
+from annotation.study.answers_table import get_adjudications, select_gold_answers, select_votes
 from annotation.study.exports import CHOICES
-from pipeline.core.errors import counted
+from pipeline.core.errors import format_count
 from pipeline.core.records import SUBSETS, Record, Subset
-from pipeline.scoring.bootstrap import cluster_counts, percentile_intervals
+from pipeline.scoring.bootstrap import percentile_intervals, sample_cluster_counts
 
-CLASSES = 2  # valid and invalid
-SHRINK, MOST_SURE = 10.0, 0.98
-SETTLED = 1e-6  # a round that moves no probability by more is the last
+NUM_CLASSES = 2  # valid and invalid
+SHRINKAGE, MAX_PRIOR = 10.0, 0.98
+TOLERANCE = 1e-6  # a round that moves no probability by more is the last
 # Bootstrap replicates over images. Each is fitted again, starting from the fit of all data, in this many rounds.
-RESAMPLES, SEED, ROUNDS = 100, 0, 10
-FILTERS = len(SUBSETS)  # as a table's subset
+NUM_REPLICATES, BOOTSTRAP_SEED, NUM_REPLICATE_ITERATIONS = 100, 0, 10
+GOLD_SUBSET_CODE = len(SUBSETS)  # as a table's subset
 MILLION = 1e6
 # Of the table of answers: what else it has would be copied as often.
-USED = (
+USED_COLUMNS = (
     *("annotator", "candidate_id", "choice", "expected", "picture_id", "role", "subset", "text"),
     *("aside", "expert", "fallen"),
 )
-BLOCK = 1 << 14  # candidates whose intervals are worked out together
+BLOCK_SIZE = 1 << 14  # candidates whose intervals are worked out together
 
 
 class Posterior(Record):
@@ -65,7 +65,7 @@ class ConfusionTable(Record):
     specificity: tuple[float, float, float]
 
 
-class Votes(NamedTuple):
+class VoteData(NamedTuple):
     """What is fitted: responses, and how they hang together.
 
     Attributes:
@@ -76,13 +76,13 @@ class Votes(NamedTuple):
     """
 
     counts: csr_array
-    owner: np.ndarray
+    table_annotator: np.ndarray
     prior: np.ndarray
     group: np.ndarray
-    responses: int
+    num_responses: int
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         item: np.ndarray,
         table: np.ndarray,
@@ -91,12 +91,12 @@ class Votes(NamedTuple):
         prior: np.ndarray | None = None,
         group: np.ndarray | None = None,
         responses: int = 3,
-    ) -> Votes:
+    ) -> VoteData:
         """From arrays of one length, [votes]: which item, which table, which response, all from 0 on; without priors all are
         equal, without groups there is one."""
         if not len(item) or not len(item) == len(table) == len(response):
             raise ValueError(
-                f"{counted(len(item), 'item')}, {counted(len(table), 'table')}, {len(response)} responses: wanted as many of each"
+                f"{format_count(len(item), 'item')}, {format_count(len(table), 'table')}, {len(response)} responses: wanted as many of each"
             )
         shape = int(item.max()) + 1, len(owner) * responses
         cells = item, table * responses + response
@@ -105,22 +105,22 @@ class Votes(NamedTuple):
         return cls(counts, owner, prior, np.zeros(shape[0], int) if group is None else group, responses)
 
 
-class Fit(NamedTuple):
+class DawidSkeneFit(NamedTuple):
     """`posterior`: [items] probability of class 1. `tables`: [tables, classes, responses] shares."""
 
     posterior: np.ndarray
-    tables: np.ndarray
+    confusion_matrices: np.ndarray
 
 
-def dawid_skene(
-    votes: Votes,
+def fit_dawid_skene(
+    votes: VoteData,
     *,
-    shrink: float = SHRINK,
+    shrinkage: float = SHRINKAGE,
     smoothing: float = 1.0,
     weights: np.ndarray | None = None,
-    start: np.ndarray | None = None,
-    most_rounds: int = 500,
-) -> Fit:
+    initial_posterior: np.ndarray | None = None,
+    max_iterations: int = 500,
+) -> DawidSkeneFit:
     """Estimate truths and tables in turn.
 
     Args:
@@ -128,21 +128,24 @@ def dawid_skene(
             everybody's table and the common share begin with), it is the original.
         weights: [items], how often each counts. start: [items], instead of the shares of responses.
     """
-    counts, owner, responses = votes.counts, votes.owner, votes.responses
+    counts, owner, responses = votes.counts, votes.table_annotator, votes.num_responses
     members = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))  # [owners, tables]
     known = np.isin(votes.prior, (0, 1))
     log_odds, shift = logit(votes.prior), np.zeros(int(votes.group.max()) + 1)
     weights = np.ones(len(known)) if weights is None else weights
     said = np.asarray(counts @ np.tile(np.eye(responses), (len(owner), 1)))  # [items, responses]
     shares = (said[:, 1] + said[:, 2:].sum(axis=1) / 2) / said.sum(axis=1)
-    posterior, tables = np.where(known, votes.prior, shares if start is None else start), np.empty(0)
-    for _ in range(most_rounds):
+    posterior, tables = (
+        np.where(known, votes.prior, shares if initial_posterior is None else initial_posterior),
+        np.empty(0),
+    )
+    for _ in range(max_iterations):
         belief = np.stack([1 - posterior, posterior], axis=1)
-        own = np.asarray(counts.T @ (belief * weights[:, None])).reshape(-1, responses * CLASSES)
-        person = np.asarray(members @ own).reshape(-1, responses, CLASSES)
-        own = own.reshape(-1, responses, CLASSES)
-        everybody = _shares(person.sum(axis=0) + smoothing)
-        tables = _shares(own + shrink * _shares(person + shrink * everybody)[owner])
+        own = np.asarray(counts.T @ (belief * weights[:, None])).reshape(-1, responses * NUM_CLASSES)
+        person = np.asarray(members @ own).reshape(-1, responses, NUM_CLASSES)
+        own = own.reshape(-1, responses, NUM_CLASSES)
+        everybody = _normalize(person.sum(axis=0) + smoothing)
+        tables = _normalize(own + shrinkage * _normalize(person + shrinkage * everybody)[owner])
         size, found, given = (
             np.bincount(votes.group, weights * ~known * values, len(shift))
             for values in (1, posterior, expit(log_odds + shift[votes.group]))
@@ -150,16 +153,16 @@ def dawid_skene(
         with np.errstate(divide="ignore", invalid="ignore"):  # a probability of 0 rules a class out
             shift += logit((found + smoothing) / (size + 2 * smoothing)) - logit(given / size)
             shift[size == 0] = 0
-            evidence = counts @ np.log(tables).reshape(-1, CLASSES)
+            evidence = counts @ np.log(tables).reshape(-1, NUM_CLASSES)
         odds = log_odds + shift[votes.group] + evidence[:, 1] - evidence[:, 0]
         before, posterior = posterior, np.where(known, votes.prior, expit(odds))
-        if np.abs(posterior - before).max() <= SETTLED:
+        if np.abs(posterior - before).max() <= TOLERANCE:
             break
-    return Fit(posterior, tables.transpose(0, 2, 1))
+    return DawidSkeneFit(posterior, tables.transpose(0, 2, 1))
 
 
-def posteriors(
-    judged: pd.DataFrame, answerable: Mapping[str, float]
+def estimate_posteriors(
+    answers: pd.DataFrame, prior_answerable: Mapping[str, float]
 ) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
     """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of pictures the
     probabilities in millionths, int32 [resamples, candidates].
@@ -167,9 +170,9 @@ def posteriors(
     Args:
         judged: as weighed. answerable: candidate id -> prior probability of having an answer; 0.5 of those without.
     """
-    judged = judged[list(USED)]
-    known, word = filters(judged), words(judged)
-    rows = pd.concat([votes(judged), known[(known["aside"] == "") & ~known["expert"]]])
+    answers = answers[list(USED_COLUMNS)]
+    known, word = select_gold_answers(answers), get_adjudications(answers)
+    rows = pd.concat([select_votes(answers), known[(known["aside"] == "") & ~known["expert"]]])
     anchor = (rows["role"] == "filter").to_numpy()
     # Candidates come first, sorted; a filter question is a text at a picture. Their categories are in order.
     at, text, key = (rows[name].cat.codes.to_numpy() for name in ("picture_id", "text", "candidate_id"))
@@ -182,26 +185,28 @@ def posteriors(
     keys = first["candidate_id"].astype(object).to_numpy()[~fixed]
     decided = pd.Series(keys).map(word).to_numpy(float)
     truth = np.r_[decided, (first["expected"] == "invalid").to_numpy(float)[fixed]]
-    thought = [*(1 - answerable.get(key, 0.5) for key in keys), *[0.5] * int(fixed.sum())]
-    prior = np.where(np.isnan(truth), np.clip(thought, 1 - MOST_SURE, MOST_SURE), truth)
-    subset = np.where(anchor, FILTERS, pd.Categorical(rows["subset"], SUBSETS).codes)
+    thought = [*(1 - prior_answerable.get(key, 0.5) for key in keys), *[0.5] * int(fixed.sum())]
+    prior = np.where(np.isnan(truth), np.clip(thought, 1 - MAX_PRIOR, MAX_PRIOR), truth)
+    subset = np.where(anchor, GOLD_SUBSET_CODE, pd.Categorical(rows["subset"], SUBSETS).codes)
     who, people = pd.factorize(rows["annotator"], sort=True)
     table, place = np.unique(subset * len(people) + who, return_inverse=True)
     response = pd.Categorical(rows["choice"], CHOICES).codes
-    given = Votes.of(item, place, response, table % len(people), prior, subset[once])
-    fit = dawid_skene(given)
+    given = VoteData.from_arrays(item, place, response, table % len(people), prior, subset[once])
+    fit = fit_dawid_skene(given)
     pictures, number = np.unique(first["picture_id"].cat.codes, return_inverse=True)
-    drawn = cluster_counts(len(pictures), RESAMPLES, SEED)
+    drawn = sample_cluster_counts(len(pictures), NUM_REPLICATES, BOOTSTRAP_SEED)
     candidates = len(keys)
-    resampled, again = np.empty((RESAMPLES, candidates), np.int32), list[np.ndarray]()
+    resampled, again = np.empty((NUM_REPLICATES, candidates), np.int32), list[np.ndarray]()
     for chosen, millionths in zip(drawn, resampled, strict=True):
         weights = chosen[number].astype(float)
-        found = dawid_skene(given, weights=weights, start=fit.posterior, most_rounds=ROUNDS)
+        found = fit_dawid_skene(
+            given, weights=weights, initial_posterior=fit.posterior, max_iterations=NUM_REPLICATE_ITERATIONS
+        )
         millionths[:] = np.rint(found.posterior[:candidates] * MILLION)  # as the fit's are told
-        again.append(found.tables)
+        again.append(found.confusion_matrices)
     bounds = [
-        percentile_intervals(resampled[:, start : start + BLOCK] / MILLION)
-        for start in range(0, candidates, BLOCK)
+        percentile_intervals(resampled[:, start : start + BLOCK_SIZE] / MILLION)
+        for start in range(0, candidates, BLOCK_SIZE)
     ]
     low, high = np.concatenate(bounds, axis=1) if bounds else np.empty((2, 0))
     columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
@@ -209,10 +214,14 @@ def posteriors(
         Posterior(candidate_id=key, invalid=value, low=least, high=most)
         for key, value, least, most in zip(keys, *columns, strict=True)
     ]
-    return probable, _told(table, people, np.bincount(place), [fit.tables, *again]), resampled
+    return (
+        probable,
+        _summarize_tables(table, people, np.bincount(place), [fit.confusion_matrices, *again]),
+        resampled,
+    )
 
 
-def _told(
+def _summarize_tables(
     table: np.ndarray, people: pd.Index, count: np.ndarray, tables: list[np.ndarray]
 ) -> list[ConfusionTable]:
     """The tables of the first fit, with intervals by the others."""
@@ -232,7 +241,7 @@ def _told(
     ]
 
 
-def _shares(counts: np.ndarray) -> np.ndarray:
+def _normalize(counts: np.ndarray) -> np.ndarray:
     """[..., responses, classes] divided by their sums over the responses; equal where there is nothing."""
     total = counts.sum(axis=-2, keepdims=True)
     return np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-2]), where=total > 0)

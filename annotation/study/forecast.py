@@ -6,19 +6,27 @@ from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
 
-from annotation.study.assignment import SENSITIVITY, SPECIFICITY, Asking
-from annotation.study.assignment_params import AnnotateParams, as_asked, estimates, from_collect
-from annotation.study.exports import EXPERT, Kept, verdicts_of
-from pipeline.core.errors import UserError, counted
-from pipeline.core.paths import Folders
+from annotation.study.assignment import SENSITIVITY_PRIOR, SPECIFICITY_PRIOR, AdaptiveAssigner
+from annotation.study.assignment_params import (
+    AnnotateParams,
+    read_collect_feedback,
+    read_prior_answerable,
+    to_task_mapping,
+)
+from annotation.study.exports import ADJUDICATOR_PREFIX, AnnotationStore, to_verdicts
+from pipeline.core.errors import UserError, format_count
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record, Task, Verdict
 
-SECONDS = 20.0  # per judgement, until the pace is known
-KNOWN_PACE = 50  # judgements with a time from which on it is
-IDLE = 300.0  # seconds; more than this was a pause
-NOBODY_YET = 3  # people simulated while the roster is empty
-ERRORS = {"invalid": SENSITIVITY[1] / sum(SENSITIVITY), "valid": SPECIFICITY[1] / sum(SPECIFICITY)}
-OTHER = {"invalid": "valid", "valid": "invalid"}
+DEFAULT_SECONDS = 20.0  # per judgement, until the pace is known
+MIN_TIMED_JUDGEMENTS = 50  # judgements with a time from which on it is
+MAX_ANSWER_SECONDS = 300.0  # seconds; more than this was a pause
+DEFAULT_NUM_ANNOTATORS = 3  # people simulated while the roster is empty
+ERROR_RATES = {
+    "invalid": SENSITIVITY_PRIOR[1] / sum(SENSITIVITY_PRIOR),
+    "valid": SPECIFICITY_PRIOR[1] / sum(SPECIFICITY_PRIOR),
+}
+OPPOSITE = {"invalid": "valid", "valid": "invalid"}
 
 
 class Forecast(Record):
@@ -32,62 +40,79 @@ class Forecast(Record):
     tasks: int
     doubtful: int
     judgements: int
-    people: int
-    seconds: float
-    rate: float | None = None
+    num_annotators: int
+    seconds_per_judgement: float
+    hourly_pay: float | None = None
 
     @property
     def hours(self) -> float:
         """Of all people together."""
-        return self.judgements * self.seconds / 3600
+        return self.judgements * self.seconds_per_judgement / 3600
 
 
-def simulated_stream(asking: Asking, people: Sequence[str], seed: int) -> list[tuple[str, str]]:
+def simulate_assignments(
+    assigner: AdaptiveAssigner, people: Sequence[str], seed: int
+) -> list[tuple[str, str]]:
     """Who judges which task, in order, until nobody gets another: all in turn, each erring as is usual.
 
     What is true of a candidate is drawn from the present probability. `asking` itself stays as it is.
     """
-    study, draw = deepcopy(asking), Random(seed)
-    truth = {key: "invalid" if draw.random() < study.invalid(key) else "valid" for key in study.candidate}
+    study, draw = deepcopy(assigner), Random(seed)
+    truth = {
+        key: "invalid" if draw.random() < study.get_posterior_invalid(key) else "valid"
+        for key in study.candidate_index
+    }
     by_key = dict(zip(study.keys, study.tasks, strict=True))
     given: list[tuple[str, str]] = []
     busy = list(people)
     while busy:
         still = []
         for person in busy:
-            if key := study.next(person):
+            if key := study.assign_next_task(person):
                 still.append(person)
                 given.append((person, key))
                 known = [
                     row["expected"] or truth.get(row["candidate"], "valid")
                     for row in (by_key[key]["first"], by_key[key]["second"])
                 ]
-                study.answer(person, key, *(OTHER[r] if draw.random() < ERRORS[r] else r for r in known))
+                study.record_answer(
+                    person, key, *(OPPOSITE[r] if draw.random() < ERROR_RATES[r] else r for r in known)
+                )
         busy = still
     return given
 
 
-def forecast(
-    asking: Asking, people: Sequence[str], seconds: float = SECONDS, rate: float | None = None, seed: int = 0
+def make_forecast(
+    assigner: AdaptiveAssigner,
+    people: Sequence[str],
+    seconds: float = DEFAULT_SECONDS,
+    hourly_pay: float | None = None,
+    seed: int = 0,
 ) -> Forecast:
     """What is still to be done, from a study's present state; `seconds` per judgement, `rate` per hour."""
     return Forecast(
-        tasks=int((asking.wanted() > 0).sum()),
-        doubtful=int(asking.doubtful().sum()),
-        judgements=len(simulated_stream(asking, people, seed)),
-        people=len(people),
-        seconds=seconds,
-        rate=rate,
+        tasks=int((assigner.get_wanted_votes() > 0).sum()),
+        doubtful=int(assigner.find_doubtful_tasks().sum()),
+        judgements=len(simulate_assignments(assigner, people, seed)),
+        num_annotators=len(people),
+        seconds_per_judgement=seconds,
+        hourly_pay=hourly_pay,
     )
 
 
-def pace(verdicts: Sequence[Verdict]) -> float:
+def estimate_seconds(verdicts: Sequence[Verdict]) -> float:
     """Seconds per judgement: the mean of those known, pauses left out; SECONDS while there are few."""
-    known = [row.seconds for row in verdicts if row.seconds is not None and 0 < row.seconds <= IDLE]
-    return sum(known) / len(known) if len(known) >= KNOWN_PACE else SECONDS
+    known = [
+        row.duration_seconds
+        for row in verdicts
+        if row.duration_seconds is not None and 0 < row.duration_seconds <= MAX_ANSWER_SECONDS
+    ]
+    return sum(known) / len(known) if len(known) >= MIN_TIMED_JUDGEMENTS else DEFAULT_SECONDS
 
 
-def asked_so_far(folders: Folders, params: AnnotateParams, given: Kept) -> tuple[Asking, list[Verdict]]:
+def replay_answers(
+    folders: DatasetFolders, params: AnnotateParams, annotations: AnnotationStore
+) -> tuple[AdaptiveAssigner, list[Verdict]]:
     """Replay all answers on the tasks, with what stage `collect` last decided.
 
     Args:
@@ -99,32 +124,40 @@ def asked_so_far(folders: Folders, params: AnnotateParams, given: Kept) -> tuple
     Raises:
         UserError: there are no tasks, or answers contradict each other.
     """
-    tasks = {task.task_id: task for task in folders.rows(Task)}
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
     if not tasks:
         raise UserError("there are no tasks: dvc repro batch")
-    said = from_collect(folders)
-    fallen = set(said.fallen_tasks(tasks.values()))
-    asked = [as_asked(task, fallen) for task in tasks.values()]
-    asking = Asking(asked, estimates(folders), params.rules(), said.doubtful)
-    verdicts, _ = verdicts_of(given, tasks, strict=False)
-    for row in sorted(verdicts, key=lambda row: row.order):
-        if row.annotator.startswith(EXPERT):
-            asking.appoint(row.annotator)
-        asking.answer(row.annotator, row.task_id, row.first, row.second)
-    for person, since in said.excluded.items():
-        asking.exclude(person, since)
+    said = read_collect_feedback(folders)
+    fallen = set(said.find_discarded_tasks(tasks.values()))
+    asked = [to_task_mapping(task, fallen) for task in tasks.values()]
+    asking = AdaptiveAssigner(
+        asked, read_prior_answerable(folders), params.to_assignment_rules(), said.doubtful
+    )
+    verdicts, _ = to_verdicts(annotations, tasks, strict=False)
+    for row in sorted(verdicts, key=lambda row: row.sequence_index):
+        if row.annotator.startswith(ADJUDICATOR_PREFIX):
+            asking.mark_adjudicator(row.annotator)
+        asking.record_answer(row.annotator, row.task_id, row.first, row.second)
+    for person, since in said.excluded_since.items():
+        asking.exclude_annotator(person, since)
     return asking, verdicts
 
 
-def told(row: Forecast, judged: int) -> str:
+def format_forecast(forecast: Forecast, num_judged: int) -> str:
     """In words, for the terminal."""
-    done = f" {judged:,} are done." if judged else ""
-    guess = " (a guess until the pace is known)" if row.seconds == SECONDS else ""
-    cost = "" if row.rate is None else f", {row.hours * row.rate:,.0f} at {row.rate:g} per hour"
+    done = f" {num_judged:,} are done." if num_judged else ""
+    guess = " (a guess until the pace is known)" if forecast.seconds_per_judgement == DEFAULT_SECONDS else ""
+    cost = (
+        ""
+        if forecast.hourly_pay is None
+        else f", {forecast.hours * forecast.hourly_pay:,.0f} at {forecast.hourly_pay:g} per hour"
+    )
     doubts = (
-        f" {row.doubtful:,} wait for an expert (rgqa annotate invite NAME --expert)." if row.doubtful else ""
+        f" {forecast.doubtful:,} wait for an expert (rgqa annotate invite NAME --expert)."
+        if forecast.doubtful
+        else ""
     )
     return (
-        f"{counted(row.tasks, 'task')} want votes.{done} {row.people} people of usual accuracy would give {row.judgements:,} more "
-        f"judgements: {row.hours:,.1f} hours at {row.seconds:.0f} s each{guess}{cost}.{doubts}"
+        f"{format_count(forecast.tasks, 'task')} want votes.{done} {forecast.num_annotators} people of usual accuracy would give {forecast.judgements:,} more "
+        f"judgements: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
     )

@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 from pipeline.core.records import Record, Task
 from pipeline.scoring.bootstrap import bootstrap, cluster_auroc, percentile_interval
 
-MOST_TOLD = 0.6  # the interval's upper end up to which filters count as hidden
-REPETITIONS = 200  # of the bootstrap
-FOLDS = 5
-MOST_TEXTS = 8_000  # questions on which the text model is tried; more does not sharpen the figure
+MAX_HIDDEN_AUROC = 0.6  # the interval's upper end up to which filters count as hidden
+NUM_REPLICATES = 200  # of the bootstrap
+NUM_FOLDS = 5
+MAX_TEXTS = 8_000  # questions on which the text model is tried; more does not sharpen the figure
 
 
-class Betrayal(Record):
+class GoldLeakage(Record):
     """How well a cue tells filters, in [0.5, 1], with a 95 % interval; None where there is nothing to compare."""
 
     cue: str
@@ -35,12 +35,12 @@ class Betrayal(Record):
     high: float | None
 
     @property
-    def tells(self) -> bool:
+    def is_leak(self) -> bool:
         """Whether filters may be known by it."""
-        return (self.high or 0) > MOST_TOLD
+        return (self.high or 0) > MAX_HIDDEN_AUROC
 
 
-def shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str, Task]) -> pd.DataFrame:
+def build_shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str, Task]) -> pd.DataFrame:
     """The table that `betrayals` takes, of who was shown which task, in each person's order."""
     rows = []
     for order, (person, key) in enumerate(stream):
@@ -50,7 +50,7 @@ def shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str, Task]
     return pd.DataFrame(rows, columns=["person", "order", "position", "picture", "text", "role"])
 
 
-def betrayals(shown: pd.DataFrame, seed: int = 0) -> list[Betrayal]:
+def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage]:
     """Every cue, in a fixed order.
 
     Args:
@@ -64,56 +64,56 @@ def betrayals(shown: pd.DataFrame, seed: int = 0) -> list[Betrayal]:
         "the text came before at this picture": shown.groupby(
             ["person", "picture", "text"], observed=True
         ).cumcount(),
-        "words, learnt on other texts": _by_words(shown, "text", seed),
-        "words, learnt on other pictures": _by_words(shown, "picture", seed),
+        "words, learnt on other texts": _score_by_words(shown, "text", seed),
+        "words, learnt on other pictures": _score_by_words(shown, "picture", seed),
         "position in the task": shown["position"],
         "place in the stream": of_person.rank(method="dense"),
     }
     filters = (shown["role"] == "filter").to_numpy()
     people, pictures = (pd.factorize(shown[name])[0] for name in ("person", "picture"))
     return [
-        _betrayal(cue, np.asarray(scores, float), filters, people, pictures, seed)
+        _measure_cue(cue, np.asarray(scores, float), filters, people, pictures, seed)
         for cue, scores in values.items()
     ]
 
 
-def worst(found: Iterable[Betrayal]) -> list[Betrayal]:
+def select_leaks(leakage: Iterable[GoldLeakage]) -> list[GoldLeakage]:
     """Those by which filters may be known."""
-    return [row for row in found if row.tells]
+    return [row for row in leakage if row.is_leak]
 
 
-def _betrayal(
+def _measure_cue(
     cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, pictures: np.ndarray, seed: int
-) -> Betrayal:
+) -> GoldLeakage:
     """Compute the AUROC of a cue and its interval, over pairs of questions that were shown to the same person."""
     known = ~np.isnan(scores)
     auroc = cluster_auroc(scores[known], filters[known], pictures[known], people[known])
     count = int(pictures.max(initial=-1)) + 1
     (plain,) = auroc(np.ones((1, count), int))
     if np.isnan(plain):
-        return Betrayal(cue=cue, auroc=None, low=None, high=None)
-    samples = bootstrap(auroc, count, REPETITIONS, seed, num_rows=len(scores))
+        return GoldLeakage(cue=cue, auroc=None, low=None, high=None)
+    samples = bootstrap(auroc, count, NUM_REPLICATES, seed, num_rows=len(scores))
     low, high = percentile_interval(1 - samples if plain < 0.5 else samples)
     figures = (
         None if np.isnan(value) else round(float(value), 4) for value in (max(plain, 1 - plain), low, high)
     )
     reached, low, high = figures
-    return Betrayal(cue=cue, auroc=reached, low=low, high=high)
+    return GoldLeakage(cue=cue, auroc=reached, low=low, high=high)
 
 
-def _by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:
+def _score_by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:
     """How a bag of words, learnt on other groups, scores each question; NaN for those not tried, or nothing to learn from.
 
     Everybody is shown the same texts at the same pictures, so each is tried once.
     """
     keys = ["picture", "text", "role"]
     once = shown[keys].drop_duplicates()
-    once = once.sample(min(MOST_TEXTS, len(once)), random_state=seed).sort_values(keys)
+    once = once.sample(min(MAX_TEXTS, len(once)), random_state=seed).sort_values(keys)
     labels, of = (once["role"] == "filter").to_numpy(), once[groups].to_numpy()
     scores = np.full(len(once), np.nan)
-    if len(np.unique(of)) >= FOLDS:
+    if len(np.unique(of)) >= NUM_FOLDS:
         bag: Any = CountVectorizer(binary=True, token_pattern=r"[^\s]+").fit_transform(once["text"])
-        folds = GroupKFold(FOLDS, shuffle=True, random_state=seed).split(labels, groups=of)
+        folds = GroupKFold(NUM_FOLDS, shuffle=True, random_state=seed).split(labels, groups=of)
         with threadpool_limits(1):
             for learnt, tried in folds:
                 if len(np.unique(labels[learnt])) == 2:

@@ -18,32 +18,32 @@ from pathlib import Path
 import msgspec
 import pandas as pd
 
-from annotation.study.answers_table import judged_questions
-from annotation.study.assignment import wilson
-from annotation.study.exports import LOCAL, PULLED, verdicts_in
+from annotation.study.answers_table import build_answers_table
+from annotation.study.assignment import wilson_interval
+from annotation.study.exports import LOCAL_FILES_PREFIX, PULLED_FILENAME, read_verdicts
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.json_files import content_key, read_jsonl, write_json
+from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.json_files import content_hash, read_jsonl, write_json
 from pipeline.core.params import PARAMS_FILE
-from pipeline.core.paths import DATA, Folders
-from pipeline.core.progress import done
-from pipeline.core.randomness import lot
-from pipeline.core.records import SUBSETS, Item, Picture, Subset, Task, TaskQuestion, Verdict
+from pipeline.core.paths import DATA_DIR, DatasetFolders
+from pipeline.core.progress import report_written
+from pipeline.core.randomness import hash_uniform
+from pipeline.core.records import SUBSETS, ImageRecord, Item, Subset, Task, TaskQuestion, Verdict
 
-SECTION = """
+PARAMS_TEMPLATE = """
 {name}:                                   # the human study of {release} (rgqa annotate study draw)
   annotate: {{votes: 3, overlap: 1.0, training: 0, test: 0, seed: {seed}}}   # three people judge everything
 """
-SAME = ("valid", "valid"), ("invalid", "invalid")
-Left = Mapping[str, Mapping[str, list[Item]]]  # picture -> verdict -> items that are not asked yet
+SAME_VERDICT_PAIRS = ("valid", "valid"), ("invalid", "invalid")
+RemainingItems = Mapping[str, Mapping[str, list[Item]]]  # picture -> verdict -> items that are not asked yet
 
 
 class _Provenance(msgspec.Struct):
     item: Item
 
 
-def choose(items: Iterable[Item], each: int, seed: int) -> list[Task]:
+def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list[Task]:
     """As many AQs as UQs of each subset, at most `each`, from the test part, two of a picture in a task; sorted by id.
 
     Of a task's questions both are answerable, neither, or one, so that one tells nothing of the other, as far as pictures have
@@ -51,7 +51,8 @@ def choose(items: Iterable[Item], each: int, seed: int) -> list[Task]:
     stand in several subsets.
     """
     offered = sorted(
-        (item for item in items if item.part == "test"), key=lambda item: lot(str(seed), item.item_id)
+        (item for item in items if item.part == "test"),
+        key=lambda item: hash_uniform(str(seed), item.item_id),
     )
     asked, uses, tasks = set[str](), Counter[str](), list[Task]()
     for subset in SUBSETS:
@@ -60,12 +61,12 @@ def choose(items: Iterable[Item], each: int, seed: int) -> list[Task]:
             if item.subset == subset and item.item_id not in asked:
                 left[item.picture_id]["invalid" if item.unanswerable else "valid"].append(item)
         there = [sum(len(kinds[kind]) for kinds in left.values()) for kind in ("valid", "invalid")]
-        count, size = 0, min(each, *there)
-        for pairs in [SAME] * (size // 4) + [(("valid", "invalid"),)] * size:
-            found = [_picture(left, pair, uses) for pair in pairs]
+        count, size = 0, min(items_per_label, *there)
+        for pairs in [SAME_VERDICT_PAIRS] * (size // 4) + [(("valid", "invalid"),)] * size:
+            found = [_choose_image(left, pair, uses) for pair in pairs]
             if count < size and None not in found:
                 tasks += [
-                    _task([left[at or ""][kind].pop() for kind in pair], subset, seed)
+                    _build_task([left[at or ""][kind].pop() for kind in pair], subset, seed)
                     for at, pair in zip(found, pairs, strict=True)
                 ]
                 uses.update(at for at in found if at)
@@ -74,32 +75,32 @@ def choose(items: Iterable[Item], each: int, seed: int) -> list[Task]:
     return sorted(tasks, key=lambda task: task.task_id)
 
 
-def _picture(left: Left, pair: tuple[str, str], uses: Counter[str]) -> str | None:
+def _choose_image(left: RemainingItems, pair: tuple[str, str], uses: Counter[str]) -> str | None:
     """The picture that has such a pair: where two are alike, one that has little of the other kind to pair; then the least used."""
     fits = [at for at, kinds in left.items() if all(len(kinds[kind]) >= pair.count(kind) for kind in pair)]
     spare = {at: sum(len(rows) for kind, rows in left[at].items() if kind not in pair) for at in fits}
     return min(fits, key=lambda at: (spare[at], uses[at]), default=None)
 
 
-def _task(items: list[Item], subset: Subset, seed: int) -> Task:
+def _build_task(items: list[Item], subset: Subset, seed: int) -> Task:
     """One is a candidate and one a repeat to the queue: no filter weighs anybody."""
-    one, other = sorted(items, key=lambda item: lot(str(seed), "first", item.item_id))
+    one, other = sorted(items, key=lambda item: hash_uniform(str(seed), "first", item.item_id))
     first, second = (
         TaskQuestion(
-            key=content_key("human study", item.item_id),
+            key=content_hash("human study", item.item_id),
             text=item.text,
             role="candidate" if item is one else "repeat",
             candidate_id=item.item_id,
             question_id=item.item_id,
-            expected="invalid" if item.unanswerable else "valid",
+            expected_choice="invalid" if item.unanswerable else "valid",
         )
         for item in (one, other)
     )
-    key = content_key("human study", str(seed), subset, one.item_id, other.item_id)
+    key = content_hash("human study", str(seed), subset, one.item_id, other.item_id)
     return Task(task_id=key, picture_id=one.picture_id, subset=subset, first=first, second=second)
 
 
-def draw(release: Path | None = None, each: int = 50, seed: int = 0) -> None:
+def sample_items(release: Path | None = None, items_per_label: int = 50, seed: int = 0) -> None:
     """Draw the study of a release and make its data set; drawn again, the same release gives the same bytes.
 
     Args:
@@ -108,29 +109,38 @@ def draw(release: Path | None = None, each: int = 50, seed: int = 0) -> None:
     Raises:
         UserError: no such release, a picture of it is not among the data set's, or another study was drawn already.
     """
-    folders = Folders()
-    people = Folders(f"{folders.dataset}-people")
-    release = release or folders.release(params.version())
+    folders = DatasetFolders()
+    people = DatasetFolders(f"{folders.dataset}-people")
+    release = release or folders.release_dir(params.read_release_version())
     if not (release / "provenance.jsonl").is_file():
         raise UserError(
             f"{release}: no release is there (no provenance.jsonl); make it with dvc repro, or name its folder"
         )
-    tasks = choose((row.item for row in read_jsonl(release / "provenance.jsonl", _Provenance)), each, seed)
+    tasks = choose_tasks(
+        (row.item for row in read_jsonl(release / "provenance.jsonl", _Provenance)), items_per_label, seed
+    )
     if not tasks:
         raise UserError(f"{release}: no subset has both AQs and UQs in its test part; nothing can be drawn")
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
+    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
     problems = Problems(f"{release}: its pictures are not those of data set {folders.dataset}")
     for picture_id in sorted({row.picture_id for row in tasks} - pictures.keys()):
         problems.add(picture_id, "no such picture")
     problems.raise_if_any()
-    if people.file(Task).exists() and list(people.rows(Task)) != tasks:
+    if people.record_file(Task).exists() and list(people.read_records(Task)) != tasks:
         raise UserError(
-            f"{people.home}: another study was drawn there, and people may be at work on it; move that folder away to draw anew"
+            f"{people.root}: another study was drawn there, and people may be at work on it; move that folder away to draw anew"
         )
     for subset, count in sorted(Counter(row.subset for row in tasks).items()):
-        short = "" if count == each else f" ({each} of each were wanted; the release has no more pairs)"
+        short = (
+            ""
+            if count == items_per_label
+            else f" ({items_per_label} of each were wanted; the release has no more pairs)"
+        )
         print(f"study: {subset}: {count} AQs, {count} UQs{short}")
-    images = {key: LOCAL + Path(row.path).relative_to(DATA).as_posix() for key, row in pictures.items()}
+    images = {
+        key: LOCAL_FILES_PREFIX + Path(row.path).relative_to(DATA_DIR).as_posix()
+        for key, row in pictures.items()
+    }
     browser = [
         {
             "task": row.task_id,
@@ -140,56 +150,56 @@ def draw(release: Path | None = None, each: int = 50, seed: int = 0) -> None:
         }
         for row in tasks
     ]
-    what = f"{counted(len(tasks), 'task')} of two questions"
-    people.finish(
+    what = f"{format_count(len(tasks), 'task')} of two questions"
+    people.write_stage_outputs(
         "batch", what, {"tasks.jsonl": tasks, "label_studio_tasks.json": [{"data": row} for row in browser]}
     )
-    if people.dataset not in params.document():
-        section = SECTION.format(name=people.dataset, release=release.name, seed=seed)
+    if people.dataset not in params.read_params_file():
+        section = PARAMS_TEMPLATE.format(name=people.dataset, release=release.name, seed=seed)
         write_text(PARAMS_FILE, PARAMS_FILE.read_text(encoding="utf-8").rstrip() + "\n" + section)
     print(
         f"study: next: dataset: {people.dataset} in {PARAMS_FILE}; then invite, serve and pull as ever, and rgqa annotate study score"
     )
 
 
-def score() -> None:
+def score_judgements() -> None:
     """Write people's judgements for `rgqa score --extra human=FILE`, and print their rates.
 
     Raises:
         UserError: the data set in use is no human study, or nobody judged anything yet.
     """
-    folders = Folders()
-    tasks = {task.task_id: task for task in folders.rows(Task)}
-    pulled, home = folders.annotations / PULLED, folders.study / "judgements"
-    verdicts, counts = verdicts_in(pulled, tasks)
+    folders = DatasetFolders()
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    pulled, home = folders.annotations / PULLED_FILENAME, folders.study / "judgements"
+    verdicts, counts = read_verdicts(pulled, tasks)
     if not folders.dataset.endswith("-people") or not verdicts:
         raise UserError(
             f"{folders.dataset}: no judgement of a human study: {counts or f'{pulled} is not there'}"
         )
-    judgements = judged(tasks, verdicts)
+    judgements = build_judgements(tasks, verdicts)
     for name in ("all", *SUBSETS):
         rows = judgements[(judgements["subset"] == name) | (name == "all")]
         write_json(home / f"{name}.json", rows[["question_id", "accepted"]].to_dict("records"))
-    print(table(judgements))
-    done("study", f"{counted(len(judgements), 'judgement')}", home)
+    print(format_table(judgements))
+    report_written("study", f"{format_count(len(judgements), 'judgement')}", home)
     print(
         f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --extra human={home}/SUBSET.json"
     )
 
 
-def judged(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def build_judgements(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """A row for each judgement: question_id, subset, annotator, answerable, accepted; "unsure" is accepted."""
-    rows = judged_questions(tasks, verdicts)
+    rows = build_answers_table(tasks, verdicts)
     rows = rows.assign(answerable=rows["expected"] == "valid", accepted=rows["choice"] != "invalid")
     return rows[["question_id", "subset", "annotator", "answerable", "accepted"]]
 
 
-def table(judgements: pd.DataFrame) -> str:
+def format_table(judgements: pd.DataFrame) -> str:
     """To print, by subset: shares with 95 % Wilson intervals. FPR is the share of UQs accepted."""
 
     def share(part: pd.Series) -> str:
         right, total = int(part.sum()), len(part)
-        low, high = wilson(right, total)
+        low, high = wilson_interval(right, total)
         return f"{right / total:.1%} [{low:.1%}, {high:.1%}]" if total else "undefined"
 
     rows = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 
 def write_private(path: Path, value: object) -> None:
@@ -24,7 +24,7 @@ def write_private(path: Path, value: object) -> None:
         os.umask(before)
 
 
-def salt(folders: Folders) -> str:
+def read_or_create_salt(folders: DatasetFolders) -> str:
     """What pseudonyms of people who are in no roster are made with, drawn once for a data set: without it they cannot be tried out.
 
     Raises:

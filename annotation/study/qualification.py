@@ -10,37 +10,40 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-TRIES = 2  # of the test; each has tasks of its own
+MAX_ATTEMPTS = 2  # of the test; each has tasks of its own
 
 
-class Marks(NamedTuple):
+class QualificationScore(NamedTuple):
     """Known questions that somebody answered, and as known: those with an answer and those without apart, so that nobody gets
     through by one word for everything."""
 
-    valid: int = 0
-    valid_right: int = 0
-    invalid: int = 0
-    invalid_right: int = 0
+    num_valid: int = 0
+    num_valid_correct: int = 0
+    num_invalid: int = 0
+    num_invalid_correct: int = 0
 
     @property
-    def right(self) -> int:
-        return self.valid_right + self.invalid_right
+    def num_correct(self) -> int:
+        return self.num_valid_correct + self.num_invalid_correct
 
     @property
-    def asked(self) -> int:
-        return self.valid + self.invalid
+    def num_answered(self) -> int:
+        return self.num_valid + self.num_invalid
 
-    def passed(self, share: float) -> bool:
+    def has_passed(self, min_accuracy: float) -> bool:
         """Whether of the valid ones, and of the invalid ones, at least the share (0 to 1) was answered as known.
 
         >>> Marks(valid=10, valid_right=10, invalid=10, invalid_right=7).passed(0.8)
         False
         """
-        return self.valid_right >= share * self.valid and self.invalid_right >= share * self.invalid
+        return (
+            self.num_valid_correct >= min_accuracy * self.num_valid
+            and self.num_invalid_correct >= min_accuracy * self.num_invalid
+        )
 
 
-def lessons(
-    known: Sequence[Mapping[str, Any]], training: int, test: int, person: str, tried: int = 0
+def select_tasks(
+    known: Sequence[Mapping[str, Any]], training: int, test: int, person: str, num_retakes: int = 0
 ) -> tuple[list[str], list[str]]:
     """The keys of the training, and of the test after so many failed tries, each in an order of the person's own.
 
@@ -52,23 +55,25 @@ def lessons(
         keys = [row["key"] for row in known[begin : begin + size]]
         return sorted(keys, key=lambda key: sha256(f"{person}\x1f{key}".encode()).digest())
 
-    return part(0, training), part(training + tried * test, test)
+    return part(0, training), part(training + num_retakes * test, test)
 
 
-def right(question: Mapping[str, Any], choice: str) -> bool:
+def is_correct(question: Mapping[str, Any], choice: str) -> bool:
     """Whether a known question was answered as known; "unsure" counts as "valid"."""
     return (choice == "invalid") == (question["expected"] == "invalid")
 
 
-def marks(known: Sequence[Mapping[str, Any]], answers: Mapping[str, tuple[str, str]]) -> Marks:
+def score_answers(
+    known: Sequence[Mapping[str, Any]], answers: Mapping[str, tuple[str, str]]
+) -> QualificationScore:
     """What somebody's answers come to.
 
     Args:
         answers: key of a known task -> the choices for its first and second question; tasks without one do not count.
     """
-    counts = dict.fromkeys(Marks._fields, 0)
+    counts = dict.fromkeys(QualificationScore._fields, 0)
     for row in known:
         for name, choice in zip(("first", "second"), answers.get(row["key"], ()), strict=False):
             counts[row[name]["expected"]] += 1
-            counts[f"{row[name]['expected']}_right"] += right(row[name], choice)
-    return Marks(**counts)
+            counts[f"{row[name]['expected']}_right"] += is_correct(row[name], choice)
+    return QualificationScore(**counts)

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from annotation.study.qualification import TRIES
-from pipeline.core.errors import UserError, counted
-from pipeline.core.json_files import content_key
-from pipeline.core.randomness import lot
+from annotation.study.qualification import MAX_ATTEMPTS
+from pipeline.core.errors import UserError, format_count
+from pipeline.core.json_files import content_hash
+from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task, TaskQuestion
 
-Known = dict[str, Any]
-Offers = dict[str, list[TaskQuestion]]  # picture id -> its known questions
+KnownTask = dict[str, Any]
+OfferedQuestions = dict[str, list[TaskQuestion]]  # picture id -> its known questions
 
 
-def known_tasks(
-    tasks: Iterable[Task], images: Mapping[str, str], training: int, test: int, seed: int
-) -> list[Known]:
+def build_known_tasks(
+    tasks: Iterable[Task], images: Mapping[str, str], num_training: int, num_test: int, seed: int
+) -> list[KnownTask]:
     """`training` tasks, then `test` tasks for each try, every part with pairs of all three kinds as far as pictures have them.
 
     Every picture serves once; templates, which are known at sight, only where it has nothing else.
@@ -35,73 +35,77 @@ def known_tasks(
     Raises:
         UserError: there are not so many pictures with two known questions.
     """
-    parts = [training, *[test] * TRIES]
-    offers = _offers(tasks, seed)
+    parts = [num_training, *[num_test] * MAX_ATTEMPTS]
+    offers = _collect_offers(tasks, seed)
     if len(offers) < sum(parts):
         raise UserError(
-            f"training: {counted(sum(parts), 'picture')} wanted (annotate.training {training}, {TRIES} times annotate.test {test}), but only "
+            f"training: {format_count(sum(parts), 'picture')} wanted (annotate.training {num_training}, {MAX_ATTEMPTS} times annotate.test {num_test}), but only "
             f"{len(offers)} have two questions with a known verdict; ask for fewer, or make more tasks first"
         )
-    known: list[Known] = []
+    known: list[KnownTask] = []
     for size in parts:
         same = round(size / 4)
         pairs = [("invalid", "invalid"), ("valid", "valid")] * same + [("valid", "invalid")] * (
             size - 2 * same
         )
-        rows = [_known(*_draw(offers, *pair), images, seed) for pair in pairs]
-        known += sorted(rows, key=lambda row: lot(str(seed), "training", row["key"]))
+        rows = [_build_known_task(*_take_pair(offers, *pair), images, seed) for pair in pairs]
+        known += sorted(rows, key=lambda row: hash_uniform(str(seed), "training", row["key"]))
     return known
 
 
-def _offers(tasks: Iterable[Task], seed: int) -> Offers:
+def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
     """Pictures with two known questions or more: first those whose tasks go out last, then by lot; so are the questions."""
     found: dict[str, dict[str, TaskQuestion]] = defaultdict(dict)
     first: dict[str, int] = {}  # block in which a picture is asked of
     for task in tasks:
-        first[task.picture_id] = min(task.block, first.get(task.picture_id, task.block))
+        first[task.picture_id] = min(task.priority_block, first.get(task.picture_id, task.priority_block))
         for row in (task.first, task.second):
             if row.role == "filter":
                 found[task.picture_id].setdefault(row.text, row)
-    offers: Offers = {}
-    for key in sorted(found, key=lambda key: (-first[key], lot(str(seed), "training", key))):
-        rows = sorted(found[key].values(), key=lambda row: lot(str(seed), "training", key, row.text))
-        alike = [row for row in rows if row.source != "template"]
+    offers: OfferedQuestions = {}
+    for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
+        rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
+        alike = [row for row in rows if row.gold_source != "template"]
         if len(rows) > 1:
             offers[key] = alike if len(alike) > 1 else rows
     return offers
 
 
-def _draw(offers: Offers, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
+def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
     """Take out of `offers` the first picture with two questions of these verdicts; if none has them, any two of the first."""
     fits = (
         (key, pair)
         for key, rows in offers.items()
         for pair in combinations(rows, 2)
-        if sorted(row.expected or "" for row in pair) == sorted(verdicts)
+        if sorted(row.expected_choice or "" for row in pair) == sorted(verdicts)
     )
     key, pair = next(fits, None) or next((key, rows[:2]) for key, rows in offers.items())
     del offers[key]
     return key, pair
 
 
-def _known(picture_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int) -> Known:
+def _build_known_task(
+    picture_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int
+) -> KnownTask:
     """A row of queue.json's `known`, its questions in an order by lot."""
-    first, second = sorted(pair, key=lambda row: lot(str(seed), "training", "first", picture_id, row.text))
-    key = content_key("training", picture_id, first.text, second.text)
+    first, second = sorted(
+        pair, key=lambda row: hash_uniform(str(seed), "training", "first", picture_id, row.text)
+    )
+    key = content_hash("training", picture_id, first.text, second.text)
     asked = {
-        name: {"text": row.text, "expected": row.expected, "why": why(row)}
+        name: {"text": row.text, "expected": row.expected_choice, "why": explain_verdict(row)}
         for name, row in (("first", first), ("second", second))
     }
     return {"key": key, "image": images[picture_id], **asked}
 
 
-def why(question: TaskQuestion) -> str:
+def explain_verdict(question: TaskQuestion) -> str:
     """In words why the verdict of a filter question is as it is.
 
     >>> why(TaskQuestion(key="", text="What color is the dog?", role="filter", expected="invalid", why="no dog in the picture"))
     'It has no answer here: no dog in the picture.'
     """
-    known = question.why
-    if question.expected == "invalid":
+    known = question.gold_explanation
+    if question.expected_choice == "invalid":
         return f"It has no answer here: {known or 'it takes something for granted that is not so'}."
     return f"It has an answer: {known}." if known else "It has an answer, and only one is right."

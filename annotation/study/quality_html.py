@@ -13,58 +13,60 @@ from types import MappingProxyType
 import altair as alt
 from markupsafe import Markup
 
-from annotation.study.agreement import Figure
-from annotation.study.quality_report import Quality
-from pipeline.core.rendering import data_uri, render, svg
+from annotation.study.agreement import IntervalEstimate
+from annotation.study.quality_report import QualityReport
+from pipeline.core.rendering import chart_to_svg, make_image_data_uri, render_template
 
-RULES = {
+RULE_DESCRIPTIONS = {
     "majority": "more than half of the votes that count say so",
     "unanimity": "all votes that count say so",
     "dawid-skene": "more votes say so than the opposite, and its probability by Dawid and Skene's estimate, from the prior of "
     "stage estimate and everybody's answers to filter questions on, is high enough (a single vote may do)",
 }
 COLOURS = {"sensitivity": "#0072B2", "specificity": "#D55E00"}
-WIDTH = 560
+PLOT_WIDTH = 560
 THUMBNAIL = (180, 12_000)  # pixels of the longer side, most bytes
 
 
-def page(quality: Quality, pictures: Mapping[str, str] = MappingProxyType({})) -> str:
+def render_page(quality: QualityReport, pictures: Mapping[str, str] = MappingProxyType({})) -> str:
     """The HTML. Whatever text comes from people or pictures' sources is shown as text.
 
     Args:
         pictures: picture id -> file; of those that are there, the worst items show a thumbnail.
     """
-    shown = {row.picture_id for row in quality.worst} & pictures.keys()
-    return render(
+    shown = {row.picture_id for row in quality.uncertain_items} & pictures.keys()
+    return render_template(
         Path(__file__).with_name("quality.html.jinja"),
-        {"percent": percent, "places": places, "bounds": bounds},
+        {"percent": format_percent, "places": format_decimals, "bounds": format_interval},
         q=quality,
-        skill=skill(quality),
-        rule=RULES[quality.settings["rule"]],
-        thumbnails={key: data_uri(pictures[key], THUMBNAIL) for key in shown},
+        skill=plot_rates(quality),
+        rule=RULE_DESCRIPTIONS[quality.settings["rule"]],
+        thumbnails={key: make_image_data_uri(pictures[key], THUMBNAIL) for key in shown},
     )
 
 
-def percent(share: float | None, count: int = 1) -> str:
+def format_percent(proportion: float | None, num_decimals: int = 1) -> str:
     """A share in percent with so many places; a dash where it is undefined."""
-    return "–" if share is None else f"{share:.{count}%}"
+    return "–" if proportion is None else f"{proportion:.{num_decimals}%}"
 
 
-def places(value: float | None, count: int = 2) -> str:
+def format_decimals(value: float | None, num_decimals: int = 2) -> str:
     """A number with so many places; a dash where it is undefined."""
-    return "–" if value is None else f"{value:.{count}f}"
+    return "–" if value is None else f"{value:.{num_decimals}f}"
 
 
-def bounds(found: Figure | tuple[float | None, ...], count: int = 2) -> str:
+def format_interval(estimate: IntervalEstimate | tuple[float | None, ...], num_decimals: int = 2) -> str:
     """Return `0.61 (0.55 to 0.67)`, the value alone where it has no interval, and a dash where it is undefined."""
-    value, low, high = (found.value, found.low, found.high) if isinstance(found, Figure) else found
+    value, low, high = (
+        (estimate.value, estimate.low, estimate.high) if isinstance(estimate, IntervalEstimate) else estimate
+    )
     if value is None:
         return "–"
-    interval = f" ({low:.{count}f} to {high:.{count}f})" if None not in (low, high) else ""
-    return f"{value:.{count}f}{interval}"
+    interval = f" ({low:.{num_decimals}f} to {high:.{num_decimals}f})" if None not in (low, high) else ""
+    return f"{value:.{num_decimals}f}{interval}"
 
 
-def skill(quality: Quality) -> Markup:
+def plot_rates(quality: QualityReport) -> Markup:
     """A plot of sensitivity and specificity with their intervals; the dashed lines are the least that counts."""
     rows = [
         {"annotator": row.name, "of": name, "low": found.low, "share": found.share, "high": found.high}
@@ -89,5 +91,5 @@ def skill(quality: Quality) -> Markup:
     limit = alt.Chart(alt.Data(values=limits)).mark_rule(strokeDash=[5, 4]).encode(x="least:Q", color=colour)
     interval = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
     point = base.mark_point(filled=True, size=70, opacity=1).encode(x="share:Q", shape=shape)
-    chart = alt.layer(limit, interval, point).properties(width=WIDTH, height=alt.Step(15))
-    return svg(chart.configure(font="DejaVu Sans, Verdana, sans-serif").configure_view(stroke=None))
+    chart = alt.layer(limit, interval, point).properties(width=PLOT_WIDTH, height=alt.Step(15))
+    return chart_to_svg(chart.configure(font="DejaVu Sans, Verdana, sans-serif").configure_view(stroke=None))

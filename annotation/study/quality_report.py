@@ -10,21 +10,30 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from annotation.study.agreement import Figure, Retest, SubsetAgreement, agreement, retest
-from annotation.study.answers_table import filters, records, votes
+from annotation.study.agreement import (
+    IntervalEstimate,
+    RetestReliability,
+    SubsetAgreement,
+    compute_agreement,
+    compute_retest,
+)
+from annotation.study.answers_table import select_gold_answers, select_votes, to_records
 from annotation.study.dawid_skene import ConfusionTable
-from annotation.study.exports import CHOICES, EXPERT
-from annotation.study.gold_leakage import Betrayal, betrayals, worst
-from annotation.study.quality_control import Flag, Skill, Weighed, rate
-from annotation.study.response_times import Pace
-from annotation.study.vote_aggregation import Status, votes_on
-from pipeline.core.errors import counted
-from pipeline.core.records import Choice, Record, Subset, Verified
+from annotation.study.exports import ADJUDICATOR_PREFIX, CHOICES
+from annotation.study.gold_leakage import GoldLeakage, measure_gold_leakage, select_leaks
+from annotation.study.quality_control import GoldAccuracy, QualityAssessment, QualityFlag, make_rate
+from annotation.study.response_times import ResponseTimes
+from annotation.study.vote_aggregation import Status, count_votes
+from pipeline.core.errors import format_count
+from pipeline.core.records import Choice, CollectedCandidate, Record, Subset
 
-WORST = 20  # items to look at
-MOST_ERRED, FEWEST_ALIKE = 0.01, 100  # people err and differ more often, of so many candidates
+NUM_UNCERTAIN_ITEMS = 20  # items to look at
+SUSPICIOUS_ERROR_RATE, MIN_SHARED_CANDIDATES = (
+    0.01,
+    100,
+)  # people err and differ more often, of so many candidates
 # Columns of the table of answers -> those that `betrayals` takes.
-SHOWN = {
+LEAKAGE_COLUMNS = {
     "annotator": "person",
     "order": "order",
     "place": "position",
@@ -44,34 +53,34 @@ class AnnotatorRow(Record):
 
     name: str
     verdicts: int
-    skill: Skill
-    failed: int
-    excluded: tuple[str, ...]
-    since: int
-    pace: Pace
-    flags: tuple[Flag, ...]
+    skill: GoldAccuracy
+    num_failed_gold: int
+    exclusion_reasons: tuple[str, ...]
+    excluded_since: int
+    response_times: ResponseTimes
+    flags: tuple[QualityFlag, ...]
 
     @property
-    def expert(self) -> bool:
+    def is_adjudicator(self) -> bool:
         """Whether their word decides."""
-        return self.name.startswith(EXPERT)
+        return self.name.startswith(ADJUDICATOR_PREFIX)
 
 
-class FilterRow(Record):
+class GoldRow(Record):
     """Filter questions of one source and expected verdict, as answered by annotators that are not excluded."""
 
-    source: str
-    expected: Choice
-    answered: int
-    right: int
+    gold_source: str
+    expected_choice: Choice
+    num_answered: int
+    num_correct: int
 
 
-class FallenFilter(Record):
+class DiscardedGoldQuestion(Record):
     """A filter question that good judges contradicted, what all chose, and the tasks that it stands in."""
 
     picture_id: str
     text: str
-    expected: Choice
+    expected_choice: Choice
     choices: dict[Choice, int]
     tasks: tuple[str, ...]
 
@@ -82,10 +91,10 @@ class SubsetRow(Record):
     subset: Subset
     candidates: int
     statuses: dict[Status, int]
-    by_expert: int
+    by_adjudicator: int
 
 
-class WorstItem(Record):
+class UncertainItem(Record):
     """A candidate that the votes left most in doubt; `invalid` is its probability, or the share of its votes."""
 
     candidate_id: str
@@ -93,10 +102,10 @@ class WorstItem(Record):
     picture_id: str
     text: str
     choices: dict[Choice, int]
-    invalid: float
+    probability_invalid: float
 
 
-class Quality(Record):
+class QualityReport(Record):
     """The report.
 
     Attributes:
@@ -111,125 +120,132 @@ class Quality(Record):
 
     simulated: bool
     rehearsal: bool
-    alarms: tuple[str, ...]
+    warnings: tuple[str, ...]
     settings: dict[str, Any]
-    given: int
-    answers: int
-    excluded: int
-    failed: int
-    repeated: int
-    counted: int
+    num_verdicts: int
+    num_answers: int
+    num_from_excluded: int
+    num_failed_gold: int
+    num_repeated: int
+    num_counted: int
     annotators: tuple[AnnotatorRow, ...]
-    filters: tuple[FilterRow, ...]
-    fallen: tuple[FallenFilter, ...]
+    gold_questions: tuple[GoldRow, ...]
+    discarded_gold_questions: tuple[DiscardedGoldQuestion, ...]
     agreement: tuple[SubsetAgreement, ...]
-    retest: Retest
-    betrayals: tuple[Betrayal, ...]
+    retest: RetestReliability
+    gold_leakage: tuple[GoldLeakage, ...]
     subsets: tuple[SubsetRow, ...]
-    wrong: Figure
-    worst: tuple[WorstItem, ...]
+    expected_error: IntervalEstimate
+    uncertain_items: tuple[UncertainItem, ...]
     doubtful: dict[str, float]
-    tables: tuple[ConfusionTable, ...] = ()
+    confusion_tables: tuple[ConfusionTable, ...] = ()
 
     @property
-    def invalid_filters(self) -> int:
+    def num_invalid_gold_answers(self) -> int:
         """Answers that count to filter questions known to be unanswerable."""
-        return sum(row.answered for row in self.filters if row.expected == "invalid")
+        return sum(row.num_answered for row in self.gold_questions if row.expected_choice == "invalid")
 
     @property
-    def unanswerable(self) -> int:
+    def num_unanswerable(self) -> int:
         """Candidates that go on."""
         return sum(row.statuses.get("unanswerable", 0) for row in self.subsets)
 
 
-def summary(
-    weighed: Weighed,
-    verified: Collection[Verified],
+def build_report(
+    assessment: QualityAssessment,
+    verified: Collection[CollectedCandidate],
     posteriors: Mapping[str, float],
-    wrong: Figure,
+    expected_error: IntervalEstimate,
     tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
-    overlap: Collection[str],
-) -> Quality:
+    overlap_candidates: Collection[str],
+) -> QualityReport:
     """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
-    judged = weighed.judged
+    judged = assessment.answers
     candidate = judged["role"] != "filter"
     reasons = Counter(judged.loc[candidate, "aside"])
-    by_lot = judged[candidate & judged["candidate_id"].isin(overlap) & ~judged["expert"]]
-    doubts = _in_doubt(judged, verified, posteriors)
+    by_lot = judged[candidate & judged["candidate_id"].isin(overlap_candidates) & ~judged["expert"]]
+    doubts = _rank_uncertain(judged, verified, posteriors)
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
-    quality = Quality(
+    quality = QualityReport(
         simulated=bool(judged["simulated"].any()),
         rehearsal=bool(judged["rehearsal"].any()),
-        alarms=(),
+        warnings=(),
         settings=dict(settings),
-        given=judged["verdict_id"].nunique(),
-        answers=int(candidate.sum()),
-        excluded=reasons["annotator excluded"],
-        failed=reasons["filter failed"],
-        repeated=reasons["judged before"] + reasons["contradicts themselves"],
-        counted=reasons[""],
-        annotators=tuple(_annotators(weighed)),
-        filters=tuple(_filters(judged)),
-        fallen=tuple(_fallen(judged)),
-        agreement=tuple(agreement(votes(by_lot))),
-        retest=retest(by_lot[by_lot["aside"] != "annotator excluded"]),
-        betrayals=tuple(betrayals(judged[list(SHOWN)].rename(columns=SHOWN))),
-        subsets=tuple(_subsets(verified)),
-        wrong=wrong,
-        worst=tuple(_worst(judged, verified, doubts[:WORST])),
+        num_verdicts=judged["verdict_id"].nunique(),
+        num_answers=int(candidate.sum()),
+        num_from_excluded=reasons["annotator excluded"],
+        num_failed_gold=reasons["filter failed"],
+        num_repeated=reasons["judged before"] + reasons["contradicts themselves"],
+        num_counted=reasons[""],
+        annotators=tuple(_build_annotator_rows(assessment)),
+        gold_questions=tuple(_build_gold_rows(judged)),
+        discarded_gold_questions=tuple(_build_discarded_rows(judged)),
+        agreement=tuple(compute_agreement(select_votes(by_lot))),
+        retest=compute_retest(by_lot[by_lot["aside"] != "annotator excluded"]),
+        gold_leakage=tuple(
+            measure_gold_leakage(judged[list(LEAKAGE_COLUMNS)].rename(columns=LEAKAGE_COLUMNS))
+        ),
+        subsets=tuple(_build_subset_rows(verified)),
+        expected_error=expected_error,
+        uncertain_items=tuple(_build_uncertain_items(judged, verified, doubts[:NUM_UNCERTAIN_ITEMS])),
         doubtful={str(key): value for key, value in doubts[doubts.index.isin(undecided)].items()},
-        tables=tuple(tables),
+        confusion_tables=tuple(tables),
     )
-    quality = msgspec.structs.replace(quality, alarms=tuple(_alarms(quality)))
+    quality = msgspec.structs.replace(quality, warnings=tuple(_find_warnings(quality)))
     rounding = msgspec.json.Decoder(float_hook=lambda number: float(f"{float(number):.6g}"))
-    return msgspec.convert(rounding.decode(msgspec.json.encode(quality)), Quality)
+    return msgspec.convert(rounding.decode(msgspec.json.encode(quality)), QualityReport)
 
 
-def _alarms(quality: Quality) -> list[str]:
+def _find_warnings(quality: QualityReport) -> list[str]:
     alarms = []
-    if quality.fallen:
-        count = len(quality.fallen)
+    if quality.discarded_gold_questions:
+        count = len(quality.discarded_gold_questions)
         alarms.append(
             f"{count} filter question{'s' if count > 1 else ''} fell: at least three people who answer the others well "
             "contradict what was known of it; nobody is blamed for them; look whether they or the people are wrong"
         )
-    if quality.filters and not quality.invalid_filters:
+    if quality.gold_questions and not quality.num_invalid_gold_answers:
         alarms.append(
             "no filter question that was answered is known to be unanswerable: who calls every question valid passes all of them"
         )
     judged = sum(
         count for row in quality.subsets for status, count in row.statuses.items() if status != "unjudged"
     )
-    if judged and not quality.unanswerable:
+    if judged and not quality.num_unanswerable:
         known = ": who simulates knows too little of these pictures" if quality.simulated else ""
         alarms.append(
             f"none of {judged:,} judged candidates is unanswerable, so nothing can be released{known}"
         )
     alarms += [
         f"filters may be known by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"
-        for row in worst(quality.betrayals)
+        for row in select_leaks(quality.gold_leakage)
     ]
-    out = sum(bool(row.excluded) for row in quality.annotators)
+    out = sum(bool(row.exclusion_reasons) for row in quality.annotators)
     if 2 * out > len(quality.annotators):
         alarms.append(
-            f"{out} of {counted(len(quality.annotators), 'annotator')} are excluded: either the filters are wrong, or the guidelines are "
+            f"{out} of {format_count(len(quality.annotators), 'annotator')} are excluded: either the filters are wrong, or the guidelines are "
             "not understood, or nobody looked"
         )
-    right, answered = (sum(getattr(row, name) for row in quality.filters) for name in ("right", "answered"))
-    erred, together = rate(answered - right, answered), quality.agreement[0]
-    agreed = together.candidates >= FEWEST_ALIKE and (together.share.low or 0) > 1 - MOST_ERRED
-    if agreed or (erred.high is not None and erred.high < MOST_ERRED):
+    right, answered = (
+        sum(getattr(row, name) for row in quality.gold_questions) for name in ("right", "answered")
+    )
+    erred, together = make_rate(answered - right, answered), quality.agreement[0]
+    agreed = (
+        together.candidates >= MIN_SHARED_CANDIDATES
+        and (together.observed.low or 0) > 1 - SUSPICIOUS_ERROR_RATE
+    )
+    if agreed or (erred.high is not None and erred.high < SUSPICIOUS_ERROR_RATE):
         alarms.append(
             f"everything looks perfect: {right:,} of {answered:,} filter questions answered as known, "
-            f"{together.share.value or 0:.1%} of verdicts on one candidate alike; people err more often. Perhaps filters can be "
+            f"{together.observed.value or 0:.1%} of verdicts on one candidate alike; people err more often. Perhaps filters can be "
             "told from candidates, somebody copies, or a program answers"
         )
     return alarms
 
 
-def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
-    judged = weighed.judged
+def _build_annotator_rows(weighed: QualityAssessment) -> list[AnnotatorRow]:
+    judged = weighed.answers
     given = judged.groupby("annotator", observed=True)["verdict_id"].nunique()
     failed = Counter(judged.loc[judged["aside"] == "filter failed", "annotator"])
     return [
@@ -237,32 +253,32 @@ def _annotators(weighed: Weighed) -> list[AnnotatorRow]:
             name=name,
             verdicts=int(given[name]),
             skill=skill,
-            failed=failed[name],
-            excluded=out.reasons if (out := weighed.excluded.get(name)) else (),
-            since=out.since if out else 0,
-            pace=weighed.paces[name],
+            num_failed_gold=failed[name],
+            exclusion_reasons=out.reasons if (out := weighed.excluded.get(name)) else (),
+            excluded_since=out.excluded_since if out else 0,
+            response_times=weighed.response_times[name],
             flags=tuple(weighed.flags[name]),
         )
-        for name, skill in weighed.skills.items()
+        for name, skill in weighed.gold_accuracy.items()
     ]
 
 
-def _filters(judged: pd.DataFrame) -> list[FilterRow]:
-    rows = filters(judged)
+def _build_gold_rows(judged: pd.DataFrame) -> list[GoldRow]:
+    rows = select_gold_answers(judged)
     right = rows[rows["aside"] == ""].groupby(["source", "expected"], observed=True)["right"]
-    return records(right.agg(answered="size", right="sum").reset_index(), FilterRow)
+    return to_records(right.agg(answered="size", right="sum").reset_index(), GoldRow)
 
 
-def _fallen(judged: pd.DataFrame) -> list[FallenFilter]:
+def _build_discarded_rows(judged: pd.DataFrame) -> list[DiscardedGoldQuestion]:
     question = judged[judged["fallen"]].groupby(["picture_id", "text", "expected"], observed=True)
     rows = question.agg(
         choices=("choice", lambda said: dict(sorted(Counter(said).items()))),
         tasks=("task_id", lambda keys: tuple(sorted(set(keys)))),
     )
-    return records(rows.reset_index(), FallenFilter)
+    return to_records(rows.reset_index(), DiscardedGoldQuestion)
 
 
-def _subsets(verified: Collection[Verified]) -> list[SubsetRow]:
+def _build_subset_rows(verified: Collection[CollectedCandidate]) -> list[SubsetRow]:
     statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
     for row in verified:
         statuses[row.candidate.subset][row.status] += 1
@@ -272,19 +288,19 @@ def _subsets(verified: Collection[Verified]) -> list[SubsetRow]:
             subset=subset,
             candidates=of.total(),
             statuses=dict(sorted(of.items())),
-            by_expert=by_expert[subset],
+            by_adjudicator=by_expert[subset],
         )
         for subset, of in sorted(statuses.items())
     ]
 
 
-def _in_doubt(
-    judged: pd.DataFrame, verified: Collection[Verified], posteriors: Mapping[str, float]
+def _rank_uncertain(
+    judged: pd.DataFrame, verified: Collection[CollectedCandidate], posteriors: Mapping[str, float]
 ) -> pd.Series:
     """Candidate id -> probability of being invalid, of those that no expert decided and that votes leave any doubt of: first
     those nearest to one half, of equals the one with more votes."""
     left = {row.candidate.candidate_id: row.status for row in verified if row.decided_by == "votes"}
-    votes = votes_on(judged, sorted(left))
+    votes = count_votes(judged, sorted(left))
     total = votes.sum(axis=1)
     invalid = (pd.Series(dict(posteriors), dtype=float) if posteriors else votes["invalid"] / total).reindex(
         votes.index
@@ -299,18 +315,20 @@ def _in_doubt(
     return invalid[order][doubted[order]]
 
 
-def _worst(judged: pd.DataFrame, verified: Collection[Verified], invalid: pd.Series) -> list[WorstItem]:
+def _build_uncertain_items(
+    judged: pd.DataFrame, verified: Collection[CollectedCandidate], invalid: pd.Series
+) -> list[UncertainItem]:
     wanted = set(invalid.index)
     candidates = {
         row.candidate.candidate_id: row.candidate for row in verified if row.candidate.candidate_id in wanted
     }
     fields = ("candidate_id", "subset", "picture_id", "text")
-    votes = votes_on(judged, invalid.index.tolist()).to_dict("index")
+    votes = count_votes(judged, invalid.index.tolist()).to_dict("index")
     return [
-        WorstItem(
+        UncertainItem(
             **{name: getattr(candidates[str(key)], name) for name in fields},
             choices={choice: votes[key][choice] for choice in CHOICES if votes[key][choice]},
-            invalid=float(value),
+            probability_invalid=float(value),
         )
         for key, value in invalid.items()
     ]

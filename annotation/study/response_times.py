@@ -9,39 +9,45 @@ from __future__ import annotations
 
 import pandas as pd
 
-from annotation.study.answers_table import CollectRules
-from pipeline.core.errors import counted
+from annotation.study.answers_table import QualityRules
+from pipeline.core.errors import format_count
 from pipeline.core.records import Record
 
-FEWEST_TASKS = 20  # of fewer nothing is said
+MIN_TIMED_TASKS = 20  # of fewer nothing is said
 
 
-class Pace(Record):
+class ResponseTimes(Record):
     """Seconds per task. `known` tasks have a time; quartiles are None if none has; `fast` are below the limit."""
 
-    known: int
-    low: float | None
+    num_timed: int
+    lower_quartile: float | None
     median: float | None
-    high: float | None
-    fast: int
+    upper_quartile: float | None
+    num_fast: int
 
 
-def paces(judged: pd.DataFrame, rules: CollectRules) -> dict[str, Pace]:
+def summarize_by_annotator(answers: pd.DataFrame, rules: QualityRules) -> dict[str, ResponseTimes]:
     """Annotator -> pace, sorted by name."""
-    tasks = judged[["verdict_id", "annotator", "seconds"]].drop_duplicates("verdict_id")
+    tasks = answers[["verdict_id", "annotator", "seconds"]].drop_duplicates("verdict_id")
     of_person = tasks.groupby("annotator", observed=True)["seconds"]
-    return {str(name): pace(seconds, rules.fast_seconds) for name, seconds in of_person}
+    return {str(name): summarize_times(seconds, rules.min_task_seconds) for name, seconds in of_person}
 
 
-def pace(seconds: pd.Series, fast_seconds: float) -> Pace:
+def summarize_times(seconds: pd.Series, fast_seconds: float) -> ResponseTimes:
     """Quartiles of the times that are known: positive numbers."""
     known = seconds.dropna()
     low, median, high = known.quantile([0.25, 0.5, 0.75]) if len(known) else (None,) * 3
-    return Pace(known=len(known), low=low, median=median, high=high, fast=int((known < fast_seconds).sum()))
+    return ResponseTimes(
+        num_timed=len(known),
+        lower_quartile=low,
+        median=median,
+        upper_quartile=high,
+        num_fast=int((known < fast_seconds).sum()),
+    )
 
 
-def too_fast(found: Pace, rules: CollectRules) -> str:
+def describe_if_too_fast(times: ResponseTimes, rules: QualityRules) -> str:
     """The figures, if most of their tasks took too short a time; else ""."""
-    if found.known < FEWEST_TASKS or found.fast <= rules.max_fast * found.known:
+    if times.num_timed < MIN_TIMED_TASKS or times.num_fast <= rules.max_fast_rate * times.num_timed:
         return ""
-    return f"{found.fast} of {counted(found.known, 'task')} in under {rules.fast_seconds:g} s, median {found.median:.1f} s"
+    return f"{times.num_fast} of {format_count(times.num_timed, 'task')} in under {rules.min_task_seconds:g} s, median {times.median:.1f} s"

@@ -11,14 +11,14 @@ from typing import Annotated
 
 import msgspec
 
-from annotation.study.exports import EXPERT, PULLED, read_pulled
+from annotation.study.exports import ADJUDICATOR_PREFIX, PULLED_FILENAME, read_pulled
 from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record
 
-VOLUNTEERS = "@volunteer.rgqa.local"
+VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"
 
 
 class Annotator(Record):
@@ -35,66 +35,66 @@ class Annotator(Record):
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")]
     pseudonym: str
     email: str
-    active: bool = True
+    is_active: bool = True
 
     @property
-    def volunteer(self) -> bool:
+    def is_volunteer(self) -> bool:
         """Whether they came by the open link, and know their own link alone."""
-        return self.email.endswith(VOLUNTEERS)
+        return self.email.endswith(VOLUNTEER_EMAIL_SUFFIX)
 
     @property
-    def expert(self) -> bool:
+    def is_adjudicator(self) -> bool:
         """Whether they judge what stays doubtful, and their word decides."""
-        return self.pseudonym.startswith(EXPERT)
+        return self.pseudonym.startswith(ADJUDICATOR_PREFIX)
 
 
-def read_roster(folders: Folders) -> list[Annotator]:
+def read_roster(folders: DatasetFolders) -> list[Annotator]:
     """The annotators in the order of joining; none if nobody was invited yet.
 
     Raises:
         UserError: the file is damaged, or somebody is there twice.
     """
     path = folders.study / "roster.json"
-    return _distinct(read_json(path, list[Annotator]) if path.exists() else [])
+    return _check_distinct(read_json(path, list[Annotator]) if path.exists() else [])
 
 
-def forgotten(folders: Folders) -> dict[str, str]:
+def read_erased(folders: DatasetFolders) -> dict[str, str]:
     """Pseudonym -> time of deletion of those whose answers were deleted (`rgqa annotate forget`): no name, no address."""
     path = folders.study / "forgotten.json"
     return read_json(path, dict[str, str]) if path.exists() else {}
 
 
-def used_pseudonyms(folders: Folders) -> set[str]:
+def collect_used_pseudonyms(folders: DatasetFolders) -> set[str]:
     """Those of the roster, of whoever was forgotten, and in pulled.json: imported from another study, or the roster was lost.
 
     Raises:
         UserError: one of these files is damaged.
     """
-    pulled = {str(row.completed_by) for row in read_pulled(folders.annotations / PULLED).values()}
-    return pulled | forgotten(folders).keys() | {person.pseudonym for person in read_roster(folders)}
+    pulled = {str(row.completed_by) for row in read_pulled(folders.annotations / PULLED_FILENAME).values()}
+    return pulled | read_erased(folders).keys() | {person.pseudonym for person in read_roster(folders)}
 
 
-def next_pseudonym(used: Collection[str], role: str = "annotator-") -> str:
+def make_next_pseudonym(used: Collection[str], prefix: str = "annotator-") -> str:
     """One that nobody has or had.
 
     >>> next_pseudonym({"annotator-02", "annotator-1a2b3c4d", "expert-07"})
     'annotator-03'
     """
-    numbers = (name.removeprefix(role) for name in used if name.startswith(role))
+    numbers = (name.removeprefix(prefix) for name in used if name.startswith(prefix))
     # Those with eight digits are made from what another server calls somebody (`annotation.study.exports.pseudonym`).
-    return f"{role}{1 + max((int(number) for number in numbers if number.isdigit() and len(number) < 8), default=0):02d}"
+    return f"{prefix}{1 + max((int(number) for number in numbers if number.isdigit() and len(number) < 8), default=0):02d}"
 
 
-def write_roster(folders: Folders, annotators: list[Annotator]) -> None:
+def write_roster(folders: DatasetFolders, annotators: list[Annotator]) -> None:
     """Replace the roster.
 
     Raises:
         UserError: a name, pseudonym or e-mail address is there twice.
     """
-    write_private(folders.study / "roster.json", _distinct(annotators))
+    write_private(folders.study / "roster.json", _check_distinct(annotators))
 
 
-def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> list[Annotator]:
+def enroll(folders: DatasetFolders, people: Mapping[str, str], adjudicator: bool = False) -> list[Annotator]:
     """Put people into the roster, each with the next pseudonym, and return it; who is there comes back.
 
     Args:
@@ -105,25 +105,27 @@ def enrol(folders: Folders, people: Mapping[str, str], expert: bool = False) -> 
     """
     roster = {person.email: person for person in read_roster(folders)}
     if other := [
-        roster[email].name for email in people if email in roster and roster[email].expert != expert
+        roster[email].name
+        for email in people
+        if email in roster and roster[email].is_adjudicator != adjudicator
     ]:
-        there, wanted = ("annotators", "expert") if expert else ("experts", "annotator")
+        there, wanted = ("annotators", "expert") if adjudicator else ("experts", "annotator")
         raise UserError(
             f"{', '.join(other)}: there as {there} already; who is to be {wanted} needs another name"
         )
-    role, used = EXPERT if expert else "annotator-", used_pseudonyms(folders)
+    role, used = ADJUDICATOR_PREFIX if adjudicator else "annotator-", collect_used_pseudonyms(folders)
     for email, name in people.items():
         if email not in roster:
             had = {person.name for person in roster.values()}
             free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
-            roster[email] = Annotator(name=free, pseudonym=next_pseudonym(used, role), email=email)
+            roster[email] = Annotator(name=free, pseudonym=make_next_pseudonym(used, role), email=email)
             used.add(roster[email].pseudonym)
-        roster[email] = msgspec.structs.replace(roster[email], active=True)
+        roster[email] = msgspec.structs.replace(roster[email], is_active=True)
     write_roster(folders, list(roster.values()))
     return list(roster.values())
 
 
-def _distinct(annotators: list[Annotator]) -> list[Annotator]:
+def _check_distinct(annotators: list[Annotator]) -> list[Annotator]:
     for field in ("name", "pseudonym", "email"):
         values = [getattr(annotator, field) for annotator in annotators]
         if twice := sorted({value for value in values if values.count(value) > 1}):

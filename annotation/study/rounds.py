@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from annotation.study.exports import PULLED, verdicts_in
-from pipeline.core.errors import Problems, UserError, counted
+from annotation.study.exports import PULLED_FILENAME, read_verdicts
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
-from pipeline.core.jsonl_index import Singles
-from pipeline.core.paths import Folders
-from pipeline.core.records import Task, Verdict, Verified
+from pipeline.core.jsonl_index import UniqueIndex
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CollectedCandidate, Task, Verdict
 
-FORMER = "known.jsonl"  # the file in annotations/ that earlier versions kept instead
+LEGACY_FILENAME = "known.jsonl"  # the file in annotations/ that earlier versions kept instead
 
 
-def round_files(folders: Folders) -> dict[int, Path]:
+def find_round_files(folders: DatasetFolders) -> dict[int, Path]:
     """Find the files of the rounds that have ended, by number, in order.
 
     Raises:
@@ -33,31 +33,33 @@ def round_files(folders: Folders) -> dict[int, Path]:
             found[int(path.stem)] = path
         else:
             problems.add(path.name, "not a round; expected 1.jsonl, 2.jsonl and so on")
-    former = folders.annotations / FORMER
+    former = folders.annotations / LEGACY_FILENAME
     if former.exists():
         problems.add(str(former), f"is no longer read; move it to {folders.rounds}/1.jsonl")
     problems.raise_if_any()
     return dict(sorted(found.items()))
 
 
-def read_rounds(folders: Folders) -> list[Verified]:
+def read_rounds(folders: DatasetFolders) -> list[CollectedCandidate]:
     """Read the verified candidates of all rounds, sorted by id. Of a candidate in several rounds the last one counts."""
-    rows = (row for path in round_files(folders).values() for row in read_jsonl(path, Verified))
+    rows = (
+        row for path in find_round_files(folders).values() for row in read_jsonl(path, CollectedCandidate)
+    )
     last = {row.candidate.candidate_id: row for row in rows}
     return [last[key] for key in sorted(last)]
 
 
-def waiting_verdicts(folders: Folders) -> int:
+def count_waiting_verdicts(folders: DatasetFolders) -> int:
     """Count the verdicts on which pulled.json and the output of stage `collect` differ: new, corrected and deleted ones."""
-    tasks = Singles(folders.file(Task), Task, "task_id")
-    pulled, _ = verdicts_in(folders.annotations / PULLED, tasks)
-    path = folders.file(Verdict)
+    tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
+    pulled, _ = read_verdicts(folders.annotations / PULLED_FILENAME, tasks)
+    path = folders.record_file(Verdict)
     judged = {row.verdict_id: row for row in read_jsonl(path, Verdict)} if path.exists() else {}
     given = {row.verdict_id: row for row in pulled}
     return sum(judged.get(key) != given.get(key) for key in judged.keys() | given.keys())
 
 
-def end_round(folders: Folders) -> tuple[int, int]:
+def end_round(folders: DatasetFolders) -> tuple[int, int]:
     """End the round: keep what stage `collect` verified, so that `batch` makes the tasks of the next round with it.
 
     Returns:
@@ -67,34 +69,40 @@ def end_round(folders: Folders) -> tuple[int, int]:
         UserError: `collect` has not run on the pulled verdicts, its verdicts are simulated, or nothing was verified since
             the last round.
     """
-    if any(row.simulated for row in folders.rows(Verdict)):
+    if any(row.simulated for row in folders.read_records(Verdict)):
         raise UserError(
-            f"{folders.file(Verdict)}: these verdicts are simulated; a round ends with people's: set {folders.dataset}.collect."
+            f"{folders.record_file(Verdict)}: these verdicts are simulated; a round ends with people's: set {folders.dataset}.collect."
             "simulate: false in params.yaml and run dvc repro collect"
         )
-    if waiting := waiting_verdicts(folders):
+    if waiting := count_waiting_verdicts(folders):
         raise UserError(
-            f"{folders.file(Verdict)}: {counted(waiting, 'verdict')} came or changed since; run dvc repro collect first"
+            f"{folders.record_file(Verdict)}: {format_count(waiting, 'verdict')} came or changed since; run dvc repro collect first"
         )
-    verified = [row for row in folders.rows(Verified) if row.status in ("answerable", "unanswerable")]
+    verified = [
+        row
+        for row in folders.read_records(CollectedCandidate)
+        if row.status in ("answerable", "unanswerable")
+    ]
     if not verified:
-        raise UserError(f"{folders.file(Verified)}: nothing is verified yet, so no round can end")
-    number = max(round_files(folders), default=0) + 1
-    if number > 1 and verified == [*read_jsonl(folders.rounds / f"{number - 1}.jsonl", Verified)]:
+        raise UserError(
+            f"{folders.record_file(CollectedCandidate)}: nothing is verified yet, so no round can end"
+        )
+    number = max(find_round_files(folders), default=0) + 1
+    if number > 1 and verified == [*read_jsonl(folders.rounds / f"{number - 1}.jsonl", CollectedCandidate)]:
         raise UserError(f"{folders.rounds}/{number - 1}.jsonl: nothing was verified since; the round goes on")
     write_jsonl(folders.rounds / f"{number}.jsonl", verified)
     return number, len(verified)
 
 
-def report_round() -> None:
+def end_and_print_round() -> None:
     """End the round and print what follows: `rgqa annotate round`."""
-    folders = Folders()
+    folders = DatasetFolders()
     # Files in a wrong place are reported before a missing output of `collect`.
-    round_files(folders)
-    read_json(folders.stage("collect") / "collect.json")
+    find_round_files(folders)
+    read_json(folders.stage_dir("collect") / "collect.json")
     number, count = end_round(folders)
     print(
-        f"round: round {number} ends with {counted(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
+        f"round: round {number} ends with {format_count(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
     )
     print(
         "round: next: dvc repro batch makes the tasks of the next round, with these candidates among the filter questions; then "

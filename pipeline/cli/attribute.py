@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.benchmark.report.attribution_page import looked, pictures_of, write_page
+from pipeline.benchmark.report.attribution_page import compute_attributions, read_images, write_page
 from pipeline.core import params
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.records import Picture
-from pipeline.inference.attribution.attribution_maps import Grid, write_grids
-from pipeline.inference.attribution.image_text import marks_of, read_words, recognised
-from pipeline.inference.attribution.item_pairs import pair_of, text_of
-from pipeline.inference.attribution.panels import METHODS, Marked, Panel
-from pipeline.inference.attribution.row_attribution import RowSight, row_sight
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
+from pipeline.core.records import ImageRecord
+from pipeline.inference.attribution.attribution_maps import AttributionMap, write_gqa_attention
+from pipeline.inference.attribution.image_text import make_word_marks, read_image_words, recognize_words
+from pipeline.inference.attribution.item_pairs import find_pair, get_question_text
+from pipeline.inference.attribution.panels import METHOD_TITLES, BoxMark, Panel
+from pipeline.inference.attribution.row_attribution import RowAttribution, open_row
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 
-class LookOptions(NamedTuple):
+class AttributionOptions(NamedTuple):
     """What `rgqa look` was told. `items`: ids; none for all, then no page is written. `method`: of the grids; the model's first that
     is drawn as a veil if "". `of`: a release or a file of questions, the release of the data set in use if None."""
 
@@ -31,90 +31,94 @@ class LookOptions(NamedTuple):
     model: str
     seed: int = 0
     out: Path | None = None
-    grids: Path | None = None
+    maps: Path | None = None
     method: str = ""
-    of: Path | None = None
-    words: Path | None = None
+    release: Path | None = None
+    ocr_words: Path | None = None
     ocr: bool = False
     model_args: Sequence[str] = ()
 
 
-def look(options: LookOptions) -> None:
+def write_attributions(options: AttributionOptions) -> None:
     """Write what was asked for.
 
     Raises:
         UserError: an item, row or method that there is not; words that are not as they should be.
     """
-    folders = Folders()
-    if not options.items and (options.out or not options.grids):
+    folders = DatasetFolders()
+    if not options.items and (options.out or not options.maps):
         raise UserError("name an item to look at; or --grids FILE without items, for the grids of all")
-    if options.words and options.ocr:
+    if options.ocr_words and options.ocr:
         raise UserError("--words brings the words, --ocr reads them: give one of the two")
-    page = options.out or (Path("look.html") if options.items and not options.grids else None)
+    page = options.out or (Path("look.html") if options.items and not options.maps else None)
     folders.check_outputs(
         Output("--out", page) if page else None,
-        Output("--grids", options.grids) if options.grids else None,
-        inputs=[options.words, options.of],
+        Output("--grids", options.maps) if options.maps else None,
+        inputs=[options.ocr_words, options.release],
     )
-    benchmark = read_benchmark(options.of or folders.release(params.version()))
-    pairs = [pair_of(benchmark, item) for item in dict.fromkeys(options.items)]
-    items = [item for pair in pairs for item in pair.items]
-    pictures = pictures_of(items, folders)
-    words = {name: _words(options, record) for name, record in pictures.items()}
-    sight = row_sight(folders, options.model, options.seed, _settings(options.model_args))
+    benchmark = read_benchmark(options.release or folders.release_dir(params.read_release_version()))
+    pairs = [find_pair(benchmark, item) for item in dict.fromkeys(options.items)]
+    items = [item for pair in pairs for item in pair.present_items]
+    pictures = read_images(items, folders)
+    words = {name: _load_image_words(options, record) for name, record in pictures.items()}
+    sight = open_row(folders, options.model, options.seed, _parse_model_args(options.model_args))
     if not options.items:
-        _all_grids(benchmark, sight, folders, options)
+        _write_all_maps(benchmark, sight, folders, options)
         return
-    shown = looked(pairs, sight, folders, words)
-    if options.grids:
+    shown = compute_attributions(pairs, sight, folders, words)
+    if options.maps:
         grids = {
-            one.item.id: _grid(next(iter(one.sightings.values())).panels, options.method)
+            one.item.id: _select_map(next(iter(one.attributions.values())).panels, options.method)
             for pair in shown
             for one in pair.items
         }
-        write_grids(options.grids, grids)
-        done("look", f"{counted(len(grids), 'grid')}", options.grids)
-    if options.out or not options.grids:
+        write_gqa_attention(options.maps, grids)
+        report_written("look", f"{format_count(len(grids), 'grid')}", options.maps)
+    if options.out or not options.maps:
         lead = "Pairs of an unanswerable question and the answerable one beside it."
         command = f"rgqa look {' '.join(options.items)} --model {options.model}"
         write_page(options.out or Path("look.html"), shown, sight, lead, command)
 
 
-def _all_grids(benchmark: Benchmark, sight: RowSight, folders: Folders, options: LookOptions) -> None:
+def _write_all_maps(
+    benchmark: Benchmark, sight: RowAttribution, folders: DatasetFolders, options: AttributionOptions
+) -> None:
     """The grids of all items, each question of a picture once."""
     by_picture: dict[str, dict[str, BenchmarkItem]] = defaultdict(dict)
     for items in benchmark.subsets.values():
         for item in items:
             by_picture[item.picture].setdefault(item.id, item)
-    pictures = pictures_of([item for group in by_picture.values() for item in group.values()], folders)
+    pictures = read_images([item for group in by_picture.values() for item in group.values()], folders)
     model, grids = next(iter(sight.models.values())), {}
-    assert options.grids is not None
+    assert options.maps is not None
     for picture, group in track(sorted(by_picture.items()), "look", unit="picture"):
-        texts = [text_of(item) for item in group.values()]
-        seen = model.look(Path(pictures[picture].path), texts, picture)
-        grids |= {name: _grid(one.panels, options.method) for name, one in zip(group, seen, strict=True)}
-    write_grids(options.grids, grids)
-    done("look", f"{counted(len(grids), 'grid')}", options.grids)
+        texts = [get_question_text(item) for item in group.values()]
+        seen = model.attribute(Path(pictures[picture].path), texts, picture)
+        grids |= {
+            name: _select_map(one.panels, options.method) for name, one in zip(group, seen, strict=True)
+        }
+    write_gqa_attention(options.maps, grids)
+    report_written("look", f"{format_count(len(grids), 'grid')}", options.maps)
 
 
-def _grid(panels: Sequence[Panel], method: str) -> Grid:
-    found = [panel for panel in panels if panel.method == method or (not method and panel.heat)]
+def _select_map(panels: Sequence[Panel], method: str) -> AttributionMap:
+    found = [panel for panel in panels if panel.method == method or (not method and panel.show_heatmap)]
     if not found:
         there = ", ".join(panel.method for panel in panels)
-        raise UserError(f"--method {method!r}: this model has {there} ({', '.join(METHODS)} are known)")
-    return found[0].grid
+        raise UserError(f"--method {method!r}: this model has {there} ({', '.join(METHOD_TITLES)} are known)")
+    return found[0].attribution_map
 
 
-def _words(options: LookOptions, picture: Picture) -> tuple[Marked, ...]:
+def _load_image_words(options: AttributionOptions, picture: ImageRecord) -> tuple[BoxMark, ...]:
     path = Path(picture.path)
-    if options.words:
-        found = read_words(options.words, picture.picture_id)
+    if options.ocr_words:
+        found = read_image_words(options.ocr_words, picture.picture_id)
     else:
-        found = recognised(path) if options.ocr else []
-    return marks_of(found, (picture.width, picture.height), str(options.words or path))
+        found = recognize_words(path) if options.ocr else []
+    return make_word_marks(found, (picture.width, picture.height), str(options.ocr_words or path))
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, str]:
+def _parse_model_args(pairs: Sequence[str]) -> dict[str, str]:
     """NAME=VALUE of each.
 
     Raises:

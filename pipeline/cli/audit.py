@@ -11,23 +11,23 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF, p_shown, reached
-from pipeline.benchmark.auditing.balanced_subset import BalanceReport, balanced_subset
-from pipeline.benchmark.auditing.known_questions import KnownQuestions, known_questions
-from pipeline.benchmark.auditing.labelled_set import Columns, LabelledSet, read_set
-from pipeline.benchmark.auditing.row_sources import JoinedRows, Rows, open_rows
+from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF_NOTE, format_auroc, format_p_value
+from pipeline.benchmark.auditing.balanced_subset import BalanceReport, choose_balanced_subset
+from pipeline.benchmark.auditing.known_questions import KnownQuestions, collect_known_questions
+from pipeline.benchmark.auditing.labelled_set import ColumnOptions, LabelledSet, load_labelled_set
+from pipeline.benchmark.auditing.row_sources import JoinedRows, RowSource, open_rows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
-from pipeline.benchmark.auditing.text_audit_page import verdict, write_page
+from pipeline.benchmark.auditing.text_audit_page import summarize_finding, write_page
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.errors import UserError, collected_into, counted
+from pipeline.core.errors import UserError, collect_errors, format_count
 from pipeline.core.json_files import read_jsonl, write_json
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record
 
-SHOWN_WORDS = 12
+MAX_SHOWN_WORDS = 12
 # The whole of a release, one level above the folders of its subsets' files.
 SUBSET_FOLDERS = ("rgqa", "data")
 
@@ -50,66 +50,70 @@ class AuditOptions(NamedTuple):
     annotations: Path | None = None
     config: str | None = None
     split: str | None = None
-    columns: Columns = Columns()
+    columns: ColumnOptions = ColumnOptions()
     folds: int | None = None
-    repetitions: int | None = None
+    num_bootstrap: int | None = None
     seed: int = 0
     source_questions: Path | None = None
-    balance: Path | None = None
+    balanced_subset: Path | None = None
     json: Path | None = None
-    page: Path | None = None
+    html: Path | None = None
 
 
-class AuditFigures(Record):
+class AuditResults(Record):
     """What `--json` writes: the figures of each set (of a release, of each subset) by name, and of the balanced subset."""
 
     sets: Mapping[str, TextAudit]
-    left_out_by_balancing: BalanceReport | None = None
-    balanced: TextAudit | None = None
+    balancing: BalanceReport | None = None
+    balanced_subset: TextAudit | None = None
 
 
-def audit(options: AuditOptions) -> None:
+def run_audit(options: AuditOptions) -> None:
     """Measure, print, and write what was asked for.
 
     Raises:
         UserError: the set cannot be read or lacks something, or no part of it is balanced.
     """
     inputs = [Path(options.source), options.annotations, options.source_questions]
-    check_output_paths(outputs_of(options), inputs)
+    check_output_paths(list_outputs(options), inputs)
     sets = read_sets(options)
-    if options.balance is not None and len(sets) > 1:
+    if options.balanced_subset is not None and len(sets) > 1:
         raise UserError(
             f"--balance takes one set, but {options.source} has {', '.join(sets)}; name one of its files"
         )
-    release = release_of(options.source)
-    settings = settings_of(options, release)
-    known, why_not = source_questions(options, release)
+    release = find_release(options.source)
+    settings = resolve_settings(options, release)
+    known, why_not = load_source_questions(options, release)
     found = {
-        name: audit_texts(SetDescription(name, of.format, of.meaning, of.left_out), of, settings, known)
+        name: audit_texts(
+            SetDescription(name, of.format, of.label_names, of.excluded_rows), of, settings, known
+        )
         for name, of in sets.items()
     }
     console = Console()
     for one in found.values():
-        show(one, console, details=len(found) == 1)
+        print_audit(one, console, details=len(found) == 1)
     if why_not:
         console.print(f"not tried: other questions, verbatim ({escape(why_not)})")
     report = after = None
-    if options.balance is not None:
+    if options.balanced_subset is not None:
         (name, rows), source = next(iter(sets.items())), next(iter(sets.values())).source
-        keep, report = balanced_subset(rows, options.seed)
-        show_balance(report, console)
+        keep, report = choose_balanced_subset(rows, options.seed)
+        print_balance(report, console)
         if len(keep):
-            source.write([int(i) for i in rows.places[keep]], options.balance)
-            about = SetDescription(f"{name}, balanced", rows.format, rows.meaning)
-            after = audit_texts(about, rows.at(keep), settings, known)
-            show(after, console, details=True)
-            done("audit", f"{len(keep):,} of {counted(len(rows), 'row')}", options.balance)
+            source.write([int(i) for i in rows.row_indices[keep]], options.balanced_subset)
+            about = SetDescription(f"{name}, balanced", rows.format, rows.label_names)
+            after = audit_texts(about, rows.select(keep), settings, known)
+            print_audit(after, console, details=True)
+            report_written(
+                "audit", f"{len(keep):,} of {format_count(len(rows), 'row')}", options.balanced_subset
+            )
     if options.json is not None:
-        write_json(options.json, AuditFigures(sets=found, left_out_by_balancing=report, balanced=after))
-        done("audit", "the figures", options.json)
-    if options.page is not None:
-        write_page(options.page, list(found.values()), report, after)
-        done("audit", "one page", options.page)
+        write_json(options.json, AuditResults(sets=found, balancing=report, balanced_subset=after))
+        report_written("audit", "the figures", options.json)
+    if options.html is not None:
+        write_page(options.html, list(found.values()), report, after)
+        report_written("audit", "one page", options.html)
     if report and not after:
         raise UserError(
             f"{options.source}: no part of it is balanced, since no text has both labels such that images are balanced, too;"
@@ -126,19 +130,19 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     folder = Path(options.source)
     files = sorted((folder / "rgqa").glob("*.json")) if folder.is_dir() else []
     if not files or options.config or options.split:
-        rows = read_set(opened_rows(options), options.source, options.columns)
+        rows = load_labelled_set(open_labelled_rows(options), options.source, options.columns)
         return {folder.name if folder.exists() else options.source: rows}
     sets: dict[str, LabelledSet] = {}
     problems: list[str] = []
     for file in files:
-        with collected_into(problems):
-            sets[file.stem] = read_set(open_rows(str(file)), str(file), options.columns)
+        with collect_errors(problems):
+            sets[file.stem] = load_labelled_set(open_rows(str(file)), str(file), options.columns)
     if problems:
         raise UserError(problems)
     return sets
 
 
-def opened_rows(options: AuditOptions) -> Rows:
+def open_labelled_rows(options: AuditOptions) -> RowSource:
     if options.annotations is None:
         return open_rows(options.source, options.config, options.split)
     if options.config or options.split:
@@ -146,23 +150,23 @@ def opened_rows(options: AuditOptions) -> Rows:
     return JoinedRows(Path(options.source), options.annotations)
 
 
-def release_of(source: str) -> Path | None:
+def find_release(source: str) -> Path | None:
     """The release that a folder is, or that a file lies in."""
     path = Path(source)
     folder = path if path.is_dir() else path.parent.parent if path.parent.name in SUBSET_FOLDERS else None
     return folder if folder is not None and (folder / "params.json").is_file() else None
 
 
-def settings_of(options: AuditOptions, release: Path | None) -> AuditSettings:
+def resolve_settings(options: AuditOptions, release: Path | None) -> AuditSettings:
     """Folds and replicates as in the audit that the release carries, if nothing else is asked for."""
-    own = _json(release / "params.json").get("audit") if release else None
+    own = _read_json_object(release / "params.json").get("audit") if release else None
     own = own if isinstance(own, dict) else {}
     default = AuditSettings()
-    folds, repetitions = own.get("folds", default.folds), own.get("repetitions", default.repetitions)
-    return AuditSettings(options.folds or int(folds), options.repetitions or int(repetitions), options.seed)
+    folds, repetitions = own.get("folds", default.folds), own.get("repetitions", default.num_replicates)
+    return AuditSettings(options.folds or int(folds), options.num_bootstrap or int(repetitions), options.seed)
 
 
-def source_questions(options: AuditOptions, release: Path | None) -> tuple[KnownQuestions | None, str]:
+def load_source_questions(options: AuditOptions, release: Path | None) -> tuple[KnownQuestions | None, str]:
     """The questions of the source, for the attackers that have read them, or why they are not known.
 
     A release does not carry them: they may be a million. It names their data set and the SHA-256 of their file, which is used if it
@@ -172,23 +176,27 @@ def source_questions(options: AuditOptions, release: Path | None) -> tuple[Known
     if path is None:
         if release is None:
             return None, "they need the questions of the source: --source-questions FILE"
-        dataset = _json(release / "params.json").get("dataset")
-        path = Folders(dataset).file(Question) if isinstance(dataset, str) else Path("questions.jsonl")
+        dataset = _read_json_object(release / "params.json").get("dataset")
+        path = (
+            DatasetFolders(dataset).record_file(Question)
+            if isinstance(dataset, str)
+            else Path("questions.jsonl")
+        )
         if not path.is_file():
             return (
                 None,
                 f"they need the questions of the source, which are not at {path}: --source-questions FILE",
             )
-        wanted = _json(release / "audit.json").get("source_questions_sha256")
+        wanted = _read_json_object(release / "audit.json").get("source_questions_sha256")
         if wanted != sha256_file(path):
             return (
                 None,
                 f"{path} is not the file that the release was audited with; --source-questions {path} uses it all the same",
             )
-    return known_questions(read_jsonl(path, Question)), ""
+    return collect_known_questions(read_jsonl(path, Question)), ""
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json_object(path: Path) -> dict[str, Any]:
     """A JSON object of a release; {} if there is none."""
     try:
         value = json_library.loads(path.read_bytes())
@@ -197,68 +205,74 @@ def _json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def outputs_of(options: AuditOptions) -> list[Output | None]:
+def list_outputs(options: AuditOptions) -> list[Output | None]:
     """The files that will be written, by the option that names them."""
     balance = None
-    if options.balance is not None and options.annotations is not None:
+    if options.balanced_subset is not None and options.annotations is not None:
         names = (Path(options.source).name, options.annotations.name)
-        balance = Output("--balance", options.balance, "folder", names)
-    elif options.balance is not None:
-        balance = Output("--balance", options.balance)
-    others = (("--json", options.json), ("--page", options.page))
+        balance = Output("--balance", options.balanced_subset, "folder", names)
+    elif options.balanced_subset is not None:
+        balance = Output("--balance", options.balanced_subset)
+    others = (("--json", options.json), ("--page", options.html))
     return [balance, *(Output(option, path) for option, path in others if path)]
 
 
-def show(found: TextAudit, console: Console, *, details: bool) -> None:
+def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
     """Print how the set was read, what attackers reach, which words predict the label, the margins, and the finding."""
-    where = "images not known" if found.images is None else counted(found.images, "image")
+    where = "images not known" if result.images is None else format_count(result.images, "image")
     console.print(
-        f"[bold]{escape(found.name)}[/bold]: {escape(found.format)}; {found.zeros:,} {escape(found.zero)}, {found.ones:,} "
-        f"{escape(found.one)}; {counted(found.texts, 'text')}, {where}"
+        f"[bold]{escape(result.name)}[/bold]: {escape(result.format)}; {result.negatives:,} {escape(result.negative_label)}, {result.positives:,} "
+        f"{escape(result.positive_label)}; {format_count(result.texts, 'text')}, {where}"
     )
-    for reason, count in found.left_out.items():
-        console.print(f"  {counted(count, 'row')} left out: {escape(reason)}")
-    if found.repeated or found.contradicted:
+    for reason, count in result.excluded_rows.items():
+        console.print(f"  {format_count(count, 'row')} left out: {escape(reason)}")
+    if result.duplicates or result.contradictory:
         console.print(
-            f"  {counted(found.repeated, 'row')} repeat another one; {found.contradicted:,} have both labels for the same text and image"
+            f"  {format_count(result.duplicates, 'row')} repeat another one; {result.contradictory:,} have both labels for the same text and image"
         )
-    if not found.too_small:
-        table = Table("AUROC", *(f"folds by {by}" for by in found.attacks))
+    if not result.too_small_reason:
+        table = Table("AUROC", *(f"folds by {by}" for by in result.attacks))
         for attacker in ATTACKERS:
-            if any(attacker in of for of in found.attacks.values()):
-                cells = (reached(of[attacker]) if attacker in of else "" for of in found.attacks.values())
+            if any(attacker in of for of in result.attacks.values()):
+                cells = (
+                    format_auroc(of[attacker]) if attacker in of else "" for of in result.attacks.values()
+                )
                 table.add_row(attacker, *cells)
         table.add_section()
-        tests = (found.tests[by] for by in found.attacks)
-        table.add_row("p of the maximum", *(p_shown(test and test.p_value) for test in tests))
-        if any(attack.below_half for of in found.attacks.values() for attack in of.values()):
-            table.caption = f"* {BELOW_HALF}"
+        tests = (result.permutation_tests[by] for by in result.attacks)
+        table.add_row("p of the maximum", *(format_p_value(test and test.p_value) for test in tests))
+        if any(attack.is_below_half for of in result.attacks.values() for attack in of.values()):
+            table.caption = f"* {BELOW_HALF_NOTE}"
         console.print(table)
-    if details and not found.too_small:
+    if details and not result.too_small_reason:
         words = Table(
-            "words that predict the label", "rows", found.zero, found.one, "AUROC of the word alone"
+            "words that predict the label",
+            "rows",
+            result.negative_label,
+            result.positive_label,
+            "AUROC of the word alone",
         )
-        for word in found.words[:SHOWN_WORDS]:
-            proportions = (f"{100 * share:.1f} %" for share in (word.zero, word.one))
+        for word in result.predictive_words[:MAX_SHOWN_WORDS]:
+            proportions = (f"{100 * share:.1f} %" for share in (word.negative_rate, word.positive_rate))
             alone = f"{word.auroc:.3f} [{word.low:.3f}, {word.high:.3f}]"
             words.add_row(escape(word.word), f"{word.rows:,}", *proportions, alone)
-        console.print(words if found.words else "no word predicts the label beyond chance")
+        console.print(words if result.predictive_words else "no word predicts the label beyond chance")
     if details:
-        for what, margin in (("text", found.text_margin), ("image", found.image_margin)):
+        for what, margin in (("text", result.text_imbalance), ("image", result.image_imbalance)):
             if margin is not None:
                 console.print(
-                    f"margins of {what}s: {margin.unequal:,} of {margin.keys:,} have more rows of one label, at most {margin.largest:,} more"
+                    f"margins of {what}s: {margin.unbalanced_keys:,} of {margin.keys:,} have more rows of one label, at most {margin.max_difference:,} more"
                 )
-    console.print(verdict(found) + "\n")
+    console.print(summarize_finding(result) + "\n")
 
 
-def show_balance(report: BalanceReport, console: Console) -> None:
+def print_balance(report: BalanceReport, console: Console) -> None:
     """Print what the balanced subset keeps, and why the rest is left out."""
-    rows, of = (sum(pair) for pair in zip(report.ones, report.zeros, strict=True))
+    rows, of = (sum(pair) for pair in zip(report.positives, report.negatives, strict=True))
     images = f", {report.images[0]:,} of {report.images[1]:,} images" if report.images else ""
     console.print(
-        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {counted(of, 'row')} and"
+        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {format_count(of, 'row')} and"
         f" {report.texts[0]:,} of {report.texts[1]:,} texts{images}; left out:"
     )
-    for reason, count in report.reasons.items():
+    for reason, count in report.excluded_rows.items():
         console.print(f"  {count:,}: {reason}")

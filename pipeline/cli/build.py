@@ -9,12 +9,12 @@ import typer
 from typer import Argument, Option
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app()
-Into = Annotated[str, Option(help="Name of the data set.")]
-OfSplit = Annotated[Split, Option(help="testdev, train, val or test.")]
+DatasetOption = Annotated[str, Option(help="Name of the data set.")]
+SplitOption = Annotated[Split, Option(help="testdev, train, val or test.")]
 
 
 @app.command(epilog="Example: `rgqa init birds`")
@@ -22,9 +22,9 @@ def init(
     name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
 ) -> None:
     """Make room for a data set of your own."""
-    from pipeline.cli.init_dataset import init
+    from pipeline.cli.init_dataset import create_dataset
 
-    run(lambda: print(f"init: {init(name)}"))
+    run_command(lambda: print(f"init: {create_dataset(name)}"))
 
 
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
@@ -62,19 +62,19 @@ def fetch(
     from pipeline.sources.download.fetch import FetchOptions, fetch
 
     options = FetchOptions(
-        data_set=into,
+        dataset=into,
         split=split,
         origin=origin,
-        archives=archives,
+        archives_from=archives,
         jobs=jobs,
         dry_run=dry_run,
-        all_of_it=whole,
-        cache=cache,
+        full_archives=whole,
+        cache_dir=cache,
         offline=offline,
-        choices=choices,
-        accept_changed=accept_changed,
+        answer_choices=choices,
+        accept_changes=accept_changed,
     )
-    run(lambda: fetch(what, options))
+    run_command(lambda: fetch(what, options))
 
 
 convert = new_app(
@@ -90,17 +90,19 @@ app.add_typer(convert, name="convert")
 def vqa(
     questions: Annotated[Path, Argument(help="File of questions, in the form of VQA v2.")],
     annotations: Annotated[Path, Argument(help="File of annotations, in the form of VQA v2.")],
-    into: Into,
-    split: OfSplit = "val",
+    into: DatasetOption,
+    split: SplitOption = "val",
     prefix: Annotated[
         str | None, Option(help="Prefix of the images' names; `COCO_SUBTYPE_` if not given.")
     ] = None,
     digits: Annotated[int, Option(min=1, max=20, help="Of the pictures' numbers.")] = 12,
 ) -> None:
     """Questions with ten answers each, in the form of VQA v2."""
-    from pipeline.sources.vqa_files import convert
+    from pipeline.sources.vqa_files import convert_questions
 
-    run(lambda: print(f"convert: {convert(questions, annotations, into, split, prefix, digits)}"))
+    run_command(
+        lambda: print(f"convert: {convert_questions(questions, annotations, into, split, prefix, digits)}")
+    )
 
 
 @convert.command(
@@ -109,22 +111,22 @@ def vqa(
 def visual_genome(
     graphs: Annotated[Path, Argument(help="Visual Genome's scene_graphs.json.")],
     pictures: Annotated[Path, Argument(help="Visual Genome's image_data.json.")],
-    into: Into,
-    split: OfSplit = "train",
+    into: DatasetOption,
+    split: SplitOption = "train",
     attributes: Annotated[Path | None, Option(help="Visual Genome's attributes.json.")] = None,
 ) -> None:
     """Visual Genome's own scene graphs."""
-    from pipeline.sources.visual_genome import convert
+    from pipeline.sources.visual_genome import convert_scene_graphs
 
-    run(lambda: print(f"convert: {convert(graphs, pictures, into, split, attributes)}"))
+    run_command(lambda: print(f"convert: {convert_scene_graphs(graphs, pictures, into, split, attributes)}"))
 
 
 @app.command(epilog="Example: `rgqa vectors`")
-def vectors() -> None:
+def export_embeddings() -> None:
     """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/vectors/clip.safetensors`."""
-    from pipeline.candidates.encoders.embedding_cache import export_vectors
+    from pipeline.candidates.encoders.embedding_cache import export_embeddings
 
-    run(lambda: print(f"vectors: -> {export_vectors()}"))
+    run_command(lambda: print(f"vectors: -> {export_embeddings()}"))
 
 
 @app.command(epilog="Example: `rgqa explain 00095300` (an item of the sample)")
@@ -132,10 +134,10 @@ def explain(
     question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
 ) -> None:
     """Print the whole story of an item."""
-    from pipeline.cli.explain import explain
-    from pipeline.core.paths import Folders
+    from pipeline.cli.explain import explain_item
+    from pipeline.core.paths import DatasetFolders
 
-    run(lambda: print("\n".join(explain(question_id, Folders()))))
+    run_command(lambda: print("\n".join(explain_item(question_id, DatasetFolders()))))
 
 
 @app.command(epilog="Example: `rgqa report --gallery 6`")
@@ -156,21 +158,21 @@ def report(
     """Write one HTML page on a run, or on what a row of the leaderboard looked at."""
     if look:
         refuse_options(context, "gallery", "--look shows 24 items")
-        from pipeline.benchmark.report.attribution_page import look_report
+        from pipeline.benchmark.report.attribution_page import write_attribution_report
 
-        run(lambda: look_report(look, out=out))
+        run_command(lambda: write_attribution_report(look, out=out))
         return
-    from pipeline.benchmark.report.report_page import report
+    from pipeline.benchmark.report.report_page import write_report
 
-    run(lambda: report(out, gallery))
+    run_command(lambda: write_report(out, gallery))
 
 
 @app.command(epilog="Example: `rgqa table items --out items.xlsx`")
-def table(
+def export(
     source: Annotated[str, Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")],
     out: Annotated[Path, Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
 ) -> None:
     """Write what a run made as a table for a notebook. Ids are text, so read CSV with dtype=str."""
-    from pipeline.cli.export import write_table
+    from pipeline.cli.export import export_table
 
-    run(lambda: write_table(source, out))
+    run_command(lambda: export_table(source, out))

@@ -6,36 +6,36 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import TypeVar
 
-from annotation.study.quality_control import SetAside
+from annotation.study.quality_control import ExcludedAnswer
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
     Candidate,
-    Dropped,
-    EditScore,
-    Estimate,
+    CandidateEstimate,
+    CollectedCandidate,
+    DroppedCandidate,
+    EditedQuestionScore,
     Item,
     Question,
-    Screened,
+    ScreenedCandidate,
     Task,
     Verdict,
-    Verified,
 )
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.partial_graphs import Reconstructed, cite
+from pipeline.verifier.partial_graphs import PartialGraph, cite_facts
 
 T = TypeVar("T")
 
 
-def explain(identifier: str, folders: Folders) -> list[str]:
+def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
     """Lines telling the story of an item, a candidate or a source question, from what the stages wrote so far.
 
     Raises:
         UserError: nothing of that id was found.
     """
     question_id = identifier.split("+")[-1]
-    sources = list(_rows(folders, "ingest/questions.jsonl", Question, question_id, "question_id"))
+    sources = list(_read_matching(folders, "ingest/questions.jsonl", Question, question_id, "question_id"))
     if not sources:
         raise UserError(
             f"{identifier}: no such question or item in the data set {folders.dataset!r}; ids look like 201669520 or clipeasy_n460556+202082119"
@@ -45,41 +45,43 @@ def explain(identifier: str, folders: Folders) -> list[str]:
             f"{identifier}: no such candidate in the data set {folders.dataset!r}, though there is a question {question_id}; "
             f"rgqa explain {question_id} lists its candidates"
         )
-    lines = [identifier, *_source(sources[0])]
+    lines = [identifier, *_format_source(sources[0])]
     for stage in ("rank", "perturb"):
         file = f"{stage}/candidates.jsonl"
-        for candidate in _rows(folders, file, Candidate, identifier, "candidate_id", "question_id"):
-            lines += ["", *_candidate(candidate), *_fate(candidate, folders)]
-    for item in _rows(folders, "balance/items.jsonl", Item, identifier, "item_id"):
+        for candidate in _read_matching(folders, file, Candidate, identifier, "candidate_id", "question_id"):
+            lines += ["", *_format_candidate(candidate), *_format_stages(candidate, folders)]
+    for item in _read_matching(folders, "balance/items.jsonl", Item, identifier, "item_id"):
         if not item.unanswerable:
-            lines += ["", _item(item)]
-    for row in _rows(
-        folders, "perturb/unperturbed.jsonl", Dropped, identifier, "question_id", "candidate_id"
+            lines += ["", _format_item(item)]
+    for row in _read_matching(
+        folders, "perturb/unperturbed.jsonl", DroppedCandidate, identifier, "question_id", "candidate_id"
     ):
         lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
     return lines
 
 
-def _is_candidate(identifier: str, folders: Folders) -> bool:
+def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
     """Whether a stage proposed a candidate of this id, or tried to and noted why there is none."""
-    kinds: dict[str, type[Candidate] | type[Dropped]] = {
+    kinds: dict[str, type[Candidate] | type[DroppedCandidate]] = {
         "rank/candidates.jsonl": Candidate,
         "perturb/candidates.jsonl": Candidate,
-        "perturb/unperturbed.jsonl": Dropped,
+        "perturb/unperturbed.jsonl": DroppedCandidate,
     }
     return any(
-        True for name, kind in kinds.items() for _ in _rows(folders, name, kind, identifier, "candidate_id")
+        True
+        for name, kind in kinds.items()
+        for _ in _read_matching(folders, name, kind, identifier, "candidate_id")
     )
 
 
-def _source(question: Question) -> Iterator[str]:
+def _format_source(question: Question) -> Iterator[str]:
     yield f"  asked      {question.text!r} of picture {question.picture_id} ({question.split}), answer {question.answer!r}"
     if question.program:
         steps = (f"{s.operation}: {s.argument} {list(s.dependencies) or ''}" for s in question.program)
         yield "  program    " + " -> ".join(step.strip() for step in steps)
 
 
-def _candidate(candidate: Candidate) -> Iterator[str]:
+def _format_candidate(candidate: Candidate) -> Iterator[str]:
     yield f"{candidate.candidate_id}  ({candidate.subset})"
     yield f"  text       {candidate.text!r} asked of picture {candidate.picture_id}"
     for edit in candidate.edits:
@@ -89,63 +91,71 @@ def _candidate(candidate: Candidate) -> Iterator[str]:
         yield f"  CLIP       score {candidate.score:.4f}{place}"
 
 
-def _fate(candidate: Candidate, folders: Folders) -> Iterator[str]:
+def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[str]:
     """What each stage after the one that proposed it made of a candidate."""
     key = candidate.candidate_id
-    for row in _rows(folders, "screen/dropped.jsonl", Dropped, key, "candidate_id"):
+    for row in _read_matching(folders, "screen/dropped.jsonl", DroppedCandidate, key, "candidate_id"):
         yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
-    for row in _rows(folders, "screen/screened.jsonl", Screened, key, "candidate.candidate_id"):
-        yield from _evidence(row, folders)
-    for sure in _rows(folders, "estimate/estimates.jsonl", Estimate, key, "candidate_id"):
-        yield f"  estimate   has an answer with {sure.answerable:.1%}; {sure.difficulty}"
-    for scored in _rows(folders, "similarity/edit_scores.jsonl", EditScore, key, "candidate_id"):
+    for row in _read_matching(
+        folders, "screen/screened.jsonl", ScreenedCandidate, key, "candidate.candidate_id"
+    ):
+        yield from _format_evidence(row, folders)
+    for sure in _read_matching(folders, "estimate/estimates.jsonl", CandidateEstimate, key, "candidate_id"):
+        yield f"  estimate   has an answer with {sure.p_answerable:.1%}; {sure.difficulty}"
+    for scored in _read_matching(
+        folders, "similarity/edit_scores.jsonl", EditedQuestionScore, key, "candidate_id"
+    ):
         yield "  CLIP       " + (
             f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"
         )
-    for task in _rows(folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"):
+    for task in _read_matching(
+        folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"
+    ):
         place = "first" if task.first.candidate_id == key else "second"
         asked, beside = (task.first, task.second) if place == "first" else (task.second, task.first)
         again = ", once more" if asked.role == "repeat" else ""
-        known = f"filter question {beside.text!r} (known: {beside.expected})"
+        known = f"filter question {beside.text!r} (known: {beside.expected_choice})"
         other = known if beside.role == "filter" else f"candidate {beside.text!r}"
         yield f"  task       {task.task_id}: it is the {place} of the two questions{again}; the other is the {other}"
-    for row in _rows(folders, "collect/verified.jsonl", Verified, key, "candidate.candidate_id"):
-        yield from _votes(row, folders)
-    for row in _rows(folders, "balance/unpaired.jsonl", Dropped, key, "candidate_id"):
+    for row in _read_matching(
+        folders, "collect/verified.jsonl", CollectedCandidate, key, "candidate.candidate_id"
+    ):
+        yield from _format_votes(row, folders)
+    for row in _read_matching(folders, "balance/unpaired.jsonl", DroppedCandidate, key, "candidate_id"):
         yield f"  left out   by balance: {row.reason} {row.detail}".rstrip()
-    for item in _rows(folders, "balance/items.jsonl", Item, key, "item_id"):
-        yield _item(item)
+    for item in _read_matching(folders, "balance/items.jsonl", Item, key, "item_id"):
+        yield _format_item(item)
 
 
-def _evidence(row: Screened, folders: Folders) -> Iterator[str]:
+def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterator[str]:
     """What the judge said, and the facts from other questions that it rests on, each with the questions that state it."""
-    judgement = row.judgement
+    judgement = row.verifier_result
     category = f", {judgement.category}" if judgement.category else ""
-    yield f"  evidence   {judgement.evidence}: {judgement.answerability}{category} {judgement.detail}".rstrip()
-    if judgement.evidence != "other questions":
+    yield f"  evidence   {judgement.evidence_source}: {judgement.answerability}{category} {judgement.detail}".rstrip()
+    if judgement.evidence_source != "other questions":
         return
-    vocabulary = folders.vocabulary()
+    vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     graphs = "vocabulary/reconstructed.jsonl"
-    for graph in _rows(folders, graphs, Reconstructed, row.candidate.picture_id, "picture_id"):
-        for fact in cite(row.candidate.program, graph, lexicon):
-            plural = "s" * (len(fact.questions) > 1)
-            yield f"  known      {fact.fact} (question{plural} {', '.join(fact.questions)})"
+    for graph in _read_matching(folders, graphs, PartialGraph, row.candidate.picture_id, "picture_id"):
+        for fact in cite_facts(row.candidate.program, graph, lexicon):
+            plural = "s" * (len(fact.question_ids) > 1)
+            yield f"  known      {fact.fact} (question{plural} {', '.join(fact.question_ids)})"
 
 
-def _votes(row: Verified, folders: Folders) -> Iterator[str]:
+def _format_votes(row: CollectedCandidate, folders: DatasetFolders) -> Iterator[str]:
     made = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
-    counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_set_aside} set aside"
+    counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_excluded} set aside"
     word = " by an expert's word" if row.decided_by == "expert" else ""
     yield f"  votes      {counts} -> {row.status}{word}{made}"
     key = row.candidate.candidate_id
     fields = ("first.candidate_id", "second.candidate_id")
-    tasks = {task.task_id: task for task in _rows(folders, "batch/tasks.jsonl", Task, key, *fields)}
+    tasks = {task.task_id: task for task in _read_matching(folders, "batch/tasks.jsonl", Task, key, *fields)}
     aside = {
         one.verdict_id: f" (set aside: {one.reason})"
-        for one in _rows(folders, "collect/set_aside.jsonl", SetAside, key, "candidate_id")
+        for one in _read_matching(folders, "collect/set_aside.jsonl", ExcludedAnswer, key, "candidate_id")
     }
-    for verdict in _rows(folders, "collect/verdicts.jsonl", Verdict):
+    for verdict in _read_matching(folders, "collect/verdicts.jsonl", Verdict):
         if verdict.verdict_id in row.verdict_ids:
             said, beside = verdict.first, verdict.second
             if tasks[verdict.task_id].first.candidate_id != key:
@@ -154,14 +164,16 @@ def _votes(row: Verified, folders: Folders) -> Iterator[str]:
             yield f"  verdict    {verdict.annotator}: {said}{why}; of the other question {beside}"
 
 
-def _item(item: Item) -> str:
+def _format_item(item: Item) -> str:
     label = "unanswerable" if item.unanswerable else f"answerable, {item.answer!r}"
-    return f"  released   {item.subset}, {item.part}: {label}; pair {item.pair_id}: {item.paired_because}"
+    return f"  released   {item.subset}, {item.part}: {label}; pair {item.pair_id}: {item.pairing_reason}"
 
 
-def _rows(folders: Folders, name: str, kind: type[T], key: str = "", *fields: str) -> Iterator[T]:
+def _read_matching(
+    folders: DatasetFolders, name: str, kind: type[T], key: str = "", *fields: str
+) -> Iterator[T]:
     """The records of `stage/file`, those alone of which a field is `key`; none where the stage has not run."""
-    path, getters = folders.home / "interim" / name, [attrgetter(field) for field in fields]
+    path, getters = folders.root / "interim" / name, [attrgetter(field) for field in fields]
     if path.is_file():
         yield from (
             row for row in read_jsonl(path, kind) if not fields or any(get(row) == key for get in getters)

@@ -9,12 +9,12 @@ import msgspec
 
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError
-from pipeline.core.params import PARAMS_FILE, text_of
-from pipeline.core.paths import DATA, Folders
+from pipeline.core.params import PARAMS_FILE, read_params_text
+from pipeline.core.paths import DATA_DIR, DatasetFolders
 from pipeline.core.release_params import ReleaseParams
-from pipeline.core.strict_yaml import read_yaml
+from pipeline.core.strict_yaml import parse_yaml
 
-FOLDERS = {
+FOLDER_READMES = {
     "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",
     "truth": "The complete truth of every picture, if anybody knows it. Leave it empty: only drawn worlds have one.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
@@ -26,10 +26,10 @@ FOLDERS = {
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
 # Names that mean something else: folders in data/, keys of params.yaml, and words that YAML's versions read as no text.
-TAKEN = {"release", "cache", "label-studio", "sample", "dataset", "version"}
-NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-LONGEST = 60  # letters: it becomes part of names of files
-RELEASE = """\
+RESERVED_NAMES = {"release", "cache", "label-studio", "sample", "dataset", "version"}
+YAML_NON_STRINGS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+MAX_NAME_LENGTH = 60  # letters: it becomes part of names of files
+RELEASE_SECTION_TEMPLATE = """\
   release:                                # all that the card can state; what is empty is not stated
     title: {name}
     origin: ""                            # needed: where images and questions come from
@@ -59,47 +59,51 @@ RELEASE = """\
 """
 
 
-def init(name: str, root: Path = Path()) -> str:
+def create_dataset(name: str, root: Path = Path()) -> str:
     """Create `data/<name>/` and a section of params.yaml, copied from the section `gqa` but for what its `release` says of
     GQA; say what to do next. What is there already stays.
 
     Raises:
         UserError: the name cannot be a folder's, or params.yaml has no section `gqa` to copy.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or name in TAKEN | NO_TEXT or len(name) > LONGEST:
-        reserved = ", ".join(sorted(TAKEN | NO_TEXT))
-        shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+    if (
+        not re.fullmatch(r"[a-z][a-z0-9-]*", name)
+        or name in RESERVED_NAMES | YAML_NON_STRINGS
+        or len(name) > MAX_NAME_LENGTH
+    ):
+        reserved = ", ".join(sorted(RESERVED_NAMES | YAML_NON_STRINGS))
+        shown = name if len(name) <= MAX_NAME_LENGTH else f"{name[:MAX_NAME_LENGTH]}..."
         raise UserError(
-            f"{shown!r}: a data set's name has lower-case letters, digits and dashes, begins with a letter, has at most {LONGEST} "
+            f"{shown!r}: a data set's name has lower-case letters, digits and dashes, begins with a letter, has at most {MAX_NAME_LENGTH} "
             f"of them, and is none of {reserved}"
         )
     path = root / PARAMS_FILE
     if not path.is_file():
         raise UserError(f"{path}: no such file; run this from the project's root")
-    text = text_of(path)
-    if name not in (read_yaml(text, path) or {}):
+    text = read_params_text(path)
+    if name not in (parse_yaml(text, path) or {}):
         # Through a link, if it is one, to the file itself, which takes its new content whole or not at all.
-        write_text(path.resolve(), _with_section(text, name, path))
-    for folder, purpose in FOLDERS.items():
-        place = root / DATA / name / folder
+        write_text(path.resolve(), _append_section(text, name, path))
+    for folder, purpose in FOLDER_READMES.items():
+        place = root / DATA_DIR / name / folder
         place.mkdir(parents=True, exist_ok=True)
         if folder != "source" and not any(place.iterdir()):
             write_text(place / "README.md", purpose + "\n")
     needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
     return (
-        f"{DATA / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {Folders(name).source}, "
+        f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {DatasetFolders(name).source}, "
         f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Fill in `{name}: release:` there: the card states nothing else "
         f"about your data (needed: {', '.join(sorted(needed))})"
     )
 
 
-def _with_section(text: str, name: str, path: Path) -> str:
+def _append_section(text: str, name: str, path: Path) -> str:
     """params.yaml with a section `name` behind all others, copied from `gqa` line by line, comments included.
 
     Raises:
         UserError: there is no such section, or it is written so that its lines alone say something else.
     """
-    before = read_yaml(text, path) or {}
+    before = parse_yaml(text, path) or {}
     gqa = before.get("gqa")
     if not gqa:
         raise UserError(
@@ -108,14 +112,17 @@ def _with_section(text: str, name: str, path: Path) -> str:
     block = re.search(r"^gqa:.*\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
     lines = block.group(1).rstrip() if block else ""
     section = re.sub(
-        r"^  release:\n((?:    .*\n|\n)*)", RELEASE.format(name=name), lines + "\n", flags=re.MULTILINE
+        r"^  release:\n((?:    .*\n|\n)*)",
+        RELEASE_SECTION_TEMPLATE.format(name=name),
+        lines + "\n",
+        flags=re.MULTILINE,
     )
     whole = f"{text.rstrip()}\n\n{name}:\n{section.rstrip()}\n"
     try:
-        after = read_yaml(whole, path)
+        after = parse_yaml(whole, path)
     except UserError:
         after = {}
-    release = read_yaml(RELEASE.format(name=name), path) if "release" in gqa else {}
+    release = parse_yaml(RELEASE_SECTION_TEMPLATE.format(name=name), path) if "release" in gqa else {}
     if not isinstance(gqa, dict) or after != before | {name: gqa | release}:
         raise UserError(
             f"{path}: the section `gqa` cannot be copied as it is written; write it as the project has it, each parameter on a "

@@ -7,23 +7,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.progress import done
-from pipeline.scoring.cli_options import WANTED
-from pipeline.scoring.leaderboard.leaderboard import BY, LeaderboardParams, board
-from pipeline.scoring.leaderboard.report import board_csv, board_html, board_markdown
+from pipeline.core.progress import report_written
+from pipeline.scoring.cli_options import VALUE_CHECKS
+from pipeline.scoring.leaderboard.leaderboard import (
+    DEFAULT_RANKING_SCORE,
+    LeaderboardParams,
+    build_leaderboard,
+)
+from pipeline.scoring.leaderboard.report import render_csv, render_html, render_markdown
 from pipeline.scoring.leaderboard.run_results import read_results
 
-FILES = {"leaderboard.md": board_markdown, "leaderboard.html": board_html, "leaderboard.csv": board_csv}
+OUTPUT_WRITERS = {
+    "leaderboard.md": render_markdown,
+    "leaderboard.html": render_html,
+    "leaderboard.csv": render_csv,
+}
 
 
-def compare_runs(
+def write_leaderboard(
     paths: Sequence[Path],
     release: Path | None = None,
     out: Path | None = None,
-    by: str = BY,
-    repetitions: int = 1000,
+    sort_by: str = DEFAULT_RANKING_SCORE,
+    num_bootstrap: int = 1000,
     seed: int = 0,
 ) -> None:
     """Print the table in Markdown, and write it to a folder as Markdown, HTML and CSV. Of the same files it is the table of stage
@@ -41,15 +49,17 @@ def compare_runs(
     Raises:
         UserError: everything that is wrong with the results, or that keeps them from being compared.
     """
-    wanted, fits = WANTED["bootstrap"]
-    if not fits(repetitions):
-        raise UserError(f"--bootstrap is {repetitions}, wanted {wanted}")
-    p = LeaderboardParams(against="", repetitions=repetitions, seed=seed)
-    check_output_paths([Output("--out", out, "folder", tuple(FILES)) if out else None], [*paths, release])
+    wanted, fits = VALUE_CHECKS["bootstrap"]
+    if not fits(num_bootstrap):
+        raise UserError(f"--bootstrap is {num_bootstrap}, wanted {wanted}")
+    p = LeaderboardParams(baseline="", num_replicates=num_bootstrap, seed=seed)
+    check_output_paths(
+        [Output("--out", out, "folder", tuple(OUTPUT_WRITERS)) if out else None], [*paths, release]
+    )
     results = read_results(paths, release)
-    made = board(results.release, results.benchmark, results.rows, p, by)
-    print(board_markdown(made, whole=False), end="")  # which bears a closed output
+    made = build_leaderboard(results.release, results.benchmark, results.rows, p, sort_by)
+    print(render_markdown(made, show_all_scores=False), end="")  # which bears a closed output
     if out:
-        for name, write in FILES.items():
+        for name, write in OUTPUT_WRITERS.items():
             write_text(out / name, write(made))
-        done("leaderboard", counted(len(made.rows), "row"), out, sys.stderr)
+        report_written("leaderboard", format_count(len(made.rows), "row"), out, sys.stderr)

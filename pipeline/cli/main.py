@@ -13,12 +13,12 @@ from annotation.cli import app as annotate
 from pipeline import research_registry
 from pipeline.cli import build, models, release
 from pipeline.core.command_line import new_app
-from pipeline.core.errors import refuse_stripped_docstrings
+from pipeline.core.errors import require_docstrings
 
 # The sections of `rgqa --help` and their commands.
-SECTIONS = {
-    "I have a model": "run score look leaderboard baselines audit",
-    "I build a benchmark": "init fetch convert vectors annotate explain report table",
+COMMAND_SECTIONS = {
+    "I have a model": "run score attribute leaderboard baselines audit",
+    "I build a benchmark": "init fetch convert export-embeddings annotate explain report export",
     "I release it": "check publish diff errata",
     "The project itself": "sample study",
 }
@@ -35,32 +35,32 @@ for name, group in RESEARCH.items():
     app.add_typer(group, name=name or None)
 
 
-def _group_by_purpose() -> None:
+def _assign_help_panels() -> None:
     """Put each command into its section, in the order of `SECTIONS`."""
     commands = {
-        one.name or one.callback.__name__: one
+        one.name or one.callback.__name__.replace("_", "-"): one
         for group in UNNAMED
         for one in group.registered_commands
         if one.callback
     }
     groups = {one.name: one for group in (*UNNAMED, app) for one in group.registered_groups}
-    for section, names in SECTIONS.items():
+    for section, names in COMMAND_SECTIONS.items():
         for name in names.split():
             (commands.get(name) or groups[name]).rich_help_panel = section
 
 
-_group_by_purpose()
+_assign_help_panels()
 
 
-def show_version(wanted: bool) -> None:
+def show_version(is_requested: bool) -> None:
     """Print the version of the pipeline and end."""
-    if wanted:
+    if is_requested:
         print(f"rgqa {importlib.metadata.version('rgqa-pipeline')}")
         raise typer.Exit
 
 
 @app.callback()
-def options(
+def root_options(
     version: Annotated[
         bool,
         Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
@@ -71,7 +71,7 @@ def options(
 
 def main() -> None:
     """Entry point of the `rgqa` command."""
-    refuse_stripped_docstrings()
+    require_docstrings()
     try:
         app()
     except ModuleNotFoundError as error:

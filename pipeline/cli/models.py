@@ -9,37 +9,37 @@ import typer
 from typer import Argument, Option
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 app = new_app()
-LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
+MAX_SEED = 2**32 - 1  # what NumPy and scikit-learn take
 # Their options are read by the scorers themselves, as in the wheel.
-PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @app.command(
     "run",
     add_help_option=False,
-    context_settings=PASSED_ON,
+    context_settings=FORWARD_ARGUMENTS,
     epilog="Example: `rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava`",
 )
 def run_model(context: typer.Context) -> None:
     """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/running.md."""
     from pipeline.cli.run import main
 
-    run(lambda: main(context.args))
+    run_command(lambda: main(context.args))
 
 
 @app.command(
     add_help_option=False,
-    context_settings=PASSED_ON,
+    context_settings=FORWARD_ARGUMENTS,
     epilog="Example: `rgqa score data/release/sample/1.0.0 model.json --plots plots`",
 )
 def score(context: typer.Context) -> None:
     """Score predictions. `rgqa score --help` shows the options; docs/scores.md defines every score."""
     from pipeline.cli.score import main
 
-    run(lambda: main(context.args))
+    run_command(lambda: main(context.args))
 
 
 @app.command(epilog="Example: `rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board`")
@@ -59,12 +59,12 @@ def leaderboard(
         int,
         Option(min=100, max=1_000_000, help="Bootstrap replicates of each interval; images are resampled."),
     ] = 1000,
-    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Seed of the bootstrap replicates.")] = 0,
+    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Seed of the bootstrap replicates.")] = 0,
 ) -> None:
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
-    from pipeline.cli.leaderboard import compare_runs
+    from pipeline.cli.leaderboard import write_leaderboard
 
-    run(lambda: compare_runs(results, release, out, by, bootstrap, seed))
+    run_command(lambda: write_leaderboard(results, release, out, by, bootstrap, seed))
 
 
 @app.command(epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`")
@@ -99,9 +99,7 @@ def audit(
         int | None,
         Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
     ] = None,
-    seed: Annotated[
-        int, Option(min=0, max=LARGEST_SEED, help="Seed of folds, replicates and permutations.")
-    ] = 0,
+    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Seed of folds, replicates and permutations.")] = 0,
     source_questions: Annotated[
         Path | None,
         Option(
@@ -115,13 +113,13 @@ def audit(
     page: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
     """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
-    from pipeline.benchmark.auditing.labelled_set import Columns
-    from pipeline.cli.audit import AuditOptions, audit
+    from pipeline.benchmark.auditing.labelled_set import ColumnOptions
+    from pipeline.cli.audit import AuditOptions, run_audit
 
     column, equals, value = (where or "").partition("=")
     if where and not equals:
         raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
-    columns = Columns(text, label, group, positive, (column, value) if where else None)
+    columns = ColumnOptions(text, label, group, positive, (column, value) if where else None)
     options = AuditOptions(
         source,
         annotations,
@@ -136,11 +134,11 @@ def audit(
         json,
         page,
     )
-    run(lambda: audit(options))
+    run_command(lambda: run_audit(options))
 
 
 @app.command(epilog="Example: `rgqa look 00095300 --model rp --out look.html`")
-def look(
+def attribute(
     context: typer.Context,
     items: Annotated[
         list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --grids: all.")
@@ -153,7 +151,7 @@ def look(
         Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
     ] = None,
     method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
-    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Of the row's nets.")] = 0,
+    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Of the row's nets.")] = 0,
     of: Annotated[
         Path | None, Option(help="Release or file of questions; this version's if not given.")
     ] = None,
@@ -168,7 +166,9 @@ def look(
         refuse_options(context, "method", "it chooses what --grids writes")
     if model.startswith("hf-vqa/"):
         refuse_options(context, "seed", "a model of transformers has no seed here")
-    from pipeline.cli.attribute import LookOptions, look
+    from pipeline.cli.attribute import AttributionOptions, write_attributions
 
-    options = LookOptions(items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ())
-    run(lambda: look(options))
+    options = AttributionOptions(
+        items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ()
+    )
+    run_command(lambda: write_attributions(options))

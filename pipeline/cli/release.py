@@ -9,28 +9,28 @@ import typer
 from typer import Argument, Option
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 app = new_app()
-Release = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
-ItemId = Annotated[
+ReleaseArgument = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
+ItemIdArgument = Annotated[
     str,
     Argument(help="Id of an item: `item_id` in a release's tables, question_id in its `rgqa/SUBSET.json`."),
 ]
 
 
 @app.command(epilog="Example: `rgqa check data/release/sample/1.0.0`")
-def check(release: Release) -> None:
+def check(release: ReleaseArgument) -> None:
     """Check that a release is whole."""
     from pipeline.benchmark.release.check_release import check_release
 
-    run(lambda: print(f"check: {check_release(release)}"))
+    run_command(lambda: print(f"check: {check_release(release)}"))
 
 
 @app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --to published`")
 def publish(
     context: typer.Context,
-    release: Release,
+    release: ReleaseArgument,
     to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
     hub: Annotated[
         str | None,
@@ -45,26 +45,26 @@ def publish(
     """Copy a release to an immutable version, or put it on the hub."""
     if hub:
         refuse_options(context, "to", "--hub names the place")
-        from pipeline.benchmark.release.publish_hub import publish_on_hub
+        from pipeline.benchmark.release.publish_hub import publish_to_hub
 
-        run(lambda: print(f"publish: {publish_on_hub(release, hub, as_demo)}"))
+        run_command(lambda: print(f"publish: {publish_to_hub(release, hub, as_demo)}"))
         return
     refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
-    from pipeline.benchmark.release.check_release import publish
+    from pipeline.benchmark.release.check_release import publish_release
 
-    run(lambda: print(f"publish: {publish(release, to or Path('published'))}"))
+    run_command(lambda: print(f"publish: {publish_release(release, to or Path('published'))}"))
 
 
 @app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full`")
 def diff(
-    old: Release,
+    old: ReleaseArgument,
     new: Annotated[Path, Argument(help="Another version's.")],
     full: Annotated[bool, Option("--full", help="List the items, not only how many.")] = False,
 ) -> None:
     """Tell what changed between two versions of a release."""
-    from pipeline.benchmark.release.release_diff import release_diff
+    from pipeline.benchmark.release.release_diff import compare_releases
 
-    run(lambda: print("\n".join(release_diff(old, new, full))))
+    run_command(lambda: print("\n".join(compare_releases(old, new, full))))
 
 
 errata = new_app(
@@ -76,21 +76,25 @@ app.add_typer(errata, name="errata")
 
 @errata.command(epilog="Example: `rgqa errata add 00095300 'two dogs are meant'`")
 def add(
-    item: ItemId,
+    item: ItemIdArgument,
     reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
 ) -> None:
     """Note that an item is faulty."""
     from pipeline.benchmark.release.errata import add_erratum
     from pipeline.core import params
-    from pipeline.core.paths import Folders
+    from pipeline.core.paths import DatasetFolders
 
-    run(lambda: print(f"errata: {item} -> {add_erratum(Folders(), params.version(), item, reason)}"))
+    run_command(
+        lambda: print(
+            f"errata: {item} -> {add_erratum(DatasetFolders(), params.read_release_version(), item, reason)}"
+        )
+    )
 
 
 @errata.command(epilog="Example: `rgqa errata remove 00095300`")
-def remove(item: ItemId) -> None:
+def remove(item: ItemIdArgument) -> None:
     """Take back what was noted of an item."""
     from pipeline.benchmark.release.errata import remove_erratum
-    from pipeline.core.paths import Folders
+    from pipeline.core.paths import DatasetFolders
 
-    run(lambda: print(f"errata: {item} is gone from {remove_erratum(Folders(), item)}"))
+    run_command(lambda: print(f"errata: {item} is gone from {remove_erratum(DatasetFolders(), item)}"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pipeline.inference.cli import run_and_score
 from pipeline.scoring.items import Benchmark
-from pipeline.scoring.joined_predictions import Options, Predictions
-from pipeline.scoring.model_report import settled
+from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
+from pipeline.scoring.model_report import resolve_options
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -17,13 +17,15 @@ def main(arguments: Sequence[str]) -> None:
     Raises:
         UserError: everything that is wrong, or why the run ended before its end.
     """
-    run_and_score(arguments, "rgqa run", _draw)
+    run_and_score(arguments, "rgqa run", _write_plots)
 
 
-def _draw(benchmark: Benchmark, models: list[Predictions], options: Options, folder: Path) -> list[Path]:
+def _write_plots(
+    benchmark: Benchmark, models: list[Predictions], options: ScoringOptions, folder: Path
+) -> list[Path]:
     """Where altair is not installed, none."""
     try:
-        from pipeline.benchmark.report.score_plots import plot
+        from pipeline.benchmark.report.score_plots import write_plots
     except ModuleNotFoundError:
         return []
-    return plot(benchmark, models, settled(options), folder)
+    return write_plots(benchmark, models, resolve_options(options), folder)

@@ -5,39 +5,44 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from pipeline.benchmark.report.score_frame import score_frame, table_problems, write_frame
-from pipeline.core.errors import counted
-from pipeline.core.progress import done
+from pipeline.benchmark.report.score_frame import check_table_suffix, make_score_frame, write_frame
+from pipeline.core.errors import format_count
+from pipeline.core.progress import report_written
 from pipeline.scoring import cli
-from pipeline.scoring.cli_options import parser
-from pipeline.scoring.input_validation import no_collection
-from pipeline.scoring.model_report import in_common, score, settled
+from pipeline.scoring.cli_options import build_parser
+from pipeline.scoring.input_validation import pause_garbage_collection
+from pipeline.scoring.model_report import resolve_options, restrict_to_common_items, score_models
 
-COLOURS = 7  # that plots have for models
+MAX_PLOTTED_MODELS = 7  # that plots have for models
 
 
-@no_collection()
+@pause_garbage_collection()
 def main(arguments: Sequence[str]) -> None:
     """Print the scores; write the JSON, the folder, the plots and the table for a notebook if asked for.
 
     Raises:
         UserError: lists everything that is wrong with the options and the files.
     """
-    parsed = parser("rgqa score").parse_intermixed_args(arguments)
-    problems = table_problems(parsed.table)
-    if parsed.plots and len(parsed.predictions) > COLOURS:
+    parsed = build_parser("rgqa score").parse_intermixed_args(arguments)
+    problems = check_table_suffix(parsed.table)
+    if parsed.plots and len(parsed.predictions) > MAX_PLOTTED_MODELS:
         problems.append(
-            f"--plots: {counted(len(parsed.predictions), 'model')}; wanted {COLOURS} or fewer, as there are no more colours"
+            f"--plots: {format_count(len(parsed.predictions), 'model')}; wanted {MAX_PLOTTED_MODELS} or fewer, as there are no more colours"
         )
-    benchmark, models, options = cli.read(parsed, problems)
-    report = score(benchmark, models, options)
+    benchmark, models, options = cli.load_inputs(parsed, problems)
+    report = score_models(benchmark, models, options)
     cli.write_report(report, parsed, options)
     if parsed.table:
-        frame = score_frame(report)
+        frame = make_score_frame(report)
         write_frame(frame, parsed.table)
-        done("score", counted(len(frame), "row"), parsed.table, sys.stderr)
+        report_written("score", format_count(len(frame), "row"), parsed.table, sys.stderr)
     if parsed.plots:
-        from pipeline.benchmark.report.score_plots import plot
+        from pipeline.benchmark.report.score_plots import write_plots
 
-        paths = plot(in_common(benchmark, models, options), models, settled(options), parsed.plots)
-        done("score", f"{counted(len(paths), 'plot')}", parsed.plots, sys.stderr)
+        paths = write_plots(
+            restrict_to_common_items(benchmark, models, options),
+            models,
+            resolve_options(options),
+            parsed.plots,
+        )
+        report_written("score", f"{format_count(len(paths), 'plot')}", parsed.plots, sys.stderr)

@@ -19,11 +19,11 @@ from typing import BinaryIO
 from .errors import UserError
 
 # Where even a link may be what all processes write to.
-DEVICES = Path("/dev")
+DEVICE_FOLDER = Path("/dev")
 
 
 @contextmanager
-def replacing(path: Path | str) -> Iterator[BinaryIO]:
+def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by
     then. What killed processes left in the folder goes away. A link is replaced, too, not what it leads to.
 
@@ -31,12 +31,12 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
         UserError: there is something else than a file, or nothing can be made there.
     """
     path = Path(path)
-    if path.parent.absolute() == DEVICES or (path.exists() and not path.is_file()):
-        raise UserError(f"{path}: {kind_of(path)} where a file was expected; name another place")
+    if path.parent.absolute() == DEVICE_FOLDER or (path.exists() and not path.is_file()):
+        raise UserError(f"{path}: {describe_file_type(path)} where a file was expected; name another place")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_scraps(path.parent.absolute())
+        _remove_stale_temporaries(path.parent.absolute())
         new = temporary.open("wb")
     except FileNotFoundError as error:
         raise UserError(f"{path}: no file can be made there; name another place") from error
@@ -56,11 +56,11 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
 
 def write_text(path: Path | str, text: str) -> None:
     """Write a text as UTF-8, atomically."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())
 
 
-def opened(path: Path | str) -> BufferedReader:
+def open_for_reading(path: Path | str) -> BufferedReader:
     """Open a file for reading.
 
     Raises:
@@ -68,7 +68,7 @@ def opened(path: Path | str) -> BufferedReader:
     """
     path = Path(path)
     if path.exists() and not path.is_file():
-        raise UserError(f"{path}: {kind_of(path)} where a file was expected")
+        raise UserError(f"{path}: {describe_file_type(path)} where a file was expected")
     try:
         return path.open("rb")
     except FileNotFoundError as error:
@@ -77,7 +77,7 @@ def opened(path: Path | str) -> BufferedReader:
         ) from error
 
 
-def kind_of(path: Path) -> str:
+def describe_file_type(path: Path) -> str:
     """What there is that is no file."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")
@@ -85,12 +85,12 @@ def kind_of(path: Path) -> str:
 
 def sha256_file(path: Path | str) -> str:
     """Hex SHA-256 of a file's bytes."""
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache
-def _remove_scraps(folder: Path) -> None:
+def _remove_stale_temporaries(folder: Path) -> None:
     """Delete the temporary files whose process is gone; once a process, as a folder may hold many files."""
     for scrap in folder.glob(".*.tmp"):
         # The number of a process has at most seven digits.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 # By what a column holds, the names that it may have, the most specific first.
-ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "item id": ("item_id", "questionId", "question_id", "id"),
         "question id": ("question_id", "questionId", "qid", "id"),
@@ -33,11 +33,11 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "answerable": ("answerable", "is_answerable"),
     }
 )
-ITEM_ID, PREDICTION = ALIASES["item id"], ALIASES["prediction"]
-_WRITTEN = {name.casefold(): name for names in ALIASES.values() for name in names}
+ITEM_ID_COLUMNS, PREDICTION_COLUMNS = COLUMN_ALIASES["item id"], COLUMN_ALIASES["prediction"]
+_CANONICAL_NAMES = {name.casefold(): name for names in COLUMN_ALIASES.values() for name in names}
 
 
-def known_name(written: object, more: Iterable[str] = ()) -> str:
+def normalize_column_name(header_name: object, extra_names: Iterable[str] = ()) -> str:
     """Return the known name of a column, however a header writes it.
 
     Args:
@@ -49,20 +49,20 @@ def known_name(written: object, more: Iterable[str] = ()) -> str:
     >>> known_name(" Question ID"), known_name("QUESTIONID"), known_name("Full answer", ["full_answer"]), known_name("My Column")
     ('question_id', 'questionId', 'full_answer', 'My Column')
     """
-    name = str(written).strip()
+    name = str(header_name).strip()
     plain = name.casefold()
     joined = "_".join(plain.replace("-", " ").split())
-    if joined in more:
+    if joined in extra_names:
         return joined
-    return _WRITTEN.get(plain) or _WRITTEN.get(joined, name)
+    return _CANONICAL_NAMES.get(plain) or _CANONICAL_NAMES.get(joined, name)
 
 
-def first_of(names: Iterable[str], columns: Iterable[str]) -> str | None:
+def find_column(names: Iterable[str], columns: Iterable[str]) -> str | None:
     """Return the first of these names that a table or a row has."""
     known = set(columns)
     return next((name for name in names if name in known), None)
 
 
-def first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+def get_first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return a row's value under the first of these names that has one."""
     return next((row[name] for name in names if row.get(name) is not None), None)

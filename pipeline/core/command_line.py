@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pipeline.core.errors import UserError, end_with, no_effect
+from pipeline.core.errors import UserError, exit_with_error, no_effect_message
 
 
 def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
@@ -41,4 +41,4 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
         and source.name == "COMMANDLINE"
     ]
     if typed:
-        end_with(UserError(no_effect(" ".join(typed), reason)))
+        exit_with_error(UserError(no_effect_message(" ".join(typed), reason)))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def more_than_once(keys: Iterable[str]) -> list[str]:
+def find_duplicates(keys: Iterable[str]) -> list[str]:
     """Return the keys that occur more than once, sorted.
 
     >>> more_than_once("abcab")
@@ -20,7 +20,7 @@ def more_than_once(keys: Iterable[str]) -> list[str]:
     return sorted(key for key, count in Counter(keys).items() if count > 1)
 
 
-def repeated_keys(data: bytes) -> list[str]:
+def find_duplicate_keys(data: bytes) -> list[str]:
     """Find the keys that an object of a JSON text names more than once; readers of JSON keep the last one silently.
 
     Returns:
@@ -36,7 +36,7 @@ def repeated_keys(data: bytes) -> list[str]:
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
-            found.update(more_than_once(key for key, _ in pairs))
+            found.update(find_duplicates(key for key, _ in pairs))
 
     json.loads(data, object_pairs_hook=look)
     return sorted(found)

@@ -18,7 +18,7 @@ from typing import NoReturn
 # Examples that are printed of each kind of problem.
 EXAMPLES_PER_KIND = 5
 # Lines that are printed of one message, whatever the kinds.
-MAX_LINES = 100
+MAX_MESSAGE_LINES = 100
 
 
 class UserError(Exception):
@@ -56,17 +56,17 @@ class Problems:
     @contextmanager
     def collect(self) -> Iterator[None]:
         """Add what the block raises as UserError instead of raising it."""
-        with collected_into(self.lines):
+        with collect_errors(self.lines):
             yield
 
     def raise_if_any(self) -> None:
         """Raise a UserError with all problems, if there are any."""
         if self.lines:
-            raise UserError([f"{self.subject}: {counted(len(self.lines), 'problem')}", *self.lines])
+            raise UserError([f"{self.subject}: {format_count(len(self.lines), 'problem')}", *self.lines])
 
 
 @contextmanager
-def collected_into(problems: list[str]) -> Iterator[None]:
+def collect_errors(problems: list[str]) -> Iterator[None]:
     """Append what the block raises as UserError to a list instead of raising it."""
     try:
         yield
@@ -74,7 +74,7 @@ def collected_into(problems: list[str]) -> Iterator[None]:
         problems += error.problems
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
+def format_count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun in the right form.
 
     Example:
@@ -84,18 +84,18 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def some_of(names: Collection[object], most: int = EXAMPLES_PER_KIND) -> str:
+def join_examples(names: Collection[object], max_examples: int = EXAMPLES_PER_KIND) -> str:
     """Return the first few of many names, and how many more there are.
 
     Example:
         >>> some_of("abc", 2), some_of(["a"])
         ('a, b and 1 more', 'a')
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(map(str, [*names][:most])) + more
+    more = f" and {len(names) - max_examples:,} more" if len(names) > max_examples else ""
+    return ", ".join(map(str, [*names][:max_examples])) + more
 
 
-def no_effect(option: str, reason: str) -> str:
+def no_effect_message(option: str, reason: str) -> str:
     """Return the message that refuses an option which changes nothing beside the others.
 
     Example:
@@ -106,7 +106,7 @@ def no_effect(option: str, reason: str) -> str:
 
 
 # What the machine, not the program, is to blame for, and what the user can do.
-OUTSIDE = {
+OS_ERROR_HINTS = {
     errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",
     errno.EDQUOT: "your share of the disk is used up ({file}); free some space and run the same command again",
     errno.EFBIG: "a file grew larger than this disk or your limits (ulimit -f) allow ({file}); raise them and run it again",
@@ -120,25 +120,27 @@ OUTSIDE = {
     errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
 }
 # What any other failure of the system may come from.
-ELSE = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
-NO_FOLDER = "the working folder was deleted; change to one that exists and run the same command again"
-NO_PERMISSION = "no permission: {error}; check who owns the file and run the same command again"
-OUTSIDE |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), NO_PERMISSION)
+DEFAULT_OS_ERROR_HINT = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
+DELETED_FOLDER_HINT = (
+    "the working folder was deleted; change to one that exists and run the same command again"
+)
+PERMISSION_HINT = "no permission: {error}; check who owns the file and run the same command again"
+OS_ERROR_HINTS |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), PERMISSION_HINT)
 # Control characters, with which the content of a file could steer a terminal.
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # What differs among problems of one kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
-_PARTICULARS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
+_VARIABLE_PARTS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Replace the control characters and lone surrogates of a text, so that any terminal can show it."""
-    return CONTROLS.sub("?", text).encode("utf-8", "replace").decode("utf-8")
+    return CONTROL_CHARACTERS.sub("?", text).encode("utf-8", "replace").decode("utf-8")
 
 
-def message_of(error: UserError) -> str:
+def format_error(error: UserError) -> str:
     """The message as it is printed: of each kind of problem five examples, and how many more there are."""
     first, *rest = error.problems
-    kinds = [_PARTICULARS.sub("#", line.partition(": ")[2] or line) for line in rest]
+    kinds = [_VARIABLE_PARTS.sub("#", line.partition(": ")[2] or line) for line in rest]
     totals, shown, lines = Counter(kinds), Counter[str](), []
     for line, kind in zip(rest, kinds, strict=True):
         shown[kind] += 1
@@ -147,26 +149,26 @@ def message_of(error: UserError) -> str:
             lines.append(line)
         elif shown[kind] == EXAMPLES_PER_KIND + 1:
             lines.append(f"... and {totals[kind] - EXAMPLES_PER_KIND:,} more like these")
-    if len(lines) > MAX_LINES:
-        lines[MAX_LINES:] = [f"... and {len(rest) - MAX_LINES:,} more"]
-    return printable("\n  ".join([f"error: {first}", *lines]))
+    if len(lines) > MAX_MESSAGE_LINES:
+        lines[MAX_MESSAGE_LINES:] = [f"... and {len(rest) - MAX_MESSAGE_LINES:,} more"]
+    return make_printable("\n  ".join([f"error: {first}", *lines]))
 
 
 def warn(text: str) -> None:
     """Print something that the user should know but that does not end the command."""
-    print(printable(f"warning: {text}"), file=sys.stderr)
+    print(make_printable(f"warning: {text}"), file=sys.stderr)
 
 
-def end_with(error: UserError) -> NoReturn:
+def exit_with_error(error: UserError) -> NoReturn:
     """Print the message of an error and end the process with exit code 1."""
-    print(message_of(error), file=sys.stderr)
+    print(format_error(error), file=sys.stderr)
     sys.exit(1)
 
 
-def refuse_stripped_docstrings() -> None:
+def require_docstrings() -> None:
     """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
     if sys.flags.optimize >= 2:
-        end_with(
+        exit_with_error(
             UserError(
                 "Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
                 "Unset PYTHONOPTIMIZE, or set it to 1."
@@ -174,19 +176,19 @@ def refuse_stripped_docstrings() -> None:
         )
 
 
-def system_fault(error: OSError) -> str:
+def explain_os_error(error: OSError) -> str:
     """What the system reports, as one message that says what to do."""
     if error.errno == errno.ENOENT:
         try:
             Path.cwd()
         except OSError:
-            return NO_FOLDER
+            return DELETED_FOLDER_HINT
     # Of two names the second is the place that was to be taken.
     file = error.filename2 or error.filename or "no file named"
-    return OUTSIDE.get(error.errno or 0, ELSE).format(file=file, error=error)
+    return OS_ERROR_HINTS.get(error.errno or 0, DEFAULT_OS_ERROR_HINT).format(file=file, error=error)
 
 
-def run(main: Callable[[], object]) -> None:
+def run_command(main: Callable[[], object]) -> None:
     """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
     # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
     gc.set_threshold(100_000, 20, 100)
@@ -204,10 +206,10 @@ def run(main: Callable[[], object]) -> None:
     except OSError as error:
         if error.errno in (errno.EBADF, errno.EFAULT):  # A fault of the program, which keeps its traceback.
             raise
-        reason = UserError(system_fault(error))
+        reason = UserError(explain_os_error(error))
     except UnicodeEncodeError as error:
         mark = f"U+{ord(error.object[error.start]):04X}"
         reason = UserError(
             f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character"
         )
-    end_with(reason)
+    exit_with_error(reason)

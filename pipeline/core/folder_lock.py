@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import IO, Any
 
 # The file of a folder that carries its lock.
-LOCK = ".lock"
+LOCK_FILE_NAME = ".lock"
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold an exclusive lock on a folder, creating it if needed. Other processes wait.
 
     The operating system releases the lock if the process dies.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as file:
-        if not take_lock(file):
+    with (folder / LOCK_FILE_NAME).open("w") as file:
+        if not acquire_lock(file):
             print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
-            take_lock(file, wait=True)
+            acquire_lock(file, wait=True)
         yield
 
 
-def take_lock(file: IO[Any], *, wait: bool = False) -> bool:
+def acquire_lock(file: IO[Any], *, wait: bool = False) -> bool:
     """Lock an open file until it is closed or the process dies.
 
     Args:

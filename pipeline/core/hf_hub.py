@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def hub_or_cache(what: str) -> Iterator[None]:
+def use_cache_if_unreachable(label: str) -> Iterator[None]:
     """Within it, libraries look for `what` in their cache alone if the hub does not answer within five seconds, which is said:
     by themselves they try it up to ten times more, most of a minute."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
-    if not before and not _reachable(constants.ENDPOINT):
-        print(f"{constants.ENDPOINT} is out of reach; looking for {what} in its cache", file=sys.stderr)
+    if not before and not _is_reachable(constants.ENDPOINT):
+        print(f"{constants.ENDPOINT} is out of reach; looking for {label} in its cache", file=sys.stderr)
         constants.HF_HUB_OFFLINE = True
     try:
         yield
@@ -23,7 +23,7 @@ def hub_or_cache(what: str) -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def _reachable(address: str) -> bool:
+def _is_reachable(address: str) -> bool:
     """Whether anything answers there, be it with a refusal."""
     import httpx
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 # Pillow's name of each format that browsers show -> its media type and the suffixes that its files have.
-FORMATS = {
+IMAGE_FORMATS = {
     "JPEG": ("image/jpeg", (".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp")),
     "PNG": ("image/png", (".png",)),
     "WEBP": ("image/webp", (".webp",)),
@@ -33,9 +33,9 @@ FORMATS = {
     "BMP": ("image/bmp", (".bmp", ".dib")),
     "AVIF": ("image/avif", (".avif",)),
 }
-SUFFIXES = frozenset(suffix for _, suffixes in FORMATS.values() for suffix in suffixes)
+IMAGE_SUFFIXES = frozenset(suffix for _, suffixes in IMAGE_FORMATS.values() for suffix in suffixes)
 # Suffixes of images that are refused. A file that has one is found all the same, so that its own fault is reported.
-REFUSED_SUFFIXES = frozenset(
+UNSUPPORTED_SUFFIXES = frozenset(
     [
         ".heic",
         ".heif",
@@ -60,36 +60,38 @@ REFUSED_SUFFIXES = frozenset(
         ".raw",
     ]
 )
-SENT = frozenset({"image/jpeg", "image/png", "image/webp"})  # media types that every model server reads
+PORTABLE_MEDIA_TYPES = frozenset(
+    {"image/jpeg", "image/png", "image/webp"}
+)  # media types that every model server reads
 WHITE = (255, 255, 255)
-QUALITY = 95  # of a JPEG, without chroma subsampling
-HEAD = 64  # bytes at the start of a file by which its format is recognised
+JPEG_QUALITY = 95  # of a JPEG, without chroma subsampling
+HEADER_BYTES = 64  # bytes at the start of a file by which its format is recognised
 # Of any colour, profiles that say "sRGB" in other numbers differ from it by so many levels of 255 at most.
-SAME_LEVELS = 2
+MAX_LEVEL_DIFFERENCE = 2
 # What a PNG says of itself where its colours are those of sRGB: gAMA, and cHRM's white, red, green and blue as x and y.
 SRGB_GAMMA = 1 / 2.2
-SRGB_POINTS = (0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06)
+SRGB_CHROMATICITIES = (0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06)
 # Code points of colours (ITU-T H.273) that are sRGB's, or unspecified, or so near that a browser shows the same.
 SRGB_PRIMARIES, SRGB_TRANSFERS = (1, 2, 6), (1, 2, 6, 13)
-_BOX = "rgqa-frame"  # in an image's `info`: where its one frame lies on a larger canvas
+_FRAME_BOX_KEY = "rgqa-frame"  # in an image's `info`: where its one frame lies on a larger canvas
 
-_CONVERT = "convert it to JPEG or PNG, for example: magick FILE FILE.jpg"
+_CONVERT_HINT = "convert it to JPEG or PNG, for example: magick FILE FILE.jpg"
 _HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
 # The first bytes of files that are no such image -> what they are, and what to do.
-_OTHERS = (
-    (b"II*\0", "TIFF", f"no browser but Safari shows it; {_CONVERT}"),
-    (b"MM\0*", "TIFF", f"no browser but Safari shows it; {_CONVERT}"),
-    (b"II+\0", "TIFF", f"no browser but Safari shows it; {_CONVERT}"),
-    (b"MM\0+", "TIFF", f"no browser but Safari shows it; {_CONVERT}"),
+_UNSUPPORTED_FORMATS = (
+    (b"II*\0", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
+    (b"MM\0*", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
+    (b"II+\0", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
+    (b"MM\0+", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
     (b"\0\0\x01\0", "ICO", "an icon holds several images; save one of them as PNG"),
-    (b"\0\0\0\x0cJXL ", "JPEG XL", f"few browsers show it; {_CONVERT}"),
-    (b"\xff\x0a", "JPEG XL", f"few browsers show it; {_CONVERT}"),
-    (b"\0\0\0\x0cjP  ", "JPEG 2000", f"no browser shows it; {_CONVERT}"),
-    (b"\xff\x4f\xff\x51", "JPEG 2000", f"no browser shows it; {_CONVERT}"),
+    (b"\0\0\0\x0cJXL ", "JPEG XL", f"few browsers show it; {_CONVERT_HINT}"),
+    (b"\xff\x0a", "JPEG XL", f"few browsers show it; {_CONVERT_HINT}"),
+    (b"\0\0\0\x0cjP  ", "JPEG 2000", f"no browser shows it; {_CONVERT_HINT}"),
+    (b"\xff\x4f\xff\x51", "JPEG 2000", f"no browser shows it; {_CONVERT_HINT}"),
     (b"8BPS", "Photoshop", "no browser shows it; save it as JPEG or PNG"),
     (b"%PDF", "PDF", "no browser shows it as an image; save a page as PNG"),
     (b"%!PS", "PostScript", "no browser shows it; save it as PNG"),
-    *((b"P%d" % number, "PPM", f"no browser shows it; {_CONVERT}") for number in range(1, 8)),
+    *((b"P%d" % number, "PPM", f"no browser shows it; {_CONVERT_HINT}") for number in range(1, 8)),
 )
 
 
@@ -106,12 +108,14 @@ class EncodedImage(NamedTuple):
     data: bytes
     media_type: str
     size: tuple[int, int]
-    changed: bool
+    is_reencoded: bool
 
     @property
     def suffix(self) -> str:
         """The suffix of a file of this media type, for example ".jpg"."""
-        return next(suffixes[0] for media_type, suffixes in FORMATS.values() if media_type == self.media_type)
+        return next(
+            suffixes[0] for media_type, suffixes in IMAGE_FORMATS.values() if media_type == self.media_type
+        )
 
     @property
     def data_uri(self) -> str:
@@ -119,7 +123,7 @@ class EncodedImage(NamedTuple):
         return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
-def media_type_of(head: bytes) -> str:
+def detect_media_type(head: bytes) -> str:
     """Return the media type of an image by the first `HEAD` bytes of its file.
 
     Returns:
@@ -138,22 +142,22 @@ def media_type_of(head: bytes) -> str:
         return "image/webp"
     if head[:2] == b"BM" and head[6:10] == bytes(4):
         return "image/bmp"
-    if _brands(head) & {b"avif", b"avis"}:
+    if _read_brands(head) & {b"avif", b"avis"}:
         return "image/avif"
     return ""
 
 
-def file_media_type(path: Path) -> str:
+def detect_file_media_type(path: Path) -> str:
     """Return the media type of a file by its content, whatever its name; "" if it is no image that browsers show.
 
     Raises:
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
-        return media_type_of(file.read(HEAD))
+        return detect_media_type(file.read(HEADER_BYTES))
 
 
-def image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Path]]]:
+def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Path]]]:
     """Find the images directly in a folder, by their suffix or else by their content.
 
     An image's id is its file's name without the suffix; the whole name where the suffix is none of an image. Where a file that
@@ -170,28 +174,28 @@ def image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Path]]]
     clashes: list[tuple[Path, Path]] = []
     for path in sorted(folder.iterdir()):
         suffix = path.suffix.lower()
-        if suffix in SUFFIXES:
+        if suffix in IMAGE_SUFFIXES:
             if path.stem in files:
                 clashes.append((files[path.stem], path))
             files[path.stem] = path
-        elif suffix in REFUSED_SUFFIXES or (path.is_file() and _is_image(path)):
+        elif suffix in UNSUPPORTED_SUFFIXES or (path.is_file() and _is_image(path)):
             others.setdefault(path.stem, path)
             others.setdefault(path.name, path)
     return others | files, clashes
 
 
-def without_suffix(name: str) -> str:
+def strip_image_suffix(name: str) -> str:
     """A file's name without the suffix of an image, which is the image's id.
 
     >>> without_suffix("kitchen.JPG"), without_suffix("v1.2")
     ('kitchen', 'v1.2')
     """
     stem, dot, suffix = name.rpartition(".")
-    return stem if dot and f".{suffix.lower()}" in SUFFIXES | REFUSED_SUFFIXES else name
+    return stem if dot and f".{suffix.lower()}" in IMAGE_SUFFIXES | UNSUPPORTED_SUFFIXES else name
 
 
 def load_rgb(
-    source: Path | str | bytes, *, background: tuple[int, int, int] | None = None, at_least: int = 0
+    source: Path | str | bytes, *, background: tuple[int, int, int] | None = None, min_side: int = 0
 ) -> Image.Image:
     """Load an image as a browser shows it: upright, in sRGB, 8 bits a channel.
 
@@ -209,12 +213,12 @@ def load_rgb(
             transparent; the message says which, and what to do.
         OSError: the file cannot be read.
     """
-    data = _content(source)
-    with _opened(data) as image:
-        if at_least:
-            image.draft("RGB", (at_least, at_least))
+    data = _read_content(source)
+    with _open_image(data) as image:
+        if min_side:
+            image.draft("RGB", (min_side, min_side))
         image.load()
-        return _browser_pixels(image, data, background)
+        return _render_as_browser(image, data, background)
 
 
 def encode_image(
@@ -222,7 +226,7 @@ def encode_image(
     *,
     max_side: int = 0,
     background: tuple[int, int, int] | None = None,
-    decode: bool = True,
+    verify: bool = True,
 ) -> EncodedImage:
     """Encode an image for whoever reads it without knowing of EXIF, colour profiles or rare formats.
 
@@ -238,26 +242,26 @@ def encode_image(
     Raises:
         ValueError, OSError: as `load_rgb`.
     """
-    data = _content(source)
-    with _opened(data) as image:
-        if decode:
+    data = _read_content(source)
+    with _open_image(data) as image:
+        if verify:
             image.load()
-        kind, fits = media_type_of(data), not max_side or max(image.size) <= max_side
-        if fits and kind in SENT and _is_plain(image, data):
+        kind, fits = detect_media_type(data), not max_side or max(image.size) <= max_side
+        if fits and kind in PORTABLE_MEDIA_TYPES and _is_portable(image, data):
             return EncodedImage(data, kind, image.size, False)
         image.load()
-        rgb = _browser_pixels(image, data, background)
+        rgb = _render_as_browser(image, data, background)
     if not fits:
         rgb.thumbnail((max_side, max_side))
     written = io.BytesIO()
     if fits and kind in ("image/png", "image/gif", "image/bmp"):
         rgb.save(written, "PNG")
         return EncodedImage(written.getvalue(), "image/png", rgb.size, True)
-    rgb.save(written, "JPEG", quality=QUALITY, subsampling=0)
+    rgb.save(written, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     return EncodedImage(written.getvalue(), "image/jpeg", rgb.size, True)
 
 
-def _content(source: Path | str | bytes) -> bytes:
+def _read_content(source: Path | str | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
     path = Path(source)
@@ -274,15 +278,15 @@ def _content(source: Path | str | bytes) -> bytes:
 
 
 @contextmanager
-def _opened(data: bytes) -> Iterator[Image.Image]:
+def _open_image(data: bytes) -> Iterator[Image.Image]:
     """An image of the bytes, not yet decoded; whatever Pillow raises about them inside is a ValueError."""
     from PIL import Image, features
 
     if not data:
         raise ValueError("the file is empty")
-    kind = media_type_of(data)
+    kind = detect_media_type(data)
     if not kind:
-        raise ValueError(_why_refused(data))
+        raise ValueError(_explain_unsupported(data))
     if kind == "image/avif" and not features.check("avif"):
         raise ValueError(
             "AVIF, which this Pillow cannot read; install Pillow 11.3 or later, or convert it to JPEG or PNG"
@@ -290,20 +294,20 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # it is checked below
-            with Image.open(io.BytesIO(data), formats=[*FORMATS]) as image:
+            with Image.open(io.BytesIO(data), formats=[*IMAGE_FORMATS]) as image:
                 width, height = image.size
                 if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
                     raise Image.DecompressionBombError
-                _note_frame(image, data)
-                _scale_transparency(image, data)
+                _record_frame_box(image, data)
+                _rescale_transparency(image, data)
                 # A photo from a phone may hold further ones ("MPO"), of which browsers show the first.
                 frames = 1 if image.format in ("JPEG", "MPO") else getattr(image, "n_frames", 1)
                 if frames > 1:
-                    raise _Refused(
+                    raise _UnsupportedImage(
                         f"{frames} frames: browsers move them, a model sees the first; save one of them as PNG"
                     )
                 yield image
-    except _Refused as error:
+    except _UnsupportedImage as error:
         raise ValueError(str(error)) from None
     except Image.DecompressionBombError:
         raise ValueError(f"too large: more than {Image.MAX_IMAGE_PIXELS:,} pixels; make it smaller") from None
@@ -313,15 +317,15 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
         raise ValueError(f"damaged: {error or type(error).__name__}; fetch or export it again") from None
 
 
-class _Refused(Exception):
+class _UnsupportedImage(Exception):
     """An image that is sound, and yet refused."""
 
 
-def _why_refused(data: bytes) -> str:
+def _explain_unsupported(data: bytes) -> str:
     accepted = "not a JPEG, PNG, WebP, GIF, BMP or AVIF image"
-    if _brands(data[:HEAD]) & _HEIC_BRANDS:
-        return f"{accepted}, but HEIC: no browser but Safari shows it; {_CONVERT}"
-    for first, name, advice in _OTHERS:
+    if _read_brands(data[:HEADER_BYTES]) & _HEIC_BRANDS:
+        return f"{accepted}, but HEIC: no browser but Safari shows it; {_CONVERT_HINT}"
+    for first, name, advice in _UNSUPPORTED_FORMATS:
         if data.startswith(first):
             return f"{accepted}, but {name}: {advice}"
     text = data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -332,7 +336,7 @@ def _why_refused(data: bytes) -> str:
     return accepted
 
 
-def _brands(head: bytes) -> set[bytes]:
+def _read_brands(head: bytes) -> set[bytes]:
     """The brands of a file that consists of boxes, as AVIF and HEIC do (ISO/IEC 14496-12, box `ftyp`)."""
     if head[4:8] != b"ftyp":
         return set()
@@ -343,31 +347,35 @@ def _brands(head: bytes) -> set[bytes]:
 def _is_image(path: Path) -> bool:
     """Whether a file's content is an image, of any format."""
     with path.open("rb") as file:
-        head = file.read(HEAD)
-    return bool(media_type_of(head) or _brands(head) & _HEIC_BRANDS or head.startswith((b"II*\0", b"MM\0*")))
+        head = file.read(HEADER_BYTES)
+    return bool(
+        detect_media_type(head) or _read_brands(head) & _HEIC_BRANDS or head.startswith((b"II*\0", b"MM\0*"))
+    )
 
 
-def _is_plain(image: Image.Image, data: bytes) -> bool:
+def _is_portable(image: Image.Image, data: bytes) -> bool:
     """Whether every reader sees in a decoded image's file what `_browser_pixels` gives."""
     return (
         image.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
         and not (image.format == "PNG" and data[24] > 8)  # the header's bits a channel
-        and _orientation(image, data) == 1
-        and _colors(image, data) is None
-        and _alpha(image) is None
+        and _read_orientation(image, data) == 1
+        and _select_srgb_transform(image, data) is None
+        and _alpha_channel(image) is None
     )
 
 
-def _browser_pixels(image: Image.Image, data: bytes, background: tuple[int, int, int] | None) -> Image.Image:
+def _render_as_browser(
+    image: Image.Image, data: bytes, background: tuple[int, int, int] | None
+) -> Image.Image:
     """The pixels of a decoded image as a browser shows them."""
     from PIL import Image
 
-    alpha = _alpha(image)
+    alpha = _alpha_channel(image)
     if alpha is not None and background is None:
-        raise _Refused(
+        raise _UnsupportedImage(
             "partly transparent: what shines through is another to each viewer; lay it on a background"
         )
-    transform = _colors(image, data)
+    transform = _select_srgb_transform(image, data)
     rgb = image
     # Pillow would cut 16 bits of grey off at 255.
     if image.mode.startswith("I"):
@@ -379,17 +387,17 @@ def _browser_pixels(image: Image.Image, data: bytes, background: tuple[int, int,
         rgb = transform.apply(rgb)
     if alpha is not None:
         rgb = Image.composite(rgb, Image.new("RGB", rgb.size, background), alpha)
-    turned = _TURNS.get(_orientation(image, data))
+    turned = _TRANSPOSITIONS.get(_read_orientation(image, data))
     rgb = rgb if turned is None else rgb.transpose(Image.Transpose(turned))
     rgb.info = {}
     return rgb
 
 
 # EXIF 2.32, tag 0x0112 -> Pillow's number of the transposition that turns the image upright.
-_TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+_TRANSPOSITIONS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 
 
-def _orientation(image: Image.Image, data: bytes) -> int:
+def _read_orientation(image: Image.Image, data: bytes) -> int:
     """The orientation of a decoded image, by EXIF alone: browsers ignore XMP's, which Pillow's `getexif` would take.
 
     Raises:
@@ -401,16 +409,16 @@ def _orientation(image: Image.Image, data: bytes) -> int:
     with suppress(Exception):  # browsers ignore EXIF that they cannot read
         exif.load(image.info.get("exif", b""))
         orientation = exif.get(0x0112, 1)
-    if orientation not in _TURNS:
+    if orientation not in _TRANSPOSITIONS:
         return 1
     if image.format == "WEBP" or (image.format == "PNG" and data.find(b"eXIf", 0, data.find(b"IDAT")) < 0):
-        raise _Refused(
+        raise _UnsupportedImage(
             f"its EXIF turns it (orientation {orientation}), which browsers ignore in such a file; save it upright"
         )
     return orientation
 
 
-def _alpha(image: Image.Image) -> Image.Image | None:
+def _alpha_channel(image: Image.Image) -> Image.Image | None:
     """How opaque each pixel of a decoded image is, as mode "L"; None if all are wholly."""
     from PIL import Image
 
@@ -420,7 +428,7 @@ def _alpha(image: Image.Image) -> Image.Image | None:
             alpha = Image.fromarray(np.where(np.asarray(image) == hidden, 0, 255).astype(np.uint8))
     elif image.has_transparency_data:
         alpha = image.convert("RGBA").getchannel("A")
-    box = image.info.get(_BOX)
+    box = image.info.get(_FRAME_BOX_KEY)
     if box is not None:
         whole = Image.new("L", image.size)
         whole.paste(alpha.crop(box) if alpha else 255, box)
@@ -428,7 +436,7 @@ def _alpha(image: Image.Image) -> Image.Image | None:
     return None if alpha is None or alpha.getextrema() == (255, 255) else alpha
 
 
-def _note_frame(image: Image.Image, data: bytes) -> None:
+def _record_frame_box(image: Image.Image, data: bytes) -> None:
     """Note in `info` where the first frame of a GIF or WebP lies, if it does not fill the canvas. Pillow fills the rest with a
     colour; browsers leave it transparent."""
     box = None
@@ -441,10 +449,10 @@ def _note_frame(image: Image.Image, data: bytes) -> None:
         )
         box = (2 * x, 2 * y, 2 * x + width + 1, 2 * y + height + 1)
     if box is not None and box != (0, 0, *image.size):
-        image.info[_BOX] = box
+        image.info[_FRAME_BOX_KEY] = box
 
 
-def _scale_transparency(image: Image.Image, data: bytes) -> None:
+def _rescale_transparency(image: Image.Image, data: bytes) -> None:
     """Bring the one transparent colour of a PNG, which is in the file's bits, to the 8 bits that Pillow's pixels have."""
     hidden = image.info.get("transparency") if image.format == "PNG" else None
     bits = data[24] if hidden is not None else 8
@@ -454,7 +462,7 @@ def _scale_transparency(image: Image.Image, data: bytes) -> None:
         image.info["transparency"] = hidden * 255 // (2**bits - 1)
 
 
-def _colors(image: Image.Image, data: bytes) -> Any:
+def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
     """The transform from a decoded image's colours to sRGB, of `ImageCms`; None where they are that already.
 
     Raises:
@@ -470,32 +478,34 @@ def _colors(image: Image.Image, data: bytes) -> Any:
         # A PNG's header tells whether it is grey, which Pillow's mode of 16 bits with transparency does not.
         grey = mode in ("1", "L", "LA", "I", "I;16") or (image.format == "PNG" and data[25] in (0, 4))
         kinds = ("CMYK",) if mode == "CMYK" else ("L", "RGB") if grey else ("RGB",)
-        transforms = (_transform(icc, kind) for kind in kinds)
+        transforms = (_build_srgb_transform(icc, kind) for kind in kinds)
         return next((transform for transform in transforms if transform is not None), None)
     if image.format == "PNG":
         place = data.find(b"cICP", 0, data.find(b"IDAT"))
-        _check_code_points(data[place + 4 : place + 6] if place > 0 else b"")
+        _check_color_space(data[place + 4 : place + 6] if place > 0 else b"")
         if place < 0 and "srgb" not in info and "gamma" in info:
-            gamma, points = info["gamma"], info.get("chromaticity", SRGB_POINTS)
-            near = abs(gamma - SRGB_GAMMA) < 0.01 and np.allclose(points, SRGB_POINTS, atol=0.005)
-            return None if near or gamma <= 0 else _transform(matrix_profile(gamma, points), "RGB")
+            gamma, points = info["gamma"], info.get("chromaticity", SRGB_CHROMATICITIES)
+            near = abs(gamma - SRGB_GAMMA) < 0.01 and np.allclose(points, SRGB_CHROMATICITIES, atol=0.005)
+            return (
+                None if near or gamma <= 0 else _build_srgb_transform(make_icc_profile(gamma, points), "RGB")
+            )
     elif image.format == "AVIF":
         place = data.find(b"colrnclx")
-        _check_code_points(data[place + 9 : place + 12 : 2] if place > 0 else b"")
+        _check_color_space(data[place + 9 : place + 12 : 2] if place > 0 else b"")
     return None
 
 
-def _check_code_points(points: bytes) -> None:
+def _check_color_space(points: bytes) -> None:
     """Refuse colours, named by primaries and transfer function, that are none of sRGB's."""
     if points and (points[0] not in SRGB_PRIMARIES or points[1] not in SRGB_TRANSFERS):
-        raise _Refused(
+        raise _UnsupportedImage(
             f"its colours are those of a wide or high dynamic range (primaries {points[0]}, transfer {points[1]}), which few "
             "programs show alike; export it in sRGB"
         )
 
 
 @lru_cache(maxsize=64)
-def _transform(icc: bytes, mode: str) -> Any:
+def _build_srgb_transform(icc: bytes, mode: str) -> Any:
     """From a profile's colours to sRGB; None for a profile that browsers ignore, since it is damaged or of other channels than
     `mode`, and for one that changes no colour by more than `SAME_LEVELS`."""
     from PIL import Image, ImageCms
@@ -513,12 +523,12 @@ def _transform(icc: bytes, mode: str) -> Any:
         )
         probe = Image.fromarray(np.ascontiguousarray(grid))
         changed = np.asarray(transform.apply(probe)).astype(int) - np.asarray(probe.convert("RGB"))
-        return transform if np.abs(changed).max() > SAME_LEVELS else None
+        return transform if np.abs(changed).max() > MAX_LEVEL_DIFFERENCE else None
     except (OSError, ValueError, ImageCms.PyCMSError):
         return None
 
 
-def matrix_profile(gamma: float, points: Sequence[float]) -> bytes:
+def make_icc_profile(gamma: float, chromaticities: Sequence[float]) -> bytes:
     """Make an ICC profile of RGB colours by their chromaticities.
 
     Args:
@@ -529,7 +539,8 @@ def matrix_profile(gamma: float, points: Sequence[float]) -> bytes:
         A profile of version 2.4, for the white point D50 (Bradford's adaptation), as ICC.1:2001-04 wants it.
     """
     white, *primaries = (
-        np.array([x / y, 1, (1 - x - y) / y]) for x, y in zip(points[::2], points[1::2], strict=True)
+        np.array([x / y, 1, (1 - x - y) / y])
+        for x, y in zip(chromaticities[::2], chromaticities[1::2], strict=True)
     )
     columns = np.stack(primaries, 1)
     columns = columns * np.linalg.solve(columns, white)

@@ -6,9 +6,9 @@ from collections import Counter
 
 import msgspec
 
-from pipeline.core.errors import Problems, counted
+from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Item, Subset
 
 
@@ -20,20 +20,20 @@ class _Item(msgspec.Struct):
     unanswerable: bool
 
 
-class _Counts(msgspec.Struct):
+class _LabelCounts(msgspec.Struct):
     uqs: int
     aqs: int
 
 
-class _OfSubset(msgspec.Struct):
-    all: _Counts
+class _SubsetReport(msgspec.Struct):
+    all: _LabelCounts
 
 
-class _Report(msgspec.Struct):
-    subsets: dict[Subset, _OfSubset]
+class _BalanceReport(msgspec.Struct):
+    subsets: dict[Subset, _SubsetReport]
 
 
-def check_item_counts(folders: Folders) -> None:
+def check_item_counts(folders: DatasetFolders) -> None:
     """Compare `balance/items.jsonl` with the counts in `balance/balance.json`.
 
     A file that was emptied, cut after a line, extended or copied from another run is a valid file of other items. Without this
@@ -42,12 +42,12 @@ def check_item_counts(folders: Folders) -> None:
     Raises:
         UserError: an item occurs twice, or the number of items of a subset differs from the report.
     """
-    path = folders.file(Item)
+    path = folders.record_file(Item)
     found, ids = Counter[tuple[str, bool]](), Counter[tuple[str, str]]()
     for item in read_jsonl(path, _Item):
         found[item.subset, item.unanswerable] += 1
         ids[item.subset, item.item_id] += 1
-    report = read_json(folders.stage("balance") / "balance.json", _Report)
+    report = read_json(folders.stage_dir("balance") / "balance.json", _BalanceReport)
     problems = Problems(
         f"{path}: changed since stage balance wrote it, or of another run; run dvc repro balance"
     )
@@ -55,11 +55,11 @@ def check_item_counts(folders: Folders) -> None:
         if number > 1:
             problems.add(f"{subset} {name}", f"occurs {number} times")
     for subset in sorted({*report.subsets, *(subset for subset, _ in found)}):
-        stated = report.subsets[subset].all if subset in report.subsets else _Counts(0, 0)
+        stated = report.subsets[subset].all if subset in report.subsets else _LabelCounts(0, 0)
         for kind, number, there in (
             ("UQ", stated.uqs, found[subset, True]),
             ("AQ", stated.aqs, found[subset, False]),
         ):
             if number != there:
-                problems.add(subset, f"has {counted(there, kind)}, but balance.json counts {number:,}")
+                problems.add(subset, f"has {format_count(there, kind)}, but balance.json counts {number:,}")
     problems.raise_if_any()

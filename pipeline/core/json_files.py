@@ -13,18 +13,18 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from pipeline.core.atomic_files import opened, replacing
+from pipeline.core.atomic_files import atomic_write, open_for_reading
 from pipeline.core.errors import UserError
 
 T = TypeVar("T")
 
 
 @contextmanager
-def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[str, BinaryIO]]:
+def atomic_write_sections(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[str, BinaryIO]]:
     """Open a file for each name. When the block ends well, they take `path`'s place together, one after the other:
     for rows that are made in another order than the one in which they are to stand."""
     path = Path(path)
-    with replacing(path) as whole, ExitStack() as stack:
+    with atomic_write(path) as whole, ExitStack() as stack:
         # Without a name in the folder, so that nothing is left of them even by a kill.
         parts = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
         yield parts
@@ -33,7 +33,7 @@ def replacing_parts(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[
             shutil.copyfileobj(part, whole, 1 << 20)
 
 
-def lines(records: Iterable[msgspec.Struct]) -> bytes:
+def encode_jsonl(records: Iterable[msgspec.Struct]) -> bytes:
     """Records as the lines of a JSONL file."""
     return msgspec.json.Encoder().encode_lines(records)
 
@@ -41,7 +41,7 @@ def lines(records: Iterable[msgspec.Struct]) -> bytes:
 def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> None:
     """Write one record a line, atomically. Callers sort; keys follow the type's order."""
     encode = msgspec.json.Encoder().encode
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.writelines(encode(record) + b"\n" for record in records)
 
 
@@ -52,7 +52,7 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
         UserError: the file is missing, or a line is not such a record (file and line are named).
     """
     decoder = msgspec.json.Decoder(kind)
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 yield decoder.decode(line)
@@ -63,13 +63,13 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
 def write_json(path: Path | str, value: Any) -> None:
     """Write a report or a table as JSON: two spaces, keys sorted, one newline at the end."""
     data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(data + b"\n")
 
 
 def write_json_list(path: Path | str, values: Iterable[Any]) -> None:
     """Write what `write_json` writes of a list, one value at a time."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         before = b"[\n  "
         for value in values:
             data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
@@ -85,7 +85,7 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
         UserError: missing, empty, truncated, or of another type.
     """
     try:
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             return msgspec.json.decode(file.read().removeprefix(BOM_UTF8), type=kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: not what is expected here: {error}") from error
@@ -104,10 +104,10 @@ def copy_file(source: Path | str, target: Path | str) -> None:
     Raises:
         UserError: `source` is missing.
     """
-    with opened(source) as read, replacing(target) as file:
+    with open_for_reading(source) as read, atomic_write(target) as file:
         shutil.copyfileobj(read, file)
 
 
-def content_key(*parts: str) -> str:
+def content_hash(*parts: str) -> str:
     """16 hex digits that depend on the parts alone: for ids made from content."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
-SMALL = (
+MAX_SIMPLEX_ARCS = (
     100_000  # arcs, up to which HiGHS takes seconds; the draws and balances of the sample have 67,000 at most
 )
-PARTS = 10**6  # cost scaling counts costs in whole millionths
+COST_SCALE = 10**6  # cost scaling counts costs in whole millionths
 
 
-def cheapest_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]) -> list[np.ndarray]:
+def solve_min_cost_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]) -> list[np.ndarray]:
     """Flow of each arc, whole numbers: int64, an array for each group of arcs.
 
     Args:
@@ -34,11 +34,15 @@ def cheapest_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike
     groups = [np.broadcast_arrays(*group) for group in arcs]
     network = [np.concatenate(column) for column in zip(*groups, strict=True)]
     count = len(network[0])
-    flow = (_simplex if count <= SMALL else _cost_scaling)(*network) if count else np.zeros(0, np.int64)
+    flow = (
+        (_solve_simplex if count <= MAX_SIMPLEX_ARCS else _solve_cost_scaling)(*network)
+        if count
+        else np.zeros(0, np.int64)
+    )
     return np.split(flow, np.cumsum([len(group[0]) for group in groups])[:-1])
 
 
-def _simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
+def _solve_simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
     shape = int(max(tail.max(), head.max())) + 1, len(tail)
     signs, places = np.repeat([1.0, -1.0], len(tail)), np.tile(np.arange(len(tail)), 2)
     balance = csc_matrix((signs, (np.concatenate([head, tail]), places)), shape)
@@ -52,12 +56,14 @@ def _simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.
     return flow
 
 
-def _cost_scaling(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
+def _solve_cost_scaling(
+    tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray
+) -> np.ndarray:
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # of the extra `build`
 
     # Any: the stubs ask for other arrays than numpy gives. Supplies are 0 unless said.
     network: Any = SimpleMinCostFlow()
-    in_parts = np.rint(cost * PARTS).astype(np.int64)
+    in_parts = np.rint(cost * COST_SCALE).astype(np.int64)
     ends = tail.astype(np.int32, copy=False), head.astype(np.int32, copy=False)
     whole = capacity.astype(np.int64, copy=False)
     arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, whole, in_parts)

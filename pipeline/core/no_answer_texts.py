@@ -45,7 +45,7 @@ def normalize_words(text: str) -> str:
     return " ".join("".join(letters).split())
 
 
-def means_no_answer(text: str) -> bool:
+def is_no_answer(text: str) -> bool:
     """Report whether a text, as a whole, says that there is no answer.
 
     A bare "no", "none" or "nothing" is an answer, and so is "NA", which may stand for a place or a name. An empty text

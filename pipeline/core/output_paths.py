@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 from .errors import UserError
 
 # The file that makes a folder a release.
-RELEASE_MARK = "CHECKSUMS.sha256"
+RELEASE_MARKER_FILE = "CHECKSUMS.sha256"
 # What belongs to the project in the working directory and cannot be computed again, whatever command writes there: its parameters,
 # its graphs of stages, and of every data set what it was given and what people answered.
-PROJECT_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
-DATA_SET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
+PROTECTED_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
+PROTECTED_DATASET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
 
 
 class Output(NamedTuple):
@@ -35,11 +35,14 @@ class Output(NamedTuple):
     option: str
     path: Path
     kind: Literal["file", "folder"] = "file"
-    names: tuple[str, ...] = ()
+    file_names: tuple[str, ...] = ()
 
 
 def check_output_paths(
-    outputs: Iterable[Output | None], inputs: Iterable[Path | str | None] = (), *, owned: Path | None = None
+    outputs: Iterable[Output | None],
+    inputs: Iterable[Path | str | None] = (),
+    *,
+    own_folder: Path | None = None,
 ) -> None:
     """Refuse outputs that would replace an input, another output, a part of a release, or what belongs to the project.
 
@@ -55,14 +58,14 @@ def check_output_paths(
         UserError: everything that is wrong, one line for each output.
     """
     written = [output for output in outputs if output]
-    read = {_identity(Path(path)) for path in [*inputs, *_project_places()] if path}
+    read = {_file_identity(Path(path)) for path in [*inputs, *_protected_paths()] if path}
     problems = [
         f"{output.option} {output.path}: {fault}"
         for output in written
-        for fault in _faults(output, read, owned)
+        for fault in _find_problems(output, read, own_folder)
     ]
     for first, second in combinations(written, 2):
-        if _clash(first, second):
+        if _outputs_conflict(first, second):
             problems.append(
                 f"{second.option} {second.path}: {first.option} writes there, too; name another place"
             )
@@ -70,17 +73,17 @@ def check_output_paths(
         raise UserError(problems if len(problems) == 1 else ["outputs cannot be written as named", *problems])
 
 
-def _project_places() -> Iterator[Path]:
+def _protected_paths() -> Iterator[Path]:
     """Files and folders of the project in the working directory that no output may replace or lie in."""
-    yield from map(Path, PROJECT_FILES)
-    for name in DATA_SET_FOLDERS:
+    yield from map(Path, PROTECTED_FILES)
+    for name in PROTECTED_DATASET_FOLDERS:
         yield from Path("data").glob(f"*/{name}")
 
 
-def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:
+def _find_problems(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:
     path = output.path
     try:
-        mode = _real(path).stat().st_mode
+        mode = _resolve(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
     except OSError as error:  # links that lead to each other, no permission, a name too long
@@ -96,59 +99,61 @@ def _faults(output: Output, read: set[Hashable], owned: Path | None) -> Iterator
     if any(place.exists() and not place.is_dir() for place in path.parents):
         yield "a file is where one of its folders should be; name another place"
         return
-    if _devices(path):
+    if _is_device_path(path):
         yield "a place for devices, not for files; name another place"
         return
-    targets = _places(output)
-    if any(not read.isdisjoint(_way(target)) for target in targets):
+    targets = _target_paths(output)
+    if any(not read.isdisjoint(_path_identities(target)) for target in targets):
         yield "would replace a file that is read, or lies in a folder that is; name another place"
-    elif any((release := _release_around(target)) and not _within(release, owned) for target in targets):
+    elif any(
+        (release := _find_enclosing_release(target)) and not _is_owned(release, owned) for target in targets
+    ):
         yield "lies inside a release, which only `rgqa publish` copies; name another place"
 
 
-def _clash(first: Output, second: Output) -> bool:
+def _outputs_conflict(first: Output, second: Output) -> bool:
     """Whether two outputs have the same path, or one is a file where the other needs a folder."""
-    for one in _places(first):
-        for other in _places(second):
-            if _identity(one) == _identity(other):
+    for one in _target_paths(first):
+        for other in _target_paths(second):
+            if _file_identity(one) == _file_identity(other):
                 return True
-            if first.kind == "file" and _identity(one) in _way(other):
+            if first.kind == "file" and _file_identity(one) in _path_identities(other):
                 return True
-            if second.kind == "file" and _identity(other) in _way(one):
+            if second.kind == "file" and _file_identity(other) in _path_identities(one):
                 return True
     return False
 
 
-def _places(output: Output) -> list[Path]:
-    return [output.path / name for name in output.names] or [output.path]
+def _target_paths(output: Output) -> list[Path]:
+    return [output.path / name for name in output.file_names] or [output.path]
 
 
-def _release_around(path: Path) -> Path | None:
+def _find_enclosing_release(path: Path) -> Path | None:
     """The release in which a path lies, if it does."""
-    real = _real(path)
-    return next((place for place in (real, *real.parents) if (place / RELEASE_MARK).is_file()), None)
+    real = _resolve(path)
+    return next((place for place in (real, *real.parents) if (place / RELEASE_MARKER_FILE).is_file()), None)
 
 
-def _within(release: Path, owned: Path | None) -> bool:
-    return owned is not None and _real(owned) in (release, *release.parents)
+def _is_owned(release: Path, owned: Path | None) -> bool:
+    return owned is not None and _resolve(owned) in (release, *release.parents)
 
 
-def _devices(path: Path) -> bool:
-    real = _real(path)
+def _is_device_path(path: Path) -> bool:
+    real = _resolve(path)
     return any(place in (Path("/dev"), Path("/proc"), Path("/sys")) for place in real.parents) and not (
         real.is_relative_to("/dev/shm")
     )
 
 
-def _way(path: Path) -> set[Hashable]:
+def _path_identities(path: Path) -> set[Hashable]:
     """A file and the folders in which it lies."""
-    real = _real(path)
-    return {_identity(place) for place in (path, *path.absolute().parents, *real.parents)}
+    real = _resolve(path)
+    return {_file_identity(place) for place in (path, *path.absolute().parents, *real.parents)}
 
 
-def _identity(path: Path) -> Hashable:
+def _file_identity(path: Path) -> Hashable:
     """A value that is the same for all names of a file."""
-    real = _real(path)
+    real = _resolve(path)
     try:
         found = real.stat()
     except OSError:  # It is not there yet.
@@ -156,6 +161,6 @@ def _identity(path: Path) -> Hashable:
     return found.st_dev, found.st_ino
 
 
-def _real(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     """The path without links and without "..", even after a folder that is not there yet: writers make it."""
     return Path(os.path.realpath(path))

@@ -18,18 +18,20 @@ from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from pipeline.core.errors import UserError
-from pipeline.core.process_pool import Crew, ProcessPool
+from pipeline.core.process_pool import ProcessPool, WorkerPool
 
 State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-WAITING = 2  # pieces given out ahead for each process: enough to keep it busy, few enough to hold
+PREFETCH_PER_WORKER = 2  # pieces given out ahead for each process: enough to keep it busy, few enough to hold
 ENGINES = ("local", "ray")
-NETWORK = 8  # batches for which another copy of a network, which takes seconds to load, is worth it
+BATCHES_PER_REPLICA = (
+    8  # batches for which another copy of a network, which takes seconds to load, is worth it
+)
 
 
-def engine() -> Literal["local", "ray"]:
+def get_engine() -> Literal["local", "ray"]:
     """The engine that the environment asks for.
 
     Raises:
@@ -41,51 +43,55 @@ def engine() -> Literal["local", "ray"]:
     return name
 
 
-def threads() -> int:
+def num_local_workers() -> int:
     """How much is worked on side by side on this machine: OMP_NUM_THREADS, else one for each core."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
 
 
-def processes(items: int, each: int = 1000) -> int:
+def choose_num_workers(num_items: int, items_per_worker: int = 1000) -> int:
     """How many processes so many items are worth: `each` to one, as it takes a second or more to set one up."""
-    wanted, on_cluster = items // each, engine() == "ray"
-    most = _resource("CPU") if on_cluster and wanted > 1 else threads()
+    wanted, on_cluster = num_items // items_per_worker, get_engine() == "ray"
+    most = _count_cluster_resource("CPU") if on_cluster and wanted > 1 else num_local_workers()
     return max(1, min(most, wanted))
 
 
-def networks(batches: int, *, gpu: bool = True) -> tuple[int, float]:
+def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, float]:
     """How many copies of a network so many batches are worth, and what share of a GPU each is to hold (none without `gpu`):
     the one that is here already, unless there is a cluster.
 
     Raises:
         UserError: RGQA_GPU_SHARE is no share, or the cluster cannot be had.
     """
-    if engine() == "local" or not batches:
+    if get_engine() == "local" or not num_batches:
         return 1, 0.0
     said = os.environ.get("RGQA_GPU_SHARE") or "1"
     share = float(said) if re.fullmatch(r"1|0?\.\d{1,4}", said) else 0.0
     if not share:
         raise UserError(f"RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1, got {said!r}")
-    gpus = _resource("GPU") if gpu else 0
-    return (min(batches, gpus * int(1 / share)), share) if gpus else (processes(batches, NETWORK), 0.0)
+    gpus = _count_cluster_resource("GPU") if use_gpu else 0
+    return (
+        (min(num_batches, gpus * int(1 / share)), share)
+        if gpus
+        else (choose_num_workers(num_batches, BATCHES_PER_REPLICA), 0.0)
+    )
 
 
-def _resource(name: str) -> int:
+def _count_cluster_resource(name: str) -> int:
     """How many processors ("CPU") or GPUs the cluster has."""
-    from pipeline.core.ray_pool import cluster
+    from pipeline.core.ray_pool import connect_ray
 
-    return int(cluster(threads()).cluster_resources().get(name, 0))
+    return int(connect_ray(num_local_workers()).cluster_resources().get(name, 0))
 
 
 def ordered_map(
     work: Callable[[State, Item], Result],
     items: Iterable[Item],
-    set_up: Callable[[], State],
-    processes: int,
-    piece: int = 64,
+    make_state: Callable[[], State],
+    num_workers: int,
+    chunk_size: int = 64,
     *,
-    gpus: float = 0.0,
+    gpus_per_worker: float = 0.0,
 ) -> Iterator[Result]:
     """Yield `work(what was set up, item)` for each item, in order, from processes that each set themselves up once.
 
@@ -104,26 +110,30 @@ def ordered_map(
         UserError: processes were killed over a piece of work again and again, as by a lack of memory; there is no such
             engine, or no cluster; else what `work` raises.
     """
-    if processes == 1 and not gpus:
-        state = cache(set_up)
+    if num_workers == 1 and not gpus_per_worker:
+        state = cache(make_state)
         yield from (work(state(), item) for item in items)
         return
     left, waiting = iter(items), deque[Any]()
-    crew = _crew(work, set_up, processes, gpus)
+    crew = _make_worker_pool(work, make_state, num_workers, gpus_per_worker)
     try:
         while True:
-            while len(waiting) < WAITING * crew.ready() and (some := list(islice(left, piece))):
-                waiting.append(crew.give(some))
+            while len(waiting) < PREFETCH_PER_WORKER * crew.num_ready() and (
+                some := list(islice(left, chunk_size))
+            ):
+                waiting.append(crew.submit(some))
             if not waiting:
                 return
-            yield from crew.take(waiting.popleft())
+            yield from crew.get_result(waiting.popleft())
     finally:
-        crew.end()
+        crew.shutdown()
 
 
-def _crew(work: Callable[..., Any], set_up: Callable[[], Any], processes: int, gpus: float) -> Crew:
-    if engine() == "local":
+def _make_worker_pool(
+    work: Callable[..., Any], set_up: Callable[[], Any], processes: int, gpus: float
+) -> WorkerPool:
+    if get_engine() == "local":
         return ProcessPool(work, set_up, processes)
-    from pipeline.core.ray_pool import Actors, cluster
+    from pipeline.core.ray_pool import RayPool, connect_ray
 
-    return Actors(cluster(threads()), work, set_up, processes, gpus)
+    return RayPool(connect_ray(num_local_workers()), work, set_up, processes, gpus)

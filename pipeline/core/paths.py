@@ -24,54 +24,54 @@ from pipeline.core import params, records
 from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.progress import done
+from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record, Vocabulary
 
 R = TypeVar("R", bound=Record)
 
-DATA = Path("data")
-WRITTEN: dict[type[Record], str] = {  # the records that one file of one stage holds
-    records.Picture: "ingest/pictures.jsonl",
+DATA_DIR = Path("data")
+RECORD_FILES: dict[type[Record], str] = {  # the records that one file of one stage holds
+    records.ImageRecord: "ingest/pictures.jsonl",
     records.Question: "ingest/questions.jsonl",
-    records.Scene: "ingest/scenes.jsonl",
-    records.OwnScore: "rank/own_scores.jsonl",
-    records.Tagged: "tag/tags.jsonl",
-    records.Screened: "screen/screened.jsonl",
-    records.Estimate: "estimate/estimates.jsonl",
-    records.EditScore: "similarity/edit_scores.jsonl",
+    records.SceneGraph: "ingest/scenes.jsonl",
+    records.SourceQuestionScore: "rank/own_scores.jsonl",
+    records.TaggedText: "tag/tags.jsonl",
+    records.ScreenedCandidate: "screen/screened.jsonl",
+    records.CandidateEstimate: "estimate/estimates.jsonl",
+    records.EditedQuestionScore: "similarity/edit_scores.jsonl",
     records.Task: "batch/tasks.jsonl",
     records.Verdict: "collect/verdicts.jsonl",
-    records.Verified: "collect/verified.jsonl",
-    records.AqCheck: "collect/aq_checks.jsonl",
+    records.CollectedCandidate: "collect/verified.jsonl",
+    records.GoldQuestionCheck: "collect/aq_checks.jsonl",
     records.Item: "balance/items.jsonl",
 }
 
 
-class Folders:
+class DatasetFolders:
     """The folders of one data set, relative to the project's root (the working directory), and what stages wrote there."""
 
     def __init__(self, dataset: str | None = None) -> None:
-        self.dataset = dataset or params.dataset()
-        self.home = DATA / self.dataset
-        self.source = self.home / "source"
-        self.truth = self.home / "truth"
-        self.clip = self.home / "clip"
-        self.vqa = self.home / "vqa"
-        self.vectors = self.home / "vectors"
-        self.annotations = self.home / "annotations"
-        self.rounds = self.home / "rounds"
-        self.errata = self.home / "errata"
-        self.predictions = self.home / "predictions"
-        self.study = self.home / "study"
+        self.dataset = dataset or params.read_dataset_name()
+        self.root = DATA_DIR / self.dataset
+        self.source = self.root / "source"
+        self.truth = self.root / "truth"
+        self.clip = self.root / "clip"
+        self.vqa_models = self.root / "vqa"
+        self.embeddings = self.root / "vectors"
+        self.annotations = self.root / "annotations"
+        self.rounds = self.root / "rounds"
+        self.errata = self.root / "errata"
+        self.predictions = self.root / "predictions"
+        self.study = self.root / "study"
 
-    def watched(self) -> list[Path]:
+    def dvc_dirs(self) -> list[Path]:
         """The folders that DVC must find, empty or not, or it stops at some stage without a word on what to do."""
         return [
             self.source,
             self.truth,
             self.clip,
-            self.vqa,
-            self.vectors,
+            self.vqa_models,
+            self.embeddings,
             self.annotations,
             self.rounds,
             self.errata,
@@ -89,36 +89,36 @@ class Folders:
         Raises:
             UserError: everything that is wrong.
         """
-        own = [*self.watched(), self.study, self.stage(""), self.release("")]
+        own = [*self.dvc_dirs(), self.study, self.stage_dir(""), self.release_dir("")]
         check_output_paths(outputs, [*own, *inputs])
 
-    def stage(self, name: str) -> Path:
+    def stage_dir(self, name: str) -> Path:
         """The folder that stage `name` writes."""
-        return self.home / "interim" / name
+        return self.root / "interim" / name
 
-    def release(self, version: str) -> Path:
-        return DATA / "release" / self.dataset / version
+    def release_dir(self, version: str) -> Path:
+        return DATA_DIR / "release" / self.dataset / version
 
-    def file(self, kind: type[Record]) -> Path:
+    def record_file(self, kind: type[Record]) -> Path:
         """The file that holds all records of a kind (`WRITTEN`)."""
-        return self.stage(WRITTEN[kind])
+        return self.stage_dir(RECORD_FILES[kind])
 
-    def rows(self, kind: type[R]) -> Iterator[R]:
+    def read_records(self, kind: type[R]) -> Iterator[R]:
         """All records of a kind, one by one; see `read_jsonl`."""
-        return read_jsonl(self.file(kind), kind)
+        return read_jsonl(self.record_file(kind), kind)
 
-    def asked(self, pictures: Container[str]) -> Iterator[Question]:
+    def read_questions_about(self, image_ids: Container[str]) -> Iterator[Question]:
         """The questions on these pictures; others are there for what they tell of the world."""
-        return (question for question in self.rows(Question) if question.picture_id in pictures)
+        return (question for question in self.read_records(Question) if question.picture_id in image_ids)
 
-    def vocabulary(self) -> Vocabulary:
+    def read_vocabulary(self) -> Vocabulary:
         """What stage vocabulary counted."""
-        return read_json(self.stage("vocabulary") / "vocabulary.json", Vocabulary)
+        return read_json(self.stage_dir("vocabulary") / "vocabulary.json", Vocabulary)
 
-    def finish(self, stage: str, what: str, files: Mapping[str, object]) -> None:
+    def write_stage_outputs(self, stage: str, summary: str, files: Mapping[str, object]) -> None:
         """Write a stage's files in this order (records as `.jsonl`, any value as `.json`, else texts), and say what was made."""
         writers = {".jsonl": write_jsonl, ".json": write_json}
         for name, content in files.items():
-            path = self.stage(stage) / name
+            path = self.stage_dir(stage) / name
             writers.get(path.suffix, write_text)(path, content)
-        done(stage, what, self.stage(stage))
+        report_written(stage, summary, self.stage_dir(stage))

@@ -9,32 +9,32 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.core.json_files import lines, replacing_parts
-from pipeline.core.parallel import ordered_map, processes
-from pipeline.core.paths import Folders
+from pipeline.core.json_files import atomic_write_sections, encode_jsonl
+from pipeline.core.parallel import choose_num_workers, ordered_map
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import SUBSETS, Picture, Record, Subset
+from pipeline.core.records import SUBSETS, ImageRecord, Record, Subset
 
 S = TypeVar("S")
 R = TypeVar("R", bound=Record)
-Key = tuple[Subset, str, str]  # what a result counts as: its subset, what is counted, under which name
-Counts = Counter[Key]
-Written = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the type of their records; counts
+CountKey = tuple[Subset, str, str]  # what a result counts as: its subset, what is counted, under which name
+Counts = Counter[CountKey]
+ImageOutput = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the type of their records; counts
 
 
-def pictures_in_order(folders: Folders) -> list[str]:
+def list_image_ids(folders: DatasetFolders) -> list[str]:
     """The ids of all pictures, in the order of candidate ids."""
-    ids = (picture.picture_id for picture in folders.rows(Picture))
+    ids = (picture.picture_id for picture in folders.read_records(ImageRecord))
     return sorted(ids, key=lambda picture_id: f"{picture_id}+")
 
 
-def write_by_picture(
+def write_per_image(
     folder: Path,
-    pictures: Sequence[str],
-    files: Mapping[str, type[R]],
-    set_up: Callable[[], S],
-    work: Callable[[S, str], Iterable[R]],
-    keys: Callable[[R], list[Key]],
+    image_ids: Sequence[str],
+    record_types: Mapping[str, type[R]],
+    make_state: Callable[[], S],
+    process_image: Callable[[S, str], Iterable[R]],
+    count_keys: Callable[[R], list[CountKey]],
 ) -> Counts:
     """Write a stage's files, working on as many pictures side by side as is worth it; return all counts.
 
@@ -48,29 +48,32 @@ def write_by_picture(
     counts: Counts = Counter()
     with ExitStack() as stack:
         parts = {
-            kind: stack.enter_context(replacing_parts(folder / name, SUBSETS)) for name, kind in files.items()
+            kind: stack.enter_context(atomic_write_sections(folder / name, SUBSETS))
+            for name, kind in record_types.items()
         }
-        write = partial(_write_picture, work, keys)
-        results = ordered_map(write, pictures, set_up, processes(len(pictures)))
-        for written, counted in track(results, folder.name, len(pictures), "picture"):
+        write = partial(_process_image, process_image, count_keys)
+        results = ordered_map(write, image_ids, make_state, choose_num_workers(len(image_ids)))
+        for written, counted in track(results, folder.name, len(image_ids), "picture"):
             for (kind, subset), data in written.items():
                 parts[kind][subset].write(data)
             counts.update(counted)
     return counts
 
 
-def _write_picture(
-    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[Key]], own: S, picture_id: str
-) -> Written:
+def _process_image(
+    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[CountKey]], own: S, picture_id: str
+) -> ImageOutput:
     records: dict[tuple[type, Subset], list[R]] = defaultdict(list)
     counts: Counts = Counter()
     for record in work(own, picture_id):
         counted = keys(record)
         records[type(record), counted[0][0]].append(record)
         counts.update(counted)
-    return {key: lines(group) for key, group in records.items()}, counts
+    return {key: encode_jsonl(group) for key, group in records.items()}, counts
 
 
-def counted(counts: Mapping[Key, int], subset: Subset, *whats: str) -> dict[str, dict[str, int]]:
+def select_counts(
+    counts: Mapping[CountKey, int], subset: Subset, *quantities: str
+) -> dict[str, dict[str, int]]:
     """The counts of one subset, by what is counted, then by name."""
-    return {what: {key[2]: counts[key] for key in counts if key[:2] == (subset, what)} for what in whats}
+    return {what: {key[2]: counts[key] for key in counts if key[:2] == (subset, what)} for what in quantities}

@@ -19,7 +19,7 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
     return iter(tqdm(items, label, total, unit=unit, mininterval=interval, dynamic_ncols=shown))
 
 
-def done(stage: str, what: str, where: Path | str, stream: TextIO | None = None) -> None:
+def report_written(stage: str, summary: str, destination: Path | str, stream: TextIO | None = None) -> None:
     """Say what was made and where, in one line: `rank: 12,750 candidates -> data/sample/interim/rank`; on stdout, or
     where that is for something else, on another stream."""
-    print(f"{stage}: {what} -> {where}", file=stream)
+    print(f"{stage}: {summary} -> {destination}", file=stream)

@@ -7,13 +7,13 @@ import hashlib
 import numpy as np
 
 
-def generator(seed: int, *key: str) -> np.random.Generator:
+def make_generator(seed: int, *key: str) -> np.random.Generator:
     """A generator for one decision, e.g. `generator(params.seed, "perturb", question_id)`."""
     digest = hashlib.sha256("\x1f".join([str(seed), *key]).encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
 
-def lot(*key: str) -> float:
+def hash_uniform(*key: str) -> float:
     """A number in [0, 1) for one decision, in a hundredth of the time that a generator takes.
 
     >>> 0 <= lot("3", "weak", "n1") < 1

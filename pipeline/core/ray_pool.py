@@ -20,14 +20,14 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pipeline.core.errors import UserError
-from pipeline.core.process_pool import AGAIN, keep, killed, work_on
+from pipeline.core.process_pool import MAX_RETRIES, init_worker, run_chunk, worker_killed_error
 
-HELD = 512 << 20  # bytes of results that a Ray of this machine's own may hold in shared memory
-ANSWER = 5  # seconds that a cluster has to answer; Ray itself would wait for two minutes
-LIKE_HERE = ("sys_path", "sys_argv", "dir", "init_main_from_name", "init_main_from_path")
+OBJECT_STORE_BYTES = 512 << 20  # bytes of results that a Ray of this machine's own may hold in shared memory
+CONNECT_TIMEOUT_SECONDS = 5  # seconds that a cluster has to answer; Ray itself would wait for two minutes
+PREPARATION_KEYS = ("sys_path", "sys_argv", "dir", "init_main_from_name", "init_main_from_path")
 
 
-class Actors:
+class RayPool:
     """A `Crew` of Ray's actors, one processor each. Those that find no place, as others use the cluster, join when they do.
 
     Args:
@@ -46,59 +46,61 @@ class Actors:
         self._ray = ray
         # As a process of a pool has it: the same folder and modules, and the main module, whose functions it may have to find.
         here = spawn.get_preparation_data("rgqa")
-        like_here = {name: here[name] for name in LIKE_HERE if name in here}
+        like_here = {name: here[name] for name in PREPARATION_KEYS if name in here}
         # Kept by reference, in a list that Ray does not look into: an actor fetches it once, and again when it begins again.
         self._job = [ray.put(like_here), ray.put((work, set_up))]
-        kind = ray.remote(_Actor).options(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=AGAIN)
+        kind = ray.remote(_RayWorker).options(
+            num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=MAX_RETRIES
+        )
         actors = [kind.remote() for _ in range(processes)]
-        self._joining = {actor.join.remote(): actor for actor in actors}
+        self._starting = {actor.join.remote(): actor for actor in actors}
         self._actors: list[Any] = []
-        self._out: dict[Any, Any] = {}  # what was given and not yet taken -> who works on it
+        self._pending: dict[Any, Any] = {}  # what was given and not yet taken -> who works on it
 
-    def ready(self) -> int:
+    def num_ready(self) -> int:
         if not self._actors:
-            self._ray.wait(list(self._joining))
-        self._actors += [self._joining.pop(joined) for joined in self._there(self._joining)]
+            self._ray.wait(list(self._starting))
+        self._actors += [self._starting.pop(joined) for joined in self._completed(self._starting)]
         return len(self._actors)
 
-    def give(self, piece: list[Any]) -> Any:
-        done = set(self._there(self._out))
-        busy = Counter(id(actor) for given, actor in self._out.items() if given not in done)
+    def submit(self, chunk: list[Any]) -> Any:
+        done = set(self._completed(self._pending))
+        busy = Counter(id(actor) for given, actor in self._pending.items() if given not in done)
         actor = min(self._actors, key=lambda actor: busy[id(actor)])
-        given = actor.work_on.remote(self._job, piece)
-        self._out[given] = actor
+        given = actor.work_on.remote(self._job, chunk)
+        self._pending[given] = actor
         return given
 
-    def take(self, given: Any) -> list[Any]:
+    def get_result(self, ticket: Any) -> list[Any]:
         try:
-            results = self._ray.get(given)
+            results = self._ray.get(ticket)
         except self._ray.exceptions.RayTaskError as error:  # what the work raised, in Ray's words
             raise error.cause from None
         except self._ray.exceptions.RayError as error:  # an actor, its machine or a result is lost for good
-            raise killed(error) from error
-        del self._out[given]
+            raise worker_killed_error(error) from error
+        del self._pending[ticket]
         return results
 
-    def end(self) -> None:
-        for actor in [*self._joining.values(), *self._actors]:
+    def shutdown(self) -> None:
+        for actor in [*self._starting.values(), *self._actors]:
             self._ray.kill(actor)
 
-    def _there(self, promised: Iterable[Any]) -> list[Any]:
+    def _completed(self, promised: Iterable[Any]) -> list[Any]:
         """What is there by now."""
         every = list(promised)
         return self._ray.wait(every, num_returns=len(every), timeout=0)[0] if every else []
 
 
-class _Actor:
+class _RayWorker:
     """What Ray begins in a process of its own, and again when that is killed."""
 
     def __init__(self) -> None:
         self._work: Callable[[Any, Any], Any] | None = None
 
-    def join(self) -> None:
+    def wait_until_started(self) -> None:
         """Done once there is a place for it."""
 
-    def work_on(self, job: list[Any], piece: list[Any]) -> list[Any]:
+    def run_chunk(self, job: list[Any], piece: list[Any]) -> list[Any]:
         if self._work is None:  # with the first piece, so that its errors reach the user like any other
             import ray
             from ray.exceptions import RaySystemError
@@ -113,13 +115,13 @@ class _Actor:
                     f"{socket.gethostname()}, a machine of the cluster: {error}; all of them must see the project's folder "
                     "and its environment under the same path (docs/cluster.md)"
                 ) from error
-            keep(set_up)
+            init_worker(set_up)
         assert self._work is not None
-        return work_on(self._work, piece)
+        return run_chunk(self._work, piece)
 
 
 @cache
-def cluster(cpus: int) -> Any:
+def connect_ray(num_cpus: int) -> Any:
     """Ray, connected to the cluster of RAY_ADDRESS; without one, to a Ray of this machine's own for so many processors, which
     listens on the loopback address alone, lets nobody else in, writes into a temporary folder, and ends with this process.
 
@@ -145,10 +147,10 @@ def cluster(cpus: int) -> Any:
         if address:
             host, _, port = address.rpartition(":")
             if host:
-                socket.create_connection((host, int(port)), ANSWER).close()
+                socket.create_connection((host, int(port)), CONNECT_TIMEOUT_SECONDS).close()
             ray.init(address, **quiet)
         else:
-            _begin_own(ray, cpus, quiet)
+            _start_local_ray(ray, num_cpus, quiet)
     except (Exception, SystemExit) as error:  # of its own kinds Ray has none for this
         raise UserError(
             f"RAY_ADDRESS: no cluster of Ray that can be used answers at {address!r} ({error}); expected the host:port that "
@@ -160,10 +162,15 @@ def cluster(cpus: int) -> Any:
     return ray
 
 
-def _begin_own(ray: Any, cpus: int, quiet: Mapping[str, Any]) -> None:
+def _start_local_ray(ray: Any, cpus: int, quiet: Mapping[str, Any]) -> None:
     # Not in TMPDIR: the names of its sockets have room for a hundred letters only.
     folder = mkdtemp(prefix=f"rgqa-ray-{os.getpid()}-", dir="/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(ray.shutdown)  # before that: the last one comes first
-    own = {"num_cpus": cpus, "object_store_memory": HELD, "include_dashboard": False, "_temp_dir": folder}
+    own = {
+        "num_cpus": cpus,
+        "object_store_memory": OBJECT_STORE_BYTES,
+        "include_dashboard": False,
+        "_temp_dir": folder,
+    }
     ray.init("local", **own, **quiet)

@@ -29,7 +29,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base of all records: immutable, typed, unknown fields refused on reading."""
 
 
-class Picture(Record):
+class ImageRecord(Record):
     """A picture file. `path` is relative to the project's root; `sha256` is of the file's bytes."""
 
     picture_id: str
@@ -107,7 +107,7 @@ class SceneObject(Record):
     relations: tuple[Relation, ...] = ()
 
 
-class Scene(Record):
+class SceneGraph(Record):
     """A scene graph. `complete` is true only for the sample's truth file: there, what is not listed is false.
     Published graphs are incomplete: what is not listed is unknown."""
 
@@ -118,7 +118,7 @@ class Scene(Record):
     objects: tuple[SceneObject, ...]
     location: str = ""
     weather: str = ""
-    complete: bool = False
+    is_complete: bool = False
 
 
 class ObjectEntry(Record):
@@ -134,7 +134,7 @@ class ObjectEntry(Record):
     object_of: dict[str, int] = {}
 
 
-class Showing(Record):
+class ObjectCooccurrence(Record):
     """What pictures show together, by the lemmas of names and of their categories: a picture with a couch shows furniture.
 
     Attributes:
@@ -144,12 +144,12 @@ class Showing(Record):
             how many show both. least: pairs shown together by fewer pictures are left out.
     """
 
-    pictures: int = 0
-    partial: bool = False
-    each: float = 0.0
-    names: dict[str, int] = {}
-    together: dict[str, dict[str, int]] = {}
-    least: int = 1
+    num_images: int = 0
+    from_questions: bool = False
+    mean_names_per_image: float = 0.0
+    image_counts: dict[str, int] = {}
+    pair_counts: dict[str, dict[str, int]] = {}
+    min_pair_count: int = 1
 
 
 class Vocabulary(Record):
@@ -168,14 +168,14 @@ class Vocabulary(Record):
     attribute_types: dict[str, str]
     relations: dict[str, int]
     categories: dict[str, tuple[str, ...]]
-    places: dict[str, int]
+    locations: dict[str, int]
     weathers: dict[str, int]
-    alternatives: dict[str, tuple[str, ...]] = {}
-    asked: dict[str, int] = {}
-    described: dict[str, int] = {}
-    related: tuple[tuple[str, str, str, int], ...] = ()
-    shown: Showing = Showing()
-    listed: dict[str, float] = {}
+    attribute_alternatives: dict[str, tuple[str, ...]] = {}
+    presupposed_objects: dict[str, int] = {}
+    presupposed_properties: dict[str, int] = {}
+    relation_counts: tuple[tuple[str, str, str, int], ...] = ()
+    cooccurrence: ObjectCooccurrence = ObjectCooccurrence()
+    annotation_recall: dict[str, float] = {}
 
 
 class Word(Record):
@@ -185,25 +185,25 @@ class Word(Record):
     start: int
     end: int
     tag: str
-    kind: WordClass = "other"
+    word_class: WordClass = "other"
     name: str = ""
 
 
-class Tagged(Record):
+class TaggedText(Record):
     """The words of a distinct question text, punctuation left out."""
 
     text: str
     words: tuple[Word, ...]
 
 
-class OwnScore(Record):
+class SourceQuestionScore(Record):
     """The CLIP cosine, rounded to 6 places, of a source question with its own picture."""
 
     question_id: str
     score: float
 
 
-class EditScore(Record):
+class EditedQuestionScore(Record):
     """The CLIP cosine, rounded to 6 places, of an edited question with its picture; None where its text is longer than
     the model's context."""
 
@@ -221,7 +221,7 @@ class Edit(Record):
     kind: EditKind
     old: str
     new: str
-    step: int = -1
+    step_index: int = -1
 
 
 class Candidate(Record):
@@ -240,40 +240,40 @@ class Candidate(Record):
     edits: tuple[Edit, ...] = ()
     score: float | None = None
     rank: int | None = None
-    weak: bool = False
+    query_only: bool = False
 
-    def dropped(self, stage: str, reason: str, detail: str = "") -> Dropped:
+    def as_dropped(self, stage: str, reason: str, detail: str = "") -> DroppedCandidate:
         """The record of this candidate's removal by `stage`."""
         ids = {name: getattr(self, name) for name in ("candidate_id", "picture_id", "question_id", "text")}
-        return Dropped(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
+        return DroppedCandidate(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
 
-class Judgement(Record):
+class VerifierResult(Record):
     """What the judge says of a question about a picture, and from which evidence."""
 
     answerability: Answerability
     category: Category | None = None
-    evidence: EvidenceSource = "none"
+    evidence_source: EvidenceSource = "none"
     detail: str = ""
 
 
-class Screened(Record):
+class ScreenedCandidate(Record):
     """A candidate that stays, with the judge's view of it."""
 
     candidate: Candidate
-    judgement: Judgement
+    verifier_result: VerifierResult
 
 
-class Estimate(Record):
+class CandidateEstimate(Record):
     """How probably a candidate has an answer at its picture after all, in (0, 1), and how hard it is to see that what it
     lacks is missing, as POPE has it: adversarial goes with what the picture shows, popular is common, random neither."""
 
     candidate_id: str
-    answerable: float
+    p_answerable: float
     difficulty: Difficulty
 
 
-class Dropped(Record):
+class DroppedCandidate(Record):
     """A candidate (or question) removed by `stage`, with a reason from a closed list and a human detail. Files and tables
     name the source question `source_question_id`."""
 
@@ -298,9 +298,9 @@ class TaskQuestion(Record):
     role: Literal["candidate", "filter", "repeat"]
     candidate_id: str | None = None
     question_id: str | None = None
-    expected: Literal["valid", "invalid"] | None = None
-    source: str = ""
-    why: str = ""
+    expected_choice: Literal["valid", "invalid"] | None = None
+    gold_source: str = ""
+    gold_explanation: str = ""
     program: tuple[Step, ...] = ()
 
 
@@ -313,7 +313,7 @@ class Task(Record):
     subset: Subset
     first: TaskQuestion
     second: TaskQuestion
-    block: int = 0
+    priority_block: int = 0
 
 
 class Verdict(Record):
@@ -329,24 +329,24 @@ class Verdict(Record):
     second: Choice
     first_reason: str = ""
     second_reason: str = ""
-    order: int = 0
-    seconds: float | None = None
-    gap: float | None = None
+    sequence_index: int = 0
+    duration_seconds: float | None = None
+    seconds_since_previous: float | None = None
     simulated: bool = False
     rehearsal: bool = False
 
 
-class Verified(Record):
+class CollectedCandidate(Record):
     """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on. `reason` is
     the one given most often with the invalid votes that count, if any gave one. `decided_by` an expert: whatever the votes,
     which are annotators' alone, came to."""
 
     candidate: Candidate
-    judgement: Judgement
+    verifier_result: VerifierResult
     status: Literal["unanswerable", "answerable", "doubtful", "unjudged"]
     votes_invalid: int
     votes_valid: int
-    votes_set_aside: int
+    votes_excluded: int
     verdict_ids: tuple[str, ...]
     simulated: bool
     reason: Category | None = None
@@ -354,7 +354,7 @@ class Verified(Record):
     decided_by: Literal["votes", "expert"] = "votes"
 
 
-class AqCheck(Record):
+class GoldQuestionCheck(Record):
     """What annotators said of a source question of a picture that served as a filter question."""
 
     question_id: str
@@ -386,19 +386,19 @@ class Item(Record):
     semantic: str = ""
     detailed: str = ""
     category: Category | None = None
-    confirmed: bool = False
+    category_confirmed: bool = False
     difficulty: Difficulty | None = None
     edits: tuple[Edit, ...] = ()
     score: float | None = None
     rank: int | None = None
-    weak: bool = False
+    query_only: bool = False
     verdict_ids: tuple[str, ...] = ()
     simulated: bool = False
-    paired_because: str = ""
+    pairing_reason: str = ""
     rehearsal: bool = False
     source_text: str = ""
 
 
-def candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:
+def make_candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:
     """RGQA's id of a UQ: `clipeasy_n460556+202082119`."""
     return f"{subset.replace('-', '')}_{picture_id}+{question_id}"

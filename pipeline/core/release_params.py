@@ -9,21 +9,32 @@ from typing import Annotated, Literal
 import msgspec
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import PARAMS_FILE, FoldCount, Params, Seed, convert, dataset, section
+from pipeline.core.params import (
+    PARAMS_FILE,
+    FoldCount,
+    Params,
+    Seed,
+    convert_params,
+    read_dataset_name,
+    read_dataset_params,
+)
 from pipeline.core.records import Record, Subset
 
-STAND_INS = {"licence_url": "https://example.org", "published": "2000-01-01"}  # for what is not filled in yet
-Filled = Annotated[str, msgspec.Meta(min_length=1)]
-Address = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
-Language = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
-Part = Literal["questions", "verdicts", "pictures"]
+PLACEHOLDERS = {
+    "licence_url": "https://example.org",
+    "published": "2000-01-01",
+}  # for what is not filled in yet
+NonEmptyStr = Annotated[str, msgspec.Meta(min_length=1)]
+HttpUrl = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
+LanguageCode = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+ReleaseComponent = Literal["questions", "verdicts", "pictures"]
 
 
 class Licence(Params):
     """The name of a licence, like "CC BY 4.0", and the address of its text."""
 
-    name: Filled
-    url: Address
+    name: NonEmptyStr
+    url: HttpUrl
 
 
 class ReleaseParams(Params):
@@ -49,34 +60,34 @@ class ReleaseParams(Params):
         folds, seed: of the text-only sanity predictions.
     """
 
-    title: Filled
-    origin: Filled
-    licence: Filled
-    licence_url: Address
-    published: date
-    licences: dict[Part, Licence] = msgspec.field(default_factory=dict)
-    pictures: bool = True
-    fetch_recipe: str = ""
+    title: NonEmptyStr
+    data_source: NonEmptyStr
+    licence: NonEmptyStr
+    licence_url: HttpUrl
+    release_date: date
+    licence_overrides: dict[ReleaseComponent, Licence] = msgspec.field(default_factory=dict)
+    include_images: bool = True
+    image_instructions: str = ""
     url: Annotated[str, msgspec.Meta(pattern=r"^(https?://\S+)?$")] = ""
     creators: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    languages: tuple[Language, ...] = ()
-    derived_from: dict[str, Address] | None = None
+    languages: tuple[LanguageCode, ...] = ()
+    derived_from: dict[str, HttpUrl] | None = None
     annotated_by: Literal["", "crowdsourced", "expert-generated", "other"] = ""
     annotator_demographics: str = ""
-    collected: tuple[date, date] | None = None
-    simulated: tuple[str, ...] = ()
+    annotation_dates: tuple[date, date] | None = None
+    simulated_content: tuple[str, ...] = ()
     biases: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
     personal_information: str = ""
-    uses: tuple[str, ...] = ()
+    intended_uses: tuple[str, ...] = ()
     social_impact: str = ""
     maintenance: str = ""
-    folds: FoldCount = 5
+    num_folds: FoldCount = 5
     seed: Seed = 0
 
 
-def check_fields(path: Path = PARAMS_FILE) -> str:
+def check_release_params(path: Path = PARAMS_FILE) -> str:
     """Check section `release` before the first stage runs, so that nothing is refused after the annotation.
 
     Args:
@@ -88,32 +99,32 @@ def check_fields(path: Path = PARAMS_FILE) -> str:
     Raises:
         UserError: lists every field that is filled in and wrong.
     """
-    values, where = section(path).get("release"), f"{path}, {dataset(path)}.release"
+    values, where = read_dataset_params(path).get("release"), f"{path}, {read_dataset_name(path)}.release"
     if not isinstance(values, dict):
         return f"{where}: the section is missing; stage `release` needs it"
     needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
     empty = sorted(name for name in needed if values.get(name) in (None, ""))
-    p = convert(values | {name: STAND_INS.get(name, name) for name in empty}, ReleaseParams, where)
-    if p.collected and p.collected[0] > p.collected[1]:
+    p = convert_params(values | {name: PLACEHOLDERS.get(name, name) for name in empty}, ReleaseParams, where)
+    if p.annotation_dates and p.annotation_dates[0] > p.annotation_dates[1]:
         raise UserError(f"{where}: collected: the last day comes before the first; exchange them")
     if not empty:
         return ""
     return f"{where}: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty; fill in before stage `release` runs"
 
 
-class _Told(Record, forbid_unknown_fields=False):
-    origin: str = ""
-    pictures: bool | None = None
+class _ReleaseSection(Record, forbid_unknown_fields=False):
+    data_source: str = ""
+    include_images: bool | None = None
 
 
-class _Audited(Record, forbid_unknown_fields=False):
-    limits: dict[Subset, float] = msgspec.field(default_factory=dict)
+class _AuditSection(Record, forbid_unknown_fields=False):
+    max_text_auroc: dict[Subset, float] = msgspec.field(default_factory=dict)
 
 
-class ReleaseRecord(Record, forbid_unknown_fields=False):
+class RecordedParams(Record, forbid_unknown_fields=False):
     """The fields of a release's params.json that are read again from a release."""
 
     dataset: str
     version: str
-    release: _Told = _Told()
-    audit: _Audited = _Audited()
+    release: _ReleaseSection = _ReleaseSection()
+    audit: _AuditSection = _AuditSection()

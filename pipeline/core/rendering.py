@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from pipeline.core.errors import CONTROLS, UserError
+from pipeline.core.errors import CONTROL_CHARACTERS, UserError
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 if TYPE_CHECKING:
     import altair
 
 # Okabe and Ito's colours, which colour-blind eyes tell apart, without their yellow, which is faint on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-QUALITIES = (82, 70, 55, 40, 25, 10)  # of JPEG, tried in turn
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+JPEG_QUALITIES = (82, 70, 55, 40, 25, 10)  # of JPEG, tried in turn
 
 
-def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = None, **values: object) -> str:
+def render_template(
+    template: Path, extra_filters: Mapping[str, Callable[..., str]] | None = None, **values: object
+) -> str:
     """Fill in a template; others beside it can be imported by their file names.
 
     Whatever text comes in is escaped in templates of HTML. Those of Markdown (`.md.jinja`) write texts of the data with the
@@ -44,8 +46,8 @@ def render(template: Path, filters: Mapping[str, Callable[..., str]] | None = No
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    own = {"number": "{:,}".format, "md": escape_markdown, "code": code_span}
-    environment.filters |= {**own, **(filters or {})}
+    own = {"number": "{:,}".format, "md": escape_markdown, "code": format_code_span}
+    environment.filters |= {**own, **(extra_filters or {})}
     return environment.get_template(template.name).render(values)
 
 
@@ -63,14 +65,14 @@ def escape_markdown(text: object) -> str:
     """
     if isinstance(text, Markdown):
         return text
-    plain = _one_line(text)
+    plain = _to_single_line(text)
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     plain = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", plain)
     # At the beginning of a line these make headings, lists and rules.
     return re.sub(r"^(\d*)(?=[#+=-]|[.)](?: |$))", r"\1\\", plain)
 
 
-def markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
+def format_markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
     """Lay out a table in Markdown.
 
     Args:
@@ -87,31 +89,31 @@ def markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = None) -
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, marks, *body])
 
 
-def code_span(text: object) -> Markdown:
+def format_code_span(text: object) -> Markdown:
     """A text as code within a line of Markdown, whatever marks are in it but `|`, which ends a cell of a table.
 
     >>> print(code_span("n1"), code_span("a`b"), code_span(""))
     `n1` `` a`b `` ` `
     """
-    plain = _one_line(text)
+    plain = _to_single_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     apart = " " if not plain or "`" in plain else ""
     return Markdown(f"{fence}{apart}{plain}{apart if plain else ''}{fence}")
 
 
-def _one_line(text: object) -> str:
+def _to_single_line(text: object) -> str:
     """A text without line breaks and control characters, which could steer a terminal that shows it."""
-    return " ".join(CONTROLS.sub(" ", str(text)).split())
+    return " ".join(CONTROL_CHARACTERS.sub(" ", str(text)).split())
 
 
-def svg(chart: altair.TopLevelMixin) -> Markup:
+def chart_to_svg(chart: altair.TopLevelMixin) -> Markup:
     """A chart as SVG that may stand in a page as it is: Vega escapes the texts of the data."""
     import vl_convert
 
     return Markup(vl_convert.vegalite_to_svg(chart.to_json()))
 
 
-def data_uri(path: Path | str, size: tuple[int, int]) -> str:
+def make_image_data_uri(path: Path | str, limits: tuple[int, int]) -> str:
     """A JPEG within `size` (pixels of the longer side, most bytes), as an address that holds it. The same file gives the same.
 
     Raises:
@@ -119,16 +121,16 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
     """
     from pipeline.core.images import load_rgb
 
-    side, most = size
+    side, most = limits
     try:
-        small = load_rgb(path, at_least=side)
+        small = load_rgb(path, min_side=side)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{path}: {error}. Since ingest read it, it has changed: restore it, or run dvc repro"
         ) from error
     small.thumbnail((side, side))
     data = b""
-    for quality in QUALITIES:
+    for quality in JPEG_QUALITIES:
         file = io.BytesIO()
         small.save(file, "JPEG", quality=quality, optimize=True)
         data = file.getvalue()
@@ -137,12 +139,12 @@ def data_uri(path: Path | str, size: tuple[int, int]) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"
 
 
-def page_of(folders: Folders, out: Path | None, name: str) -> Path:
+def resolve_page_path(folders: DatasetFolders, out: Path | None, default_name: str) -> Path:
     """Return where a page about a data set goes: in the folder of the data set unless another place is named.
 
     Raises:
         UserError: the page would replace or lie among the files that it is about.
     """
-    out = out or folders.home / name
+    out = out or folders.root / default_name
     folders.check_outputs(Output("--out", out))
     return out

@@ -11,49 +11,53 @@ from urllib.request import (
     proxy_bypass_environment,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-LOCAL = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
-SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables
+LOCAL_PROVIDERS = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
+SECRET_VARIABLE_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables
 
 
-def no_reply(model: Any, error: BaseException) -> str:
+def explain_error(model: Any, error: BaseException) -> str:
     """What is wrong, and what to do."""
-    if str(model).split("/")[0] in LOCAL:
-        return f"{model} does not answer: {said(error)}"
-    status, words, way = status_of(error), said(error), _through_proxy(address_of(model))
+    if str(model).split("/")[0] in LOCAL_PROVIDERS:
+        return f"{model} does not answer: {format_error(error)}"
+    status, words, way = get_http_status(error), format_error(error), _describe_proxy(get_base_url(model))
     if status == 407:
         return f"{model}: a proxy wants to know who asks ({words}){way}"
     if status in (401, 403):
         key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
         return f"{model}: the server refuses the key ({words}); set {key[0]}{way}"
     if status == 404:
-        return f"{model}: the server knows no such model or address ({words}); it is asked at {address_of(model)}{way}"
+        return f"{model}: the server knows no such model or address ({words}); it is asked at {get_base_url(model)}{way}"
     if status == 429:
         return f"{model}: the server takes no more requests for now ({words}); try again later"
     if status:
-        return f"{model}: the server answers with an error ({words}); it is asked at {address_of(model)}{way}"
-    kind = type(cause(error)).__name__
-    if kind in ("AttemptTimeoutError", "APITimeoutError") or isinstance(cause(error), TimeoutError):
         return (
-            f"{model}: no reply from {address_of(model)} within the time for a request ({words}); is it still "
+            f"{model}: the server answers with an error ({words}); it is asked at {get_base_url(model)}{way}"
+        )
+    kind = type(unwrap_retry_error(error)).__name__
+    if kind in ("AttemptTimeoutError", "APITimeoutError") or isinstance(
+        unwrap_retry_error(error), TimeoutError
+    ):
+        return (
+            f"{model}: no reply from {get_base_url(model)} within the time for a request ({words}); is it still "
             f"loading the model?{way}"
         )
     # What comes of a web page, of JSON that breaks off, or of an object without the fields of a reply.
     if (
-        isinstance(cause(error), ValueError | TypeError | LookupError | AttributeError)
+        isinstance(unwrap_retry_error(error), ValueError | TypeError | LookupError | AttributeError)
         or "Unexpected non-" in words
     ):
         return (
-            f"{model}: {address_of(model)} answers, but not with a model's reply ({words}); is it the right address "
+            f"{model}: {get_base_url(model)} answers, but not with a model's reply ({words}); is it the right address "
             f"and port?{way}"
         )
-    return f"{model}: no server answers at {address_of(model)} ({words}); is it running?{way}"
+    return f"{model}: no server answers at {get_base_url(model)} ({words}); is it running?{way}"
 
 
-def address_of(model: Any) -> str:
+def get_base_url(model: Any) -> str:
     return getattr(getattr(model, "api", None), "base_url", None) or "its provider's address"
 
 
-def _through_proxy(address: str) -> str:
+def _describe_proxy(address: str) -> str:
     """Name the proxy of the environment through which requests to this address go; "" if there is none."""
     parts = urlsplit(str(address))
     proxies = getproxies_environment()
@@ -67,26 +71,26 @@ def _through_proxy(address: str) -> str:
     return f". Requests go through the proxy {where} that {name} names; to go without it: NO_PROXY={parts.hostname}"
 
 
-def cause(error: BaseException) -> BaseException:
+def unwrap_retry_error(error: BaseException) -> BaseException:
     """The failure of the last try, of an error of many tries."""
     last = getattr(error, "last_attempt", None)
     inner = last.exception() if last is not None else None
     return inner or error
 
 
-def status_of(error: BaseException) -> int:
+def get_http_status(error: BaseException) -> int:
     """HTTP's status; 0 where there was no answer at all."""
-    return int(getattr(cause(error), "status_code", 0) or 0)
+    return int(getattr(unwrap_retry_error(error), "status_code", 0) or 0)
 
 
-def said(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """An error's words on one line, without any key of the environment."""
-    error = cause(error)
+    error = unwrap_retry_error(error)
     text = getattr(error, "provider_message", None) or str(error) or type(error).__name__
-    return without_keys(one_line(text))
+    return redact_keys(format_one_line(text))
 
 
-def reason_of(error: Any) -> str:
+def get_failure_reason(error: Any) -> str:
     """Why a sample failed, of an error of inspect_ai, which shows the whole request before it, or speaks of its tries."""
     message = error.message
     if "Request:" in message:
@@ -95,19 +99,19 @@ def reason_of(error: Any) -> str:
     if message.startswith("RetryError"):
         causes = re.findall(r"^(?:\w+\.)*(\w+: .+)$", error.traceback, re.MULTILINE)
         message = next((cause for cause in reversed(causes) if not cause.startswith("RetryError")), message)
-    return without_keys(one_line(message))
+    return redact_keys(format_one_line(message))
 
 
-def without_keys(text: str) -> str:
+def redact_keys(text: str) -> str:
     """Without any key that stands in the environment, should a server repeat it."""
     for name, value in os.environ.items():
         # A key with a line end after it stands otherwise in the words of an error.
-        if len(key := value.strip()) > 5 and any(word in name.upper() for word in SECRETS):
+        if len(key := value.strip()) > 5 and any(word in name.upper() for word in SECRET_VARIABLE_WORDS):
             text = text.replace(key, "***")
     return text
 
 
-def hide_keys(api: Any) -> None:
+def redact_api_errors(api: Any) -> None:
     """Let the errors of a model of inspect_ai come without keys: it writes them to its logs as they are."""
     generate = api.generate
 
@@ -115,38 +119,38 @@ def hide_keys(api: Any) -> None:
         try:
             found = await generate(*values, **named)
         except Exception as error:
-            _hide(error)
-            api.last_error = said(error)
+            _redact_error(error)
+            api.last_error = format_error(error)
             raise
         if isinstance(found, tuple) and isinstance(found[0], Exception):
-            _hide(found[0])
-            api.last_error = said(found[0])
-            _hide_in(vars(found[1]))  # request and response
+            _redact_error(found[0])
+            api.last_error = format_error(found[0])
+            _redact_values(vars(found[1]))  # request and response
         return found
 
     api.generate = hidden
 
 
-def _hide(error: BaseException | None) -> None:
+def _redact_error(error: BaseException | None) -> None:
     """In the words of an error, and of those that it came from."""
     while error is not None:
-        error.args = tuple(without_keys(word) if isinstance(word, str) else word for word in error.args)
-        _hide_in(vars(error))
+        error.args = tuple(redact_keys(word) if isinstance(word, str) else word for word in error.args)
+        _redact_values(vars(error))
         error = error.__cause__ or error.__context__
 
 
-def _hide_in(holder: dict[str, Any]) -> None:
-    for name, value in holder.items():
+def _redact_values(values: dict[str, Any]) -> None:
+    for name, value in values.items():
         if isinstance(value, str):
-            holder[name] = without_keys(value)
+            values[name] = redact_keys(value)
         elif isinstance(value, dict):  # what the server sent, which is logged, too
-            _hide_in(value)
+            _redact_values(value)
 
 
-def one_line(text: str, most: int = 200) -> str:
+def format_one_line(text: str, max_length: int = 200) -> str:
     """
     >>> one_line("a\\n  [bold]b[/bold]")
     'a b'
     """
     plain = " ".join(re.sub(r"\[/?(bold|blue|red|green|yellow|link)[^\]]*\]", "", text).split())
-    return plain if len(plain) <= most else plain[:most] + " ..."
+    return plain if len(plain) <= max_length else plain[:max_length] + " ..."

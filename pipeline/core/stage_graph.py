@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import UserError
-from pipeline.core.strict_yaml import read_yaml
+from pipeline.core.strict_yaml import parse_yaml
 
-BUILD = Path("dvc.yaml")
-RESEARCH = Path("research/dvc.yaml")
+BUILD_GRAPH = Path("dvc.yaml")
+RESEARCH_GRAPH = Path("research/dvc.yaml")
 # Lock files of DVC, in which it keeps what each stage read and wrote.
-LOCKS = tuple(path.with_suffix(".lock") for path in (BUILD, RESEARCH))
+DVC_LOCK_FILES = tuple(path.with_suffix(".lock") for path in (BUILD_GRAPH, RESEARCH_GRAPH))
 
 
 def stage_module(stage: str, root: Path = Path()) -> str:
@@ -24,7 +24,7 @@ def stage_module(stage: str, root: Path = Path()) -> str:
     return read_stages(root=root)[stage]["cmd"].split()[-1]
 
 
-def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
+def find_changed_stages(dataset: str, root: Path = Path()) -> list[str]:
     """Name the stages whose files are not those that DVC recorded when they ran, by their number and size alone.
 
     Args:
@@ -35,10 +35,10 @@ def changed_outputs(dataset: str, root: Path = Path()) -> list[str]:
         Names of stages in the order in which they run; empty where DVC has recorded nothing that can be read.
     """
     home, changed = f"data/{dataset}/interim/", []
-    for lock in LOCKS:
+    for lock in DVC_LOCK_FILES:
         # The names are a hint beside a message about something else, so what cannot be read is ignored.
         with suppress(OSError, UserError, LookupError, TypeError, AttributeError):
-            recorded = read_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
+            recorded = parse_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
             outputs = {name: output for name, stage in recorded.items() for output in stage.get("outs", ())}
             for name, output in outputs.items():
                 if home in output["path"] and _is_changed(root, output):
@@ -66,9 +66,9 @@ def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]
         UserError: a graph is missing, or is no valid YAML.
     """
     stages: dict[str, dict[str, Any]] = {}
-    for graph in graphs or (BUILD, RESEARCH):
+    for graph in graphs or (BUILD_GRAPH, RESEARCH_GRAPH):
         path = root / graph
         if not path.is_file():
             raise UserError(f"{path}: no such file; run this from the project's root")
-        stages |= read_yaml(path.read_text(encoding="utf-8"), path)["stages"]
+        stages |= parse_yaml(path.read_text(encoding="utf-8"), path)["stages"]
     return stages

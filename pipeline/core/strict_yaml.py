@@ -15,7 +15,7 @@ import yaml
 from pipeline.core.errors import UserError
 
 # https://yaml.org/spec/1.2.2/#1032-tag-resolution, of numbers those that both versions read, and as the same number
-_ALIKE = {
+_PORTABLE_SCALARS = {
     "null": r"null|Null|NULL|~|",
     "bool": r"true|True|TRUE|false|False|FALSE",
     "int": r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+",
@@ -24,10 +24,10 @@ _ALIKE = {
 _NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # DVC's reader passes over underscores, and stumbles where nothing is left.
-_NO_DIGIT = re.compile(r"[-+]?\.?_+")
+_UNDERSCORES_ONLY = re.compile(r"[-+]?\.?_+")
 
 
-def read_yaml(text: str, name: object) -> Any:
+def parse_yaml(text: str, name: object) -> Any:
     """The one value of a YAML text.
 
     Args:
@@ -40,7 +40,7 @@ def read_yaml(text: str, name: object) -> Any:
         loader = yaml.SafeLoader(text)  # not the one in C, which deep nesting kills
         try:
             root = loader.get_single_node()
-            faults = [] if root is None else list(_faults(root, set()))
+            faults = [] if root is None else list(_find_ambiguities(root, set()))
             value = None if root is None or faults else loader.construct_document(root)
         finally:
             loader.dispose()
@@ -54,7 +54,7 @@ def read_yaml(text: str, name: object) -> Any:
     return value
 
 
-def _faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
+def _find_ambiguities(node: yaml.Node, seen: set[int]) -> Iterator[str]:
     """What readers would not agree on, in the order of the text."""
     if id(node) in seen:  # an alias
         return
@@ -64,39 +64,41 @@ def _faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
             f"line {node.start_mark.line + 1}: {node.value[:80]!a} holds half of a character (a lone surrogate), which no "
             "file can hold; write it as one character"
         )
-    elif isinstance(node, yaml.ScalarNode) and not _alike(node):
+    elif isinstance(node, yaml.ScalarNode) and not _is_portable(node):
         yield (
             f"line {node.start_mark.line + 1}: {node.value} is not the same to all readers of YAML; write a number in plain "
             "digits (10, 0.001), true or false for a switch, and in quotes what is a text"
         )
     elif isinstance(node, yaml.SequenceNode):
         for child in node.value:
-            yield from _faults(child, seen)
+            yield from _find_ambiguities(child, seen)
     elif isinstance(node, yaml.MappingNode):
         keys: set[str] = set()
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and _SURROGATE.search(key.value):
-                yield from _faults(key, seen)
+                yield from _find_ambiguities(key, seen)
                 continue
             where = f"line {key.start_mark.line + 1}"
-            if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in _STRING_TAGS:
                 said = key.value if isinstance(key, yaml.ScalarNode) else "in brackets"
                 yield f"{where}: the key {said} is no text; put it in quotes"
             elif key.value in keys:
                 yield f"{where}: the key {key.value} is there twice; keep one"
             else:
                 keys.add(key.value)
-            yield from _faults(value, seen)
+            yield from _find_ambiguities(value, seen)
 
 
-_TEXTS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
+_STRING_TAGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 
 
-def _alike(node: yaml.ScalarNode) -> bool:
+def _is_portable(node: yaml.ScalarNode) -> bool:
     """Whether a value means the same to both versions; what stands in quotes always does."""
     if node.style is not None:
         return True
     kind = node.tag.removeprefix("tag:yaml.org,2002:")
     if kind == "str":
-        return not (_NUMBER_1_2.fullmatch(node.value.replace("_", "")) or _NO_DIGIT.fullmatch(node.value))
-    return bool(kind in _ALIKE and re.fullmatch(_ALIKE[kind], node.value))
+        return not (
+            _NUMBER_1_2.fullmatch(node.value.replace("_", "")) or _UNDERSCORES_ONLY.fullmatch(node.value)
+        )
+    return bool(kind in _PORTABLE_SCALARS and re.fullmatch(_PORTABLE_SCALARS[kind], node.value))

@@ -19,19 +19,19 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.column_aliases import ALIASES, known_name
-from pipeline.core.duplicate_keys import more_than_once
-from pipeline.core.errors import UserError, counted, some_of
+from pipeline.core.column_aliases import COLUMN_ALIASES, normalize_column_name
+from pipeline.core.duplicate_keys import find_duplicates
+from pipeline.core.errors import UserError, format_count, join_examples
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-SEPARATORS = ",;\t|"
+DEFAULT_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+CANDIDATE_DELIMITERS = ",;\t|"
 # Excel's own first line, which it does not show.
-SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
-BATCH = 1 << 9  # rows of Parquet that are read together
+EXCEL_SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+PARQUET_BATCH_ROWS = 1 << 9  # rows of Parquet that are read together
 # More than any log or workbook holds; a small file that claims more is a bomb.
-MEMBER_BYTES = 1 << 28
-ALL_BYTES = 1 << 34
-Cells = list[Any]  # of a row; None: empty
+MAX_ZIP_MEMBER_BYTES = 1 << 28
+MAX_UNZIPPED_BYTES = 1 << 34
+RowCells = list[Any]  # of a row; None: empty
 # Tables of benchmarks have images in their cells (VLMEvalKit, MM-UPD), beyond Python's own limit of 128 KiB.
 csv.field_size_limit(1 << 28)
 
@@ -46,9 +46,9 @@ class Formula:
         return self.text
 
 
-def delimited_cells(
-    data: bytes, path: Path, delimiter: str = ",", more: Collection[str] = ()
-) -> Iterator[Cells]:
+def read_delimited(
+    data: bytes, path: Path, delimiter: str = ",", extra_names: Collection[str] = ()
+) -> Iterator[RowCells]:
     """The rows of CSV or TSV, the header first.
 
     Args:
@@ -60,10 +60,10 @@ def delimited_cells(
     Raises:
         UserError: no UTF-8, or a quote that does not end.
     """
-    yield from parsed_cells(*decoded_table(data, path, delimiter, more), path)
+    yield from parse_csv(*decode_delimited(data, path, delimiter, extra_names), path)
 
 
-def parsed_cells(text: str, delimiter: str, path: Path) -> Iterator[Cells]:
+def parse_csv(text: str, delimiter: str, path: Path) -> Iterator[RowCells]:
     """The rows of a CSV's text; empty cells are None.
 
     Raises:
@@ -77,7 +77,9 @@ def parsed_cells(text: str, delimiter: str, path: Path) -> Iterator[Cells]:
         raise UserError(f"{path}: not a table (row {rows.line_num}: {error})") from None
 
 
-def decoded_table(data: bytes, path: Path, delimiter: str, more: Collection[str] = ()) -> tuple[str, str]:
+def decode_delimited(
+    data: bytes, path: Path, delimiter: str, extra_names: Collection[str] = ()
+) -> tuple[str, str]:
     """Return the text of a CSV or TSV file, without Excel's first line, and its delimiter."""
     try:
         wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
@@ -86,44 +88,46 @@ def decoded_table(data: bytes, path: Path, delimiter: str, more: Collection[str]
         raise UserError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
         ) from None
-    if named := SEPARATOR_LINE.match(text):
+    if named := EXCEL_SEPARATOR_LINE.match(text):
         return text[named.end() :], named[1]
-    return text, delimiter_of(text, delimiter, more)
+    return text, detect_delimiter(text, delimiter, extra_names)
 
 
-def delimiter_of(text: str, delimiter: str, more: Collection[str] = ()) -> str:
+def detect_delimiter(text: str, delimiter: str, extra_names: Collection[str] = ()) -> str:
     """Return a table's delimiter: the expected one, unless another splits the header into more known names. If the header does not
     have the expected one, the most frequent one wins among those that give as many known names."""
-    known = {name for names in ALIASES.values() for name in names} | {*more}
+    known = {name for names in COLUMN_ALIASES.values() for name in names} | {*extra_names}
 
     def names(candidate: str) -> tuple[int, int]:
         with suppress(csv.Error):
             head = next(csv.reader(io.StringIO(text, newline=""), delimiter=candidate), [])
-            return sum(known_name(name, more) in known for name in head), 0 if delimiter in line else len(
-                head
-            )
+            return sum(
+                normalize_column_name(name, extra_names) in known for name in head
+            ), 0 if delimiter in line else len(head)
         return 0, 0
 
     line = text.partition("\n")[0]
-    return max((delimiter, *SEPARATORS), key=names)
+    return max((delimiter, *CANDIDATE_DELIMITERS), key=names)
 
 
-def sheet_cells(data: bytes, path: Path) -> Iterator[Cells]:
+def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
     """The rows of the sheet of a workbook (.xlsx) that is filled, the header first. Computed cells are a `Formula`, with their
     value as it was last computed where that is a number.
 
     Raises:
         UserError: it is no workbook, is too large, has several tables, or openpyxl is not installed.
     """
-    opener, has_formulas = workbook_opener(path), False
-    with checked_archive(path, data) as archive, suppress(zipfile.BadZipFile, OSError, ValueError):
+    opener, has_formulas = get_workbook_loader(path), False
+    with open_checked_zip(path, data) as archive, suppress(zipfile.BadZipFile, OSError, ValueError):
         sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
         has_formulas = any(re.search(rb"<f[ >/]", archive.read(name)) for name in sheets)
-    rows = filled_sheet(opener, data, path, values=True)
+    rows = read_filled_sheet(opener, data, path, computed_values=True)
     if not has_formulas:
         yield from rows
         return
-    for values, written in zip(rows, filled_sheet(opener, data, path, values=False), strict=False):
+    for values, written in zip(
+        rows, read_filled_sheet(opener, data, path, computed_values=False), strict=False
+    ):
         computed = (str(cell).startswith("=") or type(cell).__name__ == "ArrayFormula" for cell in written)
         yield [
             value
@@ -133,7 +137,7 @@ def sheet_cells(data: bytes, path: Path) -> Iterator[Cells]:
         ]
 
 
-def parquet_cells(data: bytes, path: Path) -> Iterator[Cells]:
+def read_parquet(data: bytes, path: Path) -> Iterator[RowCells]:
     """The rows of a Parquet file, the names of its columns first.
 
     Raises:
@@ -144,7 +148,7 @@ def parquet_cells(data: bytes, path: Path) -> Iterator[Cells]:
 
         file = parquet.ParquetFile(io.BytesIO(data))
         yield [*file.schema_arrow.names]
-        for part in file.iter_batches(BATCH):
+        for part in file.iter_batches(PARQUET_BATCH_ROWS):
             yield from map(list, zip(*(column.to_pylist() for column in part.columns), strict=True))
     except ImportError:
         raise UserError(
@@ -154,20 +158,20 @@ def parquet_cells(data: bytes, path: Path) -> Iterator[Cells]:
         raise UserError(f"{path}: not a Parquet file ({str(error) or type(error).__name__})") from None
 
 
-def column_names(header: Iterable[object], path: Path, more: Collection[str] = ()) -> list[str]:
+def normalize_header(header: Iterable[object], path: Path, extra_names: Collection[str] = ()) -> list[str]:
     """The names of a header, known ones as `column_names.known_name` has them; "" where a column has none.
 
     Raises:
         UserError: a name occurs more than once.
     """
-    names = ["" if name is None else known_name(name, more) for name in header]
-    if twice := more_than_once(filter(None, names)):
+    names = ["" if name is None else normalize_column_name(name, extra_names) for name in header]
+    if twice := find_duplicates(filter(None, names)):
         raise UserError(f"{path}: the header names {', '.join(twice)} more than once; keep one")
     return names
 
 
-def named_rows(
-    cells: Iterable[Cells], path: Path, more: Collection[str] = (), passed_over: bool = True
+def label_rows(
+    cells: Iterable[RowCells], path: Path, extra_names: Collection[str] = (), skip_empty_rows: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The number of each row as a spreadsheet counts them (the header is row 1) and its cells by column.
 
@@ -178,10 +182,10 @@ def named_rows(
         UserError: at the end: the rows with a cell beyond the header (as a decimal comma makes one).
     """
     rows = iter(cells)
-    names = column_names(next(rows, []), path, more)
+    names = normalize_header(next(rows, []), path, extra_names)
     surplus: list[int] = []
     for number, row in enumerate(rows, 2):
-        if passed_over and not any(cell is not None for cell in row):
+        if skip_empty_rows and not any(cell is not None for cell in row):
             continue
         if any(cell is not None for cell in row[len(names) :]):
             surplus.append(number)
@@ -191,21 +195,21 @@ def named_rows(
         )
     if surplus:
         raise UserError(
-            f"{path}: {counted(len(surplus), 'row has', 'rows have')} more cells than the header has names, so which is which is not known: "
-            f"{rows_named(surplus)}. Write decimals with a point, and put in quotes what holds the sign between cells"
+            f"{path}: {format_count(len(surplus), 'row has', 'rows have')} more cells than the header has names, so which is which is not known: "
+            f"{format_row_numbers(surplus)}. Write decimals with a point, and put in quotes what holds the sign between cells"
         )
 
 
-def rows_named(numbers: Collection[int]) -> str:
+def format_row_numbers(numbers: Collection[int]) -> str:
     """Rows by their numbers.
 
     >>> rows_named([2]), rows_named(range(7))
     ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
     """
-    return f"row{'' if len(numbers) == 1 else 's'} {some_of(numbers)}"
+    return f"row{'' if len(numbers) == 1 else 's'} {join_examples(numbers)}"
 
 
-def unfit(cell: object) -> str:
+def describe_unsupported_cell(cell: object) -> str:
     """What a cell of a spreadsheet is instead of a text or a number; "" where it is one of these."""
     if isinstance(cell, bool):
         return f"the truth value {str(cell).upper()}"
@@ -218,7 +222,7 @@ def unfit(cell: object) -> str:
     return ""
 
 
-def workbook_opener(path: Path) -> Any:
+def get_workbook_loader(path: Path) -> Any:
     """What opens a workbook.
 
     Raises:
@@ -233,7 +237,9 @@ def workbook_opener(path: Path) -> Any:
     return load_workbook
 
 
-def filled_sheet(opener: Any, data: bytes, path: Path, values: bool) -> Iterator[list[Any]]:
+def read_filled_sheet(
+    workbook_loader: Any, data: bytes, path: Path, computed_values: bool
+) -> Iterator[list[Any]]:
     """The rows of the sheet of a workbook that is filled; of several, that whose header has names that are known.
 
     Args:
@@ -245,7 +251,7 @@ def filled_sheet(opener: Any, data: bytes, path: Path, values: bool) -> Iterator
     try:
         with warnings.catch_warnings():  # of styles that openpyxl does not know
             warnings.simplefilter("ignore")
-            book = opener(io.BytesIO(data), read_only=True, data_only=values)
+            book = workbook_loader(io.BytesIO(data), read_only=True, data_only=computed_values)
             rows = {
                 sheet.title: [list(cells) for cells in sheet.iter_rows(values_only=True)]
                 for sheet in book.worksheets
@@ -255,7 +261,7 @@ def filled_sheet(opener: Any, data: bytes, path: Path, values: bool) -> Iterator
     filled = {
         name: cells for name, cells in rows.items() if any(cell is not None for row in cells for cell in row)
     }
-    headed = {name: cells for name, cells in filled.items() if len(_known(cells[0])) > 1}
+    headed = {name: cells for name, cells in filled.items() if len(_known_columns(cells[0])) > 1}
     found = filled if len(filled) < 2 else headed
     if len(found) > 1 or (filled and not found):
         raise UserError(
@@ -264,12 +270,12 @@ def filled_sheet(opener: Any, data: bytes, path: Path, values: bool) -> Iterator
     return iter(next(iter(found.values()), []))
 
 
-def _known(header: Sequence[object]) -> set[str]:
-    names = {known_name(name) for name in header if name is not None}
-    return names.intersection(chain.from_iterable(ALIASES.values()))
+def _known_columns(header: Sequence[object]) -> set[str]:
+    names = {normalize_column_name(name) for name in header if name is not None}
+    return names.intersection(chain.from_iterable(COLUMN_ALIASES.values()))
 
 
-def checked_archive(path: Path, data: bytes) -> zipfile.ZipFile:
+def open_checked_zip(path: Path, data: bytes) -> zipfile.ZipFile:
     """The ZIP, once it is known that it does not unpack to more than any such file holds.
 
     Raises:
@@ -280,9 +286,9 @@ def checked_archive(path: Path, data: bytes) -> zipfile.ZipFile:
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise UserError(f"{path}: not a {path.suffix} file, or cut off ({error})") from None
     sizes = [info.file_size for info in archive.infolist()]
-    if sum(sizes) > ALL_BYTES or max(sizes, default=0) > MEMBER_BYTES:
+    if sum(sizes) > MAX_UNZIPPED_BYTES or max(sizes, default=0) > MAX_ZIP_MEMBER_BYTES:
         raise UserError(
             f"{path}: would unpack to {sum(sizes):,} bytes, {max(sizes):,} in one member; refused beyond "
-            f"{ALL_BYTES:,} and {MEMBER_BYTES:,}"
+            f"{MAX_UNZIPPED_BYTES:,} and {MAX_ZIP_MEMBER_BYTES:,}"
         )
     return archive

@@ -9,31 +9,31 @@ from urllib.parse import urlsplit
 
 from ..core.errors import UserError
 from ..scoring.version import VERSION
-from .confidence_methods import RECIPES
+from .confidence_methods import CONFIDENCE_METHODS
 from .cost_forecast import Prices
 from .prompts import PROMPTS
-from .run_options import CONNECTIONS, RunOptions
+from .run_options import DEFAULT_MAX_CONNECTIONS, RunOptions
 
-DEFAULTS = RunOptions(Path(), "")
-SECRET = ("key", "token", "secret", "password")  # in names of settings
+DEFAULT_OPTIONS = RunOptions(Path(), "")
+SECRET_WORDS = ("key", "token", "secret", "password")  # in names of settings
 
 
-def parser(program: str = "rgqa-run", plots: bool = False) -> argparse.ArgumentParser:
+def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.ArgumentParser:
     """The options of a run; `plots`: with those of a command that draws plots."""
     names = "\n".join(
         f"  {kind:<8} {one.name:<18} {one.help}"
-        for kind, known in (("--prompt", PROMPTS), ("--recipe", RECIPES))
+        for kind, known in (("--prompt", PROMPTS), ("--recipe", CONFIDENCE_METHODS))
         for one in known.values()
     )
     parser = argparse.ArgumentParser(
-        prog=program,
-        usage=f"{program} RELEASE --model MODEL [options]",
+        prog=prog,
+        usage=f"{prog} RELEASE --model MODEL [options]",
         description="Ask a model the questions of a release and score its answers (docs/running.md). The same command goes on "
         "where it was stopped, and asks again what failed.",
         epilog=f"{names}\n\nExamples:\n"
-        f"  {program} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --recipe token-probability\n"
-        f"  {program} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --price-in 0.15 --price-out 0.6\n"
-        f"  {program} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
+        f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --recipe token-probability\n"
+        f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --price-in 0.15 --price-out 0.6\n"
+        f"  {prog} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
@@ -44,21 +44,21 @@ def parser(program: str = "rgqa-run", plots: bool = False) -> argparse.ArgumentP
         help="as inspect_ai names it: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and NAME_API_KEY in "
         "the environment), hf-vlm/... and hf-vqa/... on this machine; with --server the model's name there (example: --model llava)",
     )
-    for group, options in _groups():
+    for group, options in _option_groups():
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
             adding(name, help=f"{text} (example: {f'{name} {example}'.strip()})".replace("%", "%%"), **how)
-    if plots:
+    if with_plots:
         add("--no-plots", dest="plots", action="store_false", help="do not draw plots (example: --no-plots)")
     add("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
 
-def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
+def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
     """Groups of options: name, what it does, an example, how argparse takes it."""
 
     def number(name: str) -> dict[str, Any]:
-        return {"type": int, "default": getattr(DEFAULTS, name), "metavar": "N"}
+        return {"type": int, "default": getattr(DEFAULT_OPTIONS, name), "metavar": "N"}
 
     price = {"type": float, "default": None, "metavar": "PRICE"}
     flag = {"action": "store_true"}
@@ -77,15 +77,15 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
                 ("--server", "address of a server with OpenAI's interface; its key, if any, is in SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
                 ("--model-arg", "what the model's provider takes beside its name; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
                 ("--prompt", "what is said around a question; refuse if not given, bare for hf-vqa", "word", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
-                ("--recipe", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(RECIPES) + "}"}),
-                ("--pixels", f"of a picture's longer side at most, 0 for as it is; {DEFAULTS.pixels} if not given", "512", number("pixels")),
+                ("--recipe", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
+                ("--pixels", f"of a picture's longer side at most, 0 for as it is; {DEFAULT_OPTIONS.max_image_size} if not given", "512", number("pixels")),
                 ("--pictures", "folder of the pictures, for a release without", "pictures", {"type": Path, "default": None, "metavar": "FOLDER"}),
                 ("--shots", "examples from part dev before each question; 0 if not given", "4", number("shots")),
-                ("--samples", f"replies to a question under recipe agreement; {DEFAULTS.samples} if not given", "5", number("samples")),
-                ("--max-tokens", f"of a reply; {DEFAULTS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
+                ("--samples", f"replies to a question under recipe agreement; {DEFAULT_OPTIONS.num_replies} if not given", "5", number("samples")),
+                ("--max-tokens", f"of a reply; {DEFAULT_OPTIONS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
                 ("--seed", "of examples and replies; 0 if not given", "7", number("seed")),
                 ("--no-picture", "a control: the same questions without the pictures", "", flag),
-                ("--connections", f"requests at the same time; {CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("connections")),
+                ("--connections", f"requests at the same time; {DEFAULT_MAX_CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("connections")),
             ],
         ),
         (
@@ -100,14 +100,14 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
     ]  # fmt: skip
 
 
-def options_of(given: argparse.Namespace) -> RunOptions:
+def parse_options(namespace: argparse.Namespace) -> RunOptions:
     """The options, checked.
 
     Raises:
         UserError: lists all that cannot be.
     """
     problems = [
-        f"--{name.replace('_', '-')} is {getattr(given, name)}, wanted {least} to {most:,}"
+        f"--{name.replace('_', '-')} is {getattr(namespace, name)}, wanted {least} to {most:,}"
         for name, least, most in (
             ("limit", 0, 1_000_000),
             ("pixels", 0, 100_000),
@@ -117,33 +117,34 @@ def options_of(given: argparse.Namespace) -> RunOptions:
             ("seed", 0, 2**32 - 1),
             ("connections", 0, 10_000),
         )
-        if not least <= getattr(given, name) <= most
+        if not least <= getattr(namespace, name) <= most
     ]
-    for name, price in (("in", given.price_in), ("out", given.price_out)):
+    for name, price in (("in", namespace.price_in), ("out", namespace.price_out)):
         if price is not None and not 0 <= price <= 1_000_000:
             problems.append(f"--price-{name} is {price}, wanted 0 to 1,000,000")
-    pairs = [word.partition("=") for word in given.model_arg]
+    pairs = [word.partition("=") for word in namespace.model_arg]
     problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
     problems += [
         f"--model-arg {name}: a key is taken from the environment alone"
         for name, *_ in pairs
-        if any(word in name.lower() for word in SECRET)
+        if any(word in name.lower() for word in SECRET_WORDS)
     ]
-    server, found = _server(given.server)
+    server, found = _normalize_server_url(namespace.server)
     problems += found
     if server and "base_url" in (name for name, *_ in pairs):
         problems.append("--model-arg base_url: --server names the address")
     if problems:
         raise UserError(problems)
-    prices = Prices(given.price_in, given.price_out)
+    prices = Prices(namespace.price_in, namespace.price_out)
     arguments = tuple((name, value) for name, _, value in pairs)
-    same = {name: value for name, value in vars(given).items() if name in RunOptions._fields}
+    same = {name: value for name, value in vars(namespace).items() if name in RunOptions._fields}
     return RunOptions(
-        **same | {"server": server, "subsets": tuple(given.subset), "prices": prices, "model_args": arguments}
+        **same
+        | {"server": server, "subsets": tuple(namespace.subset), "prices": prices, "model_args": arguments}
     )
 
 
-def _server(address: str) -> tuple[str, list[str]]:
+def _normalize_server_url(address: str) -> tuple[str, list[str]]:
     """The address of the interface, and what is wrong with it.
 
     >>> _server("localhost:8000"), _server("https://models.example.org/v1/")

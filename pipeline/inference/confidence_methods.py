@@ -7,15 +7,23 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..core.errors import UserError
-from ..scoring.abstention import ANSWERS
-from .confidence import Tokens, agreement, p_true, refusal, says_yes, token_probability, verbal
-from .prompts import hash_of
+from ..scoring.abstention import ANSWERED
+from .confidence import (
+    TokenLogprobs,
+    abstention_confidence,
+    answer_agreement,
+    p_true,
+    read_yes_no,
+    token_probability,
+    verbalized_confidence,
+)
+from .prompts import hash_texts
 
-TEMPERATURE = 0.7  # where several replies are asked for
-TRUNCATED = ("max_tokens", "model_length")  # stop reasons of inspect_ai
+SAMPLING_TEMPERATURE = 0.7  # where several replies are asked for
+TRUNCATED_STOP_REASONS = ("max_tokens", "model_length")  # stop reasons of inspect_ai
 
 
-class Heard(NamedTuple):
+class Replies(NamedTuple):
     """What was said about one question.
 
     Attributes:
@@ -26,23 +34,23 @@ class Heard(NamedTuple):
         cut: how many more replies to the question were cut off.
     """
 
-    replies: Sequence[str] = ()
-    answers: Sequence[float] = ()
-    tokens: Tokens = ()
-    first: str = ""
-    first_tokens: Tokens = ()
-    second: str = ""
-    second_tokens: Tokens = ()
-    cut: int = 0
+    texts: Sequence[str] = ()
+    answered: Sequence[float] = ()
+    token_logprobs: TokenLogprobs = ()
+    first_turn: str = ""
+    first_turn_logprobs: TokenLogprobs = ()
+    followup: str = ""
+    followup_logprobs: TokenLogprobs = ()
+    num_truncated: int = 0
 
     @property
-    def answerable(self) -> list[float]:
+    def capped_answered(self) -> list[float]:
         """The readings, of which none is above what the turn before the question said."""
-        most = says_yes(self.first) if self.first else ANSWERS
-        return [min(most, answer) for answer in self.answers]
+        most = read_yes_no(self.first_turn) if self.first_turn else ANSWERED
+        return [min(most, answer) for answer in self.answered]
 
 
-class ConfidenceRecipe(NamedTuple):
+class ConfidenceMethod(NamedTuple):
     """Attributes:
     help: one line on it.
     logprobs: whether the server must give log probabilities; top_logprobs: also those of tokens not chosen.
@@ -53,65 +61,65 @@ class ConfidenceRecipe(NamedTuple):
 
     name: str
     help: str
-    confidence: Callable[[Heard], float | None]
-    logprobs: bool = False
-    top_logprobs: bool = False
-    several: bool = False
-    turn: str = ""
-    yes_no: bool = False
+    compute: Callable[[Replies], float | None]
+    needs_logprobs: bool = False
+    needs_top_logprobs: bool = False
+    needs_several_replies: bool = False
+    followup_turn: str = ""
+    can_reuse_first_turn: bool = False
 
     @property
     def hash(self) -> str:
         """Tells a change of its turn."""
-        return hash_of(self.turn)
+        return hash_texts(self.followup_turn)
 
 
-RECIPES = {
+CONFIDENCE_METHODS = {
     recipe.name: recipe
     for recipe in (
-        ConfidenceRecipe(
+        ConfidenceMethod(
             "token-probability",
             "the probability of the answer's tokens",
             lambda heard: token_probability(heard.replies[0], heard.tokens, heard.answerable[0]),
-            logprobs=True,
+            needs_logprobs=True,
         ),
-        ConfidenceRecipe(
+        ConfidenceMethod(
             "p-true",
             "the probability of yes, asked whether there is an answer",
             lambda heard: p_true(heard.first_tokens if heard.first else heard.second_tokens),
-            logprobs=True,
-            top_logprobs=True,
-            turn="Can the question be answered from what the picture shows? Reply with yes or no.",
-            yes_no=True,
+            needs_logprobs=True,
+            needs_top_logprobs=True,
+            followup_turn="Can the question be answered from what the picture shows? Reply with yes or no.",
+            can_reuse_first_turn=True,
         ),
-        ConfidenceRecipe(
+        ConfidenceMethod(
             "verbal",
             "a number from 0 to 100 that the model gives itself",
-            lambda heard: verbal(heard.second),
-            turn="How sure are you that the question can be answered from what the picture shows? Reply with a number "
+            lambda heard: verbalized_confidence(heard.second),
+            followup_turn="How sure are you that the question can be answered from what the picture shows? Reply with a number "
             "from 0 (it cannot be answered) to 100 (it can), and nothing else.",
         ),
-        ConfidenceRecipe(
+        ConfidenceMethod(
             "agreement",
             "the share of several replies that agree",
-            lambda heard: agreement(heard.replies, heard.answerable, heard.cut),
-            several=True,
+            lambda heard: answer_agreement(heard.replies, heard.answerable, heard.cut),
+            needs_several_replies=True,
         ),
-        ConfidenceRecipe(
+        ConfidenceMethod(
             "refusal",
             "whether the words of the reply refuse",
-            lambda heard: refusal(heard.answerable[0]),
+            lambda heard: abstention_confidence(heard.answerable[0]),
         ),
     )
 }
 
 
-def recipe_named(name: str) -> ConfidenceRecipe:
+def get_confidence_method(name: str) -> ConfidenceMethod:
     """A recipe; "p_true" is "p-true", too.
 
     Raises:
         UserError: there is none of this name.
     """
-    if (hyphened := name.replace("_", "-")) not in RECIPES:
-        raise UserError(f"no recipe {name!r}; there are {', '.join(RECIPES)}")
-    return RECIPES[hyphened]
+    if (hyphened := name.replace("_", "-")) not in CONFIDENCE_METHODS:
+        raise UserError(f"no recipe {name!r}; there are {', '.join(CONFIDENCE_METHODS)}")
+    return CONFIDENCE_METHODS[hyphened]

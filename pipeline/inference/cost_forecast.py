@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-AFTER = 20  # replies, at least
+MIN_REPLIES_BEFORE_FORECAST = 20  # replies, at least
 
 
 class Prices(NamedTuple):
     """For a million tokens, in whatever currency they are given; None if not known."""
 
-    tokens_in: float | None = None
-    tokens_out: float | None = None
+    input_per_million: float | None = None
+    output_per_million: float | None = None
 
     @property
-    def known(self) -> bool:
-        return self.tokens_in is not None or self.tokens_out is not None
+    def is_known(self) -> bool:
+        return self.input_per_million is not None or self.output_per_million is not None
 
-    def cost(self, tokens_in: float, tokens_out: float) -> float:
+    def compute_cost(self, input_tokens: float, output_tokens: float) -> float:
         """
         >>> Prices(0.5, 2.0).cost(1_000_000, 10_000)
         0.52
         """
-        return (tokens_in * (self.tokens_in or 0) + tokens_out * (self.tokens_out or 0)) / 1e6
+        return (
+            input_tokens * (self.input_per_million or 0) + output_tokens * (self.output_per_million or 0)
+        ) / 1e6
 
 
-def replies_before_forecast(at_once: int) -> int:
+def replies_before_forecast(num_concurrent: int) -> int:
     """How many replies a forecast waits for, when so many requests are under way at the same time.
 
     The first `at_once` replies are not counted: they also wait for the start of the run. Twice as many follow.
@@ -33,37 +35,37 @@ def replies_before_forecast(at_once: int) -> int:
     >>> replies_before_forecast(1), replies_before_forecast(10), replies_before_forecast(64)
     (20, 30, 192)
     """
-    return max(AFTER, 3 * at_once)
+    return max(MIN_REPLIES_BEFORE_FORECAST, 3 * num_concurrent)
 
 
 class Usage(NamedTuple):
     """What some replies took: their number, the seconds in which they came, tokens."""
 
-    replies: int
+    num_replies: int
     seconds: float
-    tokens_in: int
-    tokens_out: int
+    input_tokens: int
+    output_tokens: int
 
 
-def forecast(used: Usage, left: int, prices: Prices) -> str:
+def format_forecast(usage: Usage, num_remaining: int, prices: Prices) -> str:
     """What the `left` samples will take if they are like those that were used.
 
     >>> forecast(Usage(20, 4.0, 20_000, 100), 980, Prices(0.25, 1.0))
     '980 more to ask: about 3 min 16 s, 980 thousand tokens in, 4.9 thousand out, cost 0.25 more'
     """
-    scale = left / used.replies
-    tokens_in, tokens_out = used.tokens_in * scale, used.tokens_out * scale
-    parts = [f"about {duration(used.seconds * scale)}"]
+    scale = num_remaining / usage.num_replies
+    tokens_in, tokens_out = usage.input_tokens * scale, usage.output_tokens * scale
+    parts = [f"about {format_duration(usage.seconds * scale)}"]
     if tokens_in or tokens_out:
-        parts.append(f"{_large(tokens_in)} tokens in, {_large(tokens_out)} out")
-        if prices.known:
-            parts.append(f"cost {prices.cost(tokens_in, tokens_out):.2f} more")
-    elif prices.known:
+        parts.append(f"{_format_count(tokens_in)} tokens in, {_format_count(tokens_out)} out")
+        if prices.is_known:
+            parts.append(f"cost {prices.compute_cost(tokens_in, tokens_out):.2f} more")
+    elif prices.is_known:
         parts.append("cost unknown: the server counts no tokens")
-    return f"{left:,} more to ask: {', '.join(parts)}"
+    return f"{num_remaining:,} more to ask: {', '.join(parts)}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """
     >>> duration(4.2), duration(196), duration(7_300), duration(59.7)
     ('4 s', '3 min 16 s', '2 h 1 min', '1 min 0 s')
@@ -73,7 +75,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def _large(count: float) -> str:
+def _format_count(count: float) -> str:
     for size, name in ((1e6, " million"), (1e3, " thousand")):
         if count >= size:
             return f"{count / size:.3g}{name}"

@@ -13,60 +13,63 @@ import transformers
 from ..core.atomic_files import sha256_file
 from ..core.errors import UserError
 from ..core.images import WHITE, load_rgb
-from .hf_vqa_base import AnswerNet, NetAnswer, NetSettings, ShownQuestion, answers_of
+from .hf_vqa_base import ImageQuestion, VqaModel, VqaModelSettings, VqaPrediction, load_answer_vocabulary
 
 
-class Vilt(AnswerNet):
+class Vilt(VqaModel):
     """Logits of each answer, trained as sigmoids (binary cross-entropy times K)."""
 
-    def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
+    def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         super().__init__(name, settings, config)
-        self.processor = transformers.AutoProcessor.from_pretrained(name, **self.more)
-        self.answers = answers_of(settings, config, config.num_labels)
-        self.about["activation"] = settings.activation
+        self.processor = transformers.AutoProcessor.from_pretrained(name, **self.hub_kwargs)
+        self.answer_vocabulary = load_answer_vocabulary(settings, config, config.num_labels)
+        self.model_info["activation"] = settings.activation
 
-    def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
-        texts, most = [one.question for one in shown], self.config.max_position_embeddings
+    def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
+        texts, most = [one.question for one in questions], self.config.max_position_embeddings
         cut = [len(ids) > most for ids in self.processor.tokenizer(texts).input_ids]
         told = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
         inputs = self.processor(
-            images=[load_rgb(one.picture, background=WHITE) for one in shown], text=texts, **told
+            images=[load_rgb(one.image_bytes, background=WHITE) for one in questions], text=texts, **told
         )
         # ViLT puts the patches in a random order on every call, in eval mode too: the same one each time.
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(0)
-            return self.chosen(self.model(**self.on_device(inputs)).logits, cut)
+            return self.pick_answers(self.model(**self.to_device(inputs)).logits, cut)
 
 
-class Lxmert(AnswerNet):
+class Lxmert(VqaModel):
     """Sees regions of a Faster R-CNN that transformers does not have, so they are brought along."""
 
-    def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
-        if not settings.features:
+    def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
+        if not settings.features_file:
             raise UserError(
                 "LXMERT sees regions of a Faster R-CNN that transformers does not have: bring them as features=FILE.npz with "
                 "ids [n] (the release's picture ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
             )
-        self._place_of, self._features, self._boxes = _regions(Path(settings.features))
+        self._row_of_image, self._features, self._boxes = _load_regions(Path(settings.features_file))
         super().__init__(name, settings, config)
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **self.more)
-        self.answers = answers_of(settings, config, config.num_qa_labels)
-        self.about |= {"activation": settings.activation, "features": sha256_file(settings.features)}
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, **self.hub_kwargs)
+        self.answer_vocabulary = load_answer_vocabulary(settings, config, config.num_qa_labels)
+        self.model_info |= {
+            "activation": settings.activation,
+            "features": sha256_file(settings.features_file),
+        }
 
-    def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
-        if missing := sorted({one.picture_id for one in shown} - self._place_of.keys()):
-            raise ValueError(f"{self.settings.features} has no picture {missing[0]!r}")
-        texts, most = [one.question for one in shown], self.config.max_position_embeddings
+    def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
+        if missing := sorted({one.picture_id for one in questions} - self._row_of_image.keys()):
+            raise ValueError(f"{self.settings.features_file} has no picture {missing[0]!r}")
+        texts, most = [one.question for one in questions], self.config.max_position_embeddings
         cut = [len(ids) > most for ids in self.tokenizer(texts).input_ids]
         inputs = self.tokenizer(texts, padding=True, truncation=True, max_length=most, return_tensors="pt")
-        places = [self._place_of[one.picture_id] for one in shown]
+        places = [self._row_of_image[one.picture_id] for one in questions]
         regions = {"visual_feats": self._features[places], "visual_pos": self._boxes[places]}
         inputs |= {name: torch.from_numpy(value.astype(np.float32)) for name, value in regions.items()}
         with torch.inference_mode():
-            return self.chosen(self.model(**self.on_device(inputs)).question_answering_score, cut)
+            return self.pick_answers(self.model(**self.to_device(inputs)).question_answering_score, cut)
 
 
-def _regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
+def _load_regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
     """The place of each picture, features [n, regions, d], boxes [n, regions, 4].
 
     Raises:

@@ -29,14 +29,14 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ..core.errors import UserError
 from ..core.images import WHITE, load_rgb
-from .dynamic_batching import Batches, picture_bytes
-from .hf_vqa_base import weights_named, why_not_loaded
+from .dynamic_batching import DynamicBatcher, read_image_bytes
+from .hf_vqa_base import explain_load_error, get_weights_revision
 
-TOKENS = 64  # of a reply, unless the request says
-LEAST = -9999.0  # a log probability; -inf is no JSON
+DEFAULT_MAX_TOKENS = 64  # of a reply, unless the request says
+MIN_LOGPROB = -9999.0  # a log probability; -inf is no JSON
 
 
-class ChatAsk(NamedTuple):
+class ChatRequest(NamedTuple):
     """A conversation as chat templates take it, and how to reply."""
 
     messages: list[dict[str, Any]]
@@ -54,7 +54,7 @@ class HfVlm(ModelAPI):
         UserError: no such model, or one that does not chat.
     """
 
-    answers: tuple[str, ...] = ()  # it writes its answers
+    answer_vocabulary: tuple[str, ...] = ()  # it writes its answers
 
     def __init__(
         self,
@@ -74,29 +74,29 @@ class HfVlm(ModelAPI):
             kind: Any = transformers.AutoModelForImageTextToText
             self._model: Any = kind.from_pretrained(model_name, dtype=dtype, **more).eval().to(self._device)
         except (OSError, ValueError) as error:
-            raise UserError(why_not_loaded(f"hf-vlm/{model_name}", model_name, error)) from error
+            raise UserError(explain_load_error(f"hf-vlm/{model_name}", model_name, error)) from error
         if not getattr(self._processor, "chat_template", None):
             raise UserError(f"hf-vlm/{model_name} has no chat template, so it is not known how to ask it")
-        self.about = {
+        self.model_info = {
             "class": type(self._model).__name__,
-            "revision": weights_named(model_name, revision),
+            "revision": get_weights_revision(model_name, revision),
             "device": self._device,
             "dtype": str(self._model.dtype).removeprefix("torch."),
         }
-        self._say = Batches(self._each, 1)
+        self._batcher = DynamicBatcher(self._reply_each, 1)
 
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        return await self._say(ChatAsk([_template_message(message) for message in input], config))
+        return await self._batcher(ChatRequest([_to_template_message(message) for message in input], config))
 
-    def _each(self, asks: Sequence[ChatAsk]) -> list[ModelOutput]:
-        return [self._reply(ask) for ask in asks]
+    def _reply_each(self, requests: Sequence[ChatRequest]) -> list[ModelOutput]:
+        return [self._generate_reply(ask) for ask in requests]
 
-    def _reply(self, ask: ChatAsk) -> ModelOutput:
-        config, most = ask.config, ask.config.max_tokens or TOKENS
+    def _generate_reply(self, request: ChatRequest) -> ModelOutput:
+        config, most = request.config, request.config.max_tokens or DEFAULT_MAX_TOKENS
         inputs = self._processor.apply_chat_template(
-            ask.messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+            request.messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
         ).to(self._device, self._model.dtype)
         drawn = {
             "do_sample": True,
@@ -117,28 +117,30 @@ class HfVlm(ModelAPI):
         start = 1 if self._model.config.is_encoder_decoder else asked
         logits = torch.stack(written.logits, 1).float().log_softmax(-1).cpu()
         choices = [
-            self._choice(ids, rows, config)
+            self._make_choice(ids, rows, config)
             for ids, rows in zip(written.sequences[:, start:].tolist(), logits, strict=True)
         ]
         spoken = sum(len(ids) for ids in written.sequences[:, start:])
         usage = ModelUsage(input_tokens=asked, output_tokens=spoken, total_tokens=asked + spoken)
         return ModelOutput(model=self.model_name, choices=choices, usage=usage)
 
-    def _choice(self, ids: list[int], rows: torch.Tensor, config: GenerateConfig) -> ChatCompletionChoice:
+    def _make_choice(
+        self, token_ids: list[int], logprob_rows: torch.Tensor, config: GenerateConfig
+    ) -> ChatCompletionChoice:
         """A reply of tokens `ids`, of which `rows` [n, vocabulary] are log probabilities."""
         ends = self._model.generation_config.eos_token_id
         ends = {ends} if isinstance(ends, int) else set(ends or ())
-        whole = next((place for place, token in enumerate(ids) if token in ends), None)
-        said = ids[:whole]
+        whole = next((place for place, token in enumerate(token_ids) if token in ends), None)
+        said = token_ids[:whole]
         tokenizer = self._processor.tokenizer
         # What each token adds to the text: alone, some tokenizers leave its space out.
         texts = [tokenizer.decode(said[:count]) for count in range(len(said) + 1)]
         tokens = [after[len(before) :] for before, after in pairwise(texts)]
         content = [
-            _logprob(Logprob, token, row[place]).model_copy(
-                update={"top_logprobs": self._tops(row, config.top_logprobs or 0)}
+            _make_logprob(Logprob, token, row[place]).model_copy(
+                update={"top_logprobs": self._top_logprobs(row, config.top_logprobs or 0)}
             )
-            for token, place, row in zip(tokens, said, rows, strict=False)
+            for token, place, row in zip(tokens, said, logprob_rows, strict=False)
         ]
         text = tokenizer.decode(said, skip_special_tokens=True).strip()
         return ChatCompletionChoice(
@@ -147,26 +149,26 @@ class HfVlm(ModelAPI):
             logprobs=Logprobs(content=content) if config.logprobs else None,
         )
 
-    def _tops(self, row: torch.Tensor, count: int) -> list[TopLogprob] | None:
+    def _top_logprobs(self, row: torch.Tensor, count: int) -> list[TopLogprob] | None:
         best = row.topk(min(count, len(row)))
         names = [self._processor.tokenizer.decode([place]) for place in best.indices.tolist()]
         return [
-            _logprob(TopLogprob, name, value) for name, value in zip(names, best.values, strict=True)
+            _make_logprob(TopLogprob, name, value) for name, value in zip(names, best.values, strict=True)
         ] or None
 
 
-def _logprob(kind: Any, token: str, value: torch.Tensor) -> Any:
-    return kind(token=token, logprob=max(float(value), LEAST), bytes=list(token.encode()))
+def _make_logprob(kind: Any, token: str, value: torch.Tensor) -> Any:
+    return kind(token=token, logprob=max(float(value), MIN_LOGPROB), bytes=list(token.encode()))
 
 
-def _template_message(message: ChatMessage) -> dict[str, Any]:
+def _to_template_message(message: ChatMessage) -> dict[str, Any]:
     """A message as chat templates of transformers take it, its pictures opened."""
     if isinstance(message.content, str):
         return {"role": message.role, "content": [{"type": "text", "text": message.content}]}
     parts: list[dict[str, Any]] = []
     for part in message.content:
         if isinstance(part, ContentImage):
-            parts.append({"type": "image", "image": load_rgb(picture_bytes(part.image), background=WHITE)})
+            parts.append({"type": "image", "image": load_rgb(read_image_bytes(part.image), background=WHITE)})
         elif part.type == "text":
             parts.append({"type": "text", "text": part.text})
     return {"role": message.role, "content": parts}

@@ -16,43 +16,43 @@ import torch
 import transformers
 
 from ..core.atomic_files import sha256_file
-from ..core.errors import UserError, counted
+from ..core.errors import UserError, format_count
 
 ACTIVATIONS = ("sigmoid", "softmax")
 
 
-class ShownQuestion(NamedTuple):
+class ImageQuestion(NamedTuple):
     """A question of a picture. `picture`: the bytes of its file; `picture_id`: by which features are looked up."""
 
     question: str
-    picture: bytes
+    image_bytes: bytes
     picture_id: str = ""
 
 
-class NetAnswer(NamedTuple):
+class VqaPrediction(NamedTuple):
     """`probability`: of the answer; `distribution`: of all answers [K], None of a model that writes them; `cut`: the question had
     more words than the model takes; `unfinished`: the answer had not come to its end."""
 
     answer: str
     probability: float
     distribution: np.ndarray | None = None
-    cut: bool = False
-    unfinished: bool = False
+    is_question_truncated: bool = False
+    is_answer_truncated: bool = False
 
 
 @dataclass(frozen=True)
-class NetSettings:
+class VqaModelSettings:
     """`revision`: a commit of the hub, "" for its newest; `device`: "" for a GPU if there is one; `answers`: a file with a line
     for each answer; `features`: LXMERT's regions; `activation`: one of ACTIVATIONS."""
 
     revision: str = ""
     device: str = ""
-    answers: str = ""
-    features: str = ""
+    answers_file: str = ""
+    features_file: str = ""
     activation: str = "sigmoid"
 
 
-class AnswerNet:
+class VqaModel:
     """A model on its device, ready to answer.
 
     Attributes:
@@ -60,61 +60,67 @@ class AnswerNet:
         about: what a result has to name: class, revision or the weights' hash, device, activation.
     """
 
-    answers: tuple[str, ...] = ()
+    answer_vocabulary: tuple[str, ...] = ()
 
-    def __init__(self, name: str, settings: NetSettings, config: Any) -> None:
+    def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         self.device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.settings, self.config, self.more = settings, config, {"revision": settings.revision or None}
+        self.settings, self.config, self.hub_kwargs = (
+            settings,
+            config,
+            {"revision": settings.revision or None},
+        )
         kind = getattr(transformers, f"{type(self).__name__}ForQuestionAnswering")
-        self.model: Any = kind.from_pretrained(name, **self.more).eval().to(self.device)
-        self.about = {
+        self.model: Any = kind.from_pretrained(name, **self.hub_kwargs).eval().to(self.device)
+        self.model_info = {
             "class": kind.__name__,
-            "revision": weights_named(name, settings.revision),
+            "revision": get_weights_revision(name, settings.revision),
             "device": self.device,
         }
 
     @abstractmethod
-    def say(self, shown: Sequence[ShownQuestion]) -> list[NetAnswer]:
+    def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
         """An answer to each question.
 
         Raises:
             ValueError: a picture that cannot be read, or something that the model needs is missing.
         """
 
-    def on_device(self, inputs: Any) -> dict[str, torch.Tensor]:
+    def to_device(self, inputs: Any) -> dict[str, torch.Tensor]:
         return {name: value.to(self.device) for name, value in inputs.items()}
 
-    def chosen(self, logits: torch.Tensor, cut: Sequence[bool]) -> list[NetAnswer]:
+    def pick_answers(self, logits: torch.Tensor, is_truncated: Sequence[bool]) -> list[VqaPrediction]:
         """The likeliest answer of each row of logits [n, K]."""
         sigmoid = self.settings.activation == "sigmoid"
         table = (logits.double().sigmoid() if sigmoid else logits.double().softmax(-1)).cpu().numpy()
         return [
-            NetAnswer(self.answers[row.argmax()], float(row.max()), row, was_cut)
-            for row, was_cut in zip(table, cut, strict=True)
+            VqaPrediction(self.answer_vocabulary[row.argmax()], float(row.max()), row, was_cut)
+            for row, was_cut in zip(table, is_truncated, strict=True)
         ]
 
 
-def answers_of(settings: NetSettings, config: Any, count: int) -> tuple[str, ...]:
+def load_answer_vocabulary(settings: VqaModelSettings, config: Any, num_answers: int) -> tuple[str, ...]:
     """The names of a classifier's answers: of the user's file, else of its configuration.
 
     Raises:
         UserError: neither has as many names as the model has answers.
     """
-    if settings.answers:
-        names, where = read_answers(Path(settings.answers)), settings.answers
+    if settings.answers_file:
+        names, where = read_answers_file(Path(settings.answers_file)), settings.answers_file
     else:
         names, where = (
             tuple(str(config.id2label[place]) for place in sorted(config.id2label)),
             "its configuration",
         )
-    if len(names) != count or (not settings.answers and all(name.startswith("LABEL_") for name in names)):
+    if len(names) != num_answers or (
+        not settings.answers_file and all(name.startswith("LABEL_") for name in names)
+    ):
         raise UserError(
-            f"the model has {counted(count, 'answer')}, and {where} does not name them: give answers=FILE, a line for each in their order"
+            f"the model has {format_count(num_answers, 'answer')}, and {where} does not name them: give answers=FILE, a line for each in their order"
         )
     return names
 
 
-def read_answers(path: Path) -> tuple[str, ...]:
+def read_answers_file(path: Path) -> tuple[str, ...]:
     """A line for each answer.
 
     Raises:
@@ -126,27 +132,27 @@ def read_answers(path: Path) -> tuple[str, ...]:
         raise UserError(f"answers={path}: cannot be read ({error})") from error
     if not names or len(set(names)) != len(names):
         raise UserError(
-            f"answers={path}: {counted(len(names), 'line')}, {len(set(names))} of them different; wanted each answer once"
+            f"answers={path}: {format_count(len(names), 'line')}, {len(set(names))} of them different; wanted each answer once"
         )
     return names
 
 
-def weights_named(name: str, revision: str) -> str:
+def get_weights_revision(name: str, revision: str) -> str:
     """Of a model that was loaded the hub's commit, or of a folder the hash of its weights. transformers 5 does not tell which
     commit a branch was at, but where the hub keeps what it fetched the folder is called so."""
     if Path(name).is_dir():
-        return weights_hash(Path(name))
+        return hash_weights(Path(name))
     kept = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision or None)
     return Path(kept).parent.name if isinstance(kept, str) else ""
 
 
-def weights_hash(folder: Path) -> str:
+def hash_weights(folder: Path) -> str:
     """SHA-256 over the files with the weights of a folder, in the order of their names; "" where there are none."""
     found = sorted(path for path in folder.glob("*") if path.suffix in (".safetensors", ".bin"))
     return "sha256:" + hashlib.sha256("".join(map(sha256_file, found)).encode()).hexdigest() if found else ""
 
 
-def why_not_loaded(model: str, name: str, error: Exception) -> str:
+def explain_load_error(model: str, name: str, error: Exception) -> str:
     """One line on a model that transformers does not load; `name`: of the hub, or a folder."""
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
     why = " (HF_HUB_OFFLINE is set: nothing is fetched)" if offline and not Path(name).is_dir() else ""

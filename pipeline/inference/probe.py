@@ -10,31 +10,44 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..core.errors import UserError, counted
-from ..core.server_errors import address_of, hide_keys, no_reply, one_line, said, status_of
-from ..scoring.reasoning_parser import final_answer
-from .confidence_methods import RECIPES, TEMPERATURE, TRUNCATED, ConfidenceRecipe, recipe_named
+from ..core.errors import UserError, format_count
+from ..core.server_errors import (
+    explain_error,
+    format_error,
+    format_one_line,
+    get_base_url,
+    get_http_status,
+    redact_api_errors,
+)
+from ..scoring.reasoning_parser import extract_final_answer
+from .confidence_methods import (
+    CONFIDENCE_METHODS,
+    SAMPLING_TEMPERATURE,
+    TRUNCATED_STOP_REASONS,
+    ConfidenceMethod,
+    get_confidence_method,
+)
 from .run_options import RunOptions
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
-SIDE = 224  # pixels of the squares
-QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
-SERVICE = "server"  # its key is in SERVER_API_KEY
-SECONDS = 120  # for each request
-ROOMY = 2048  # tokens, tried where a reply was truncated
+SQUARE_SIDE_PIXELS = 224  # pixels of the squares
+PROBE_QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
+SERVICE_NAME = "server"  # its key is in SERVER_API_KEY
+PROBE_TIMEOUT_SECONDS = 120  # for each request
+MIN_RETRY_TOKENS = 2048  # tokens, tried where a reply was truncated
 
 
-class Found(NamedTuple):
+class ServerCapabilities(NamedTuple):
     """Attributes:
     at_once: several replies come with one request, if they are asked for.
     warnings: a line each.
     """
 
-    at_once: bool = True
+    supports_num_choices: bool = True
     warnings: tuple[str, ...] = ()
 
 
-def probed(options: RunOptions) -> tuple[Any, Found]:
+def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
     """The model, and what it can do.
 
     Raises:
@@ -42,44 +55,48 @@ def probed(options: RunOptions) -> tuple[Any, Found]:
     """
     import anyio
 
-    model, recipe = _opened(options), recipe_named(options.recipe)
-    if options.classifies:  # known to see, and LXMERT knows no other pictures than those that were brought
-        return model, Found(at_once=False)
+    model, recipe = _open_model(options), get_confidence_method(options.confidence)
+    if options.is_classifier:  # known to see, and LXMERT knows no other pictures than those that were brought
+        return model, ServerCapabilities(supports_num_choices=False)
 
-    async def ask() -> Found:
-        if not options.remote:
-            return await probe(model, recipe, options.max_tokens, options.no_picture)
-        async with _opened(options) as another:  # a client of HTTP belongs to the loop that it was made in
-            return await probe(another, recipe, options.max_tokens, options.no_picture)
+    async def ask() -> ServerCapabilities:
+        if not options.is_remote:
+            return await probe_server(model, recipe, options.max_tokens, options.no_picture)
+        async with _open_model(
+            options
+        ) as another:  # a client of HTTP belongs to the loop that it was made in
+            return await probe_server(another, recipe, options.max_tokens, options.no_picture)
 
     return model, anyio.run(ask)
 
 
-def _opened(options: RunOptions) -> Any:
+def _open_model(options: RunOptions) -> Any:
     from inspect_ai.model import get_model
 
     name, more = options.model, dict[str, Any](options.model_args)
     if options.server:
-        name = f"openai-api/{SERVICE}/{options.model}"
+        name = f"openai-api/{SERVICE_NAME}/{options.model}"
         more |= {
             "base_url": options.server,
-            "api_key": os.environ.get(f"{SERVICE.upper()}_API_KEY") or "none",
+            "api_key": os.environ.get(f"{SERVICE_NAME.upper()}_API_KEY") or "none",
         }
     try:
         model = get_model(name, memoize=False, **more)
-        hide_keys(model.api)
+        redact_api_errors(model.api)
         return model
     except ModuleNotFoundError as error:
-        extra = "rgqa-scorers[hf]" if not options.remote else str(error.name)
+        extra = "rgqa-scorers[hf]" if not options.is_remote else str(error.name)
         raise UserError(
             f'--model {options.model}: {error.name} is not installed: pip install "{extra}"'
         ) from None
     except Exception as error:  # of many kinds: no such provider, no key, no package, no such folder
-        words = one_line(str(error), 400).removeprefix("ERROR: ")
+        words = format_one_line(str(error), 400).removeprefix("ERROR: ")
         raise UserError(f"--model {options.model}: {words}") from None
 
 
-async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: bool = False) -> Found:
+async def probe_server(
+    model: Any, method: ConfidenceMethod, max_tokens: int = 64, no_image: bool = False
+) -> ServerCapabilities:
     """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
 
     Raises:
@@ -88,138 +105,157 @@ async def probe(model: Any, recipe: ConfidenceRecipe, most: int = 64, blind: boo
     replies, truncated, at_once = [], [], True
     for place, colour in enumerate((RED, BLUE)):
         try:
-            reply = await _ask(model, colour, _config(recipe, most, several=place == 0))
+            reply = await _ask_color(
+                model, colour, _make_generate_config(method, max_tokens, request_several=place == 0)
+            )
         except Exception as error:
-            await _without(model, recipe, most, error)
+            await _diagnose_rejection(model, method, max_tokens, error)
             at_once = False
-            reply = await _ask(model, colour, _config(recipe, most))
+            reply = await _ask_color(model, colour, _make_generate_config(method, max_tokens))
         if not reply.choices:
             raise UserError(
                 f"{model}: the server sends replies without an answer ({reply.error or 'no choices'}); it is asked at "
-                f"{address_of(model)}"
+                f"{get_base_url(model)}"
             )
         truncated.append(_is_truncated(reply))
         if place == 0:
             if not truncated[0]:
-                _check(model, recipe, reply)
+                _check_logprobs(model, method, reply)
             at_once &= len(reply.choices) > 1
-        replies.append(final_answer(reply.choices[0].message.text).text.strip().lower())
+        replies.append(extract_final_answer(reply.choices[0].message.text).text.strip().lower())
     if all(truncated):
-        raise UserError(await _too_few_tokens(model, recipe, most))
-    return Found(at_once or not recipe.several, tuple(_warnings(model, replies, truncated, most, blind)))
+        raise UserError(await _explain_truncation(model, method, max_tokens))
+    return ServerCapabilities(
+        at_once or not method.needs_several_replies,
+        tuple(_capability_warnings(model, replies, truncated, max_tokens, no_image)),
+    )
 
 
-def _warnings(
-    model: Any, replies: Sequence[str], truncated: Sequence[bool], most: int, blind: bool
+def _capability_warnings(
+    model: Any, replies: Sequence[str], truncated: Sequence[bool], max_tokens: int, no_image: bool
 ) -> Iterator[str]:
     if any(truncated):
         yield (
-            f"{model}: one of two replies was truncated after {counted(most, 'token')}; if many are, take a larger --max-tokens"
+            f"{model}: one of two replies was truncated after {format_count(max_tokens, 'token')}; if many are, take a larger --max-tokens"
         )
     elif not any(replies):
         yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
-    elif replies[0] == replies[1] and not blind:
+    elif replies[0] == replies[1] and not no_image:
         yield f"{model} says {replies[0]!r} of a red and of a blue square: it may not see pictures"
 
 
 def _is_truncated(reply: Any) -> bool:
     """Did the tokens end before an answer, or in its middle?"""
     choice = reply.choices[0]
-    answer = final_answer(choice.message.text)
+    answer = extract_final_answer(choice.message.text)
     return (
-        choice.stop_reason in TRUNCATED
+        choice.stop_reason in TRUNCATED_STOP_REASONS
         or answer.is_truncated
-        or (not answer.text.strip() and _thought(choice.message))
+        or (not answer.text.strip() and _has_reasoning(choice.message))
     )
 
 
-def _thought(message: Any) -> bool:
+def _has_reasoning(message: Any) -> bool:
     """Does a message hold reasoning, in a field of its own or in its text?"""
     content = message.content
     parts = [] if isinstance(content, str) else content
     reasons = any(getattr(part, "type", "") == "reasoning" for part in parts)
-    return reasons or final_answer(message.text).text.strip() != message.text.strip()
+    return reasons or extract_final_answer(message.text).text.strip() != message.text.strip()
 
 
-async def _too_few_tokens(model: Any, recipe: ConfidenceRecipe, most: int) -> str:
+async def _explain_truncation(model: Any, method: ConfidenceMethod, max_tokens: int) -> str:
     """Say how many tokens to allow, after one more request with more of them."""
-    what = f"{model}: --max-tokens {most} is too few: its replies to a one-word question were truncated"
-    roomy = max(ROOMY, 4 * most)
+    what = f"{model}: --max-tokens {max_tokens} is too few: its replies to a one-word question were truncated"
+    roomy = max(MIN_RETRY_TOKENS, 4 * max_tokens)
     try:
-        reply = await _ask(model, RED, _config(recipe, roomy))
+        reply = await _ask_color(model, RED, _make_generate_config(method, roomy))
         choice = reply.choices[0]
     except Exception:
         return f"{what}; take --max-tokens {roomy}. Nothing was asked"
-    thinks = "; it is a reasoning model" if _thought(choice.message) else ""
+    thinks = "; it is a reasoning model" if _has_reasoning(choice.message) else ""
     if _is_truncated(reply):
-        return f"{what}, and one of {counted(roomy, 'token')} was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
+        return f"{what}, and one of {format_count(roomy, 'token')} was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
     used = reply.usage.output_tokens if reply.usage else 0
     more = f"; with more it took {used:,}" if used else ""
     return f"{what}{more}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
 
 
-def _config(recipe: ConfidenceRecipe, most: int, several: bool = False) -> Any:
+def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_several: bool = False) -> Any:
     from inspect_ai.model import GenerateConfig
 
     return GenerateConfig(
         # as the interview asks; some servers refuse several replies at 0
-        temperature=TEMPERATURE if recipe.several else 0.0,
-        max_tokens=most,
+        temperature=SAMPLING_TEMPERATURE if method.needs_several_replies else 0.0,
+        max_tokens=max_tokens,
         max_retries=0,
-        attempt_timeout=SECONDS,
-        logprobs=True if recipe.logprobs else None,
-        top_logprobs=20 if recipe.top_logprobs else None,
-        num_choices=2 if recipe.several and several else None,
+        attempt_timeout=PROBE_TIMEOUT_SECONDS,
+        logprobs=True if method.needs_logprobs else None,
+        top_logprobs=20 if method.needs_top_logprobs else None,
+        num_choices=2 if method.needs_several_replies and request_several else None,
     )
 
 
-async def _ask(model: Any, colour: tuple[int, int, int], config: Any) -> Any:
+async def _ask_color(model: Any, colour: tuple[int, int, int], config: Any) -> Any:
     from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 
-    picture = ContentImage(image="data:image/png;base64," + base64.b64encode(square(colour)).decode())
+    picture = ContentImage(
+        image="data:image/png;base64," + base64.b64encode(make_square_png(colour)).decode()
+    )
     return await model.generate(
-        [ChatMessageUser(content=[picture, ContentText(text=QUESTION)])], config=config
+        [ChatMessageUser(content=[picture, ContentText(text=PROBE_QUESTION)])], config=config
     )
 
 
-async def _without(model: Any, recipe: ConfidenceRecipe, most: int, error: Exception) -> None:
+async def _diagnose_rejection(
+    model: Any, method: ConfidenceMethod, max_tokens: int, error: Exception
+) -> None:
     """Is it what the recipe asks for that the server refuses?
 
     Raises:
         UserError: says what is wrong.
     """
-    if not (recipe.logprobs or recipe.several) or status_of(error) not in (400, 422, 500, 501):
-        raise UserError(no_reply(model, error)) from None
+    if not (method.needs_logprobs or method.needs_several_replies) or get_http_status(error) not in (
+        400,
+        422,
+        500,
+        501,
+    ):
+        raise UserError(explain_error(model, error)) from None
     try:
-        await _ask(model, RED, _config(RECIPES["refusal"], most))
+        await _ask_color(model, RED, _make_generate_config(CONFIDENCE_METHODS["refusal"], max_tokens))
     except Exception as other:
-        raise UserError(no_reply(model, other)) from None
-    if recipe.logprobs:
-        raise UserError(_lacking(model, recipe, f"refuses to give log probabilities ({said(error)})"))
+        raise UserError(explain_error(model, other)) from None
+    if method.needs_logprobs:
+        raise UserError(
+            _unsupported_message(model, method, f"refuses to give log probabilities ({format_error(error)})")
+        )
 
 
-def _check(model: Any, recipe: ConfidenceRecipe, reply: Any) -> None:
+def _check_logprobs(model: Any, method: ConfidenceMethod, reply: Any) -> None:
     given = reply.choices[0].logprobs if reply.choices else None
     tokens = given.content if given else []
-    if recipe.logprobs and not tokens:
-        raise UserError(_lacking(model, recipe, "gives no log probabilities"))
-    if recipe.top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
-        raise UserError(_lacking(model, recipe, "gives the log probability of the chosen token alone"))
+    if method.needs_logprobs and not tokens:
+        raise UserError(_unsupported_message(model, method, "gives no log probabilities"))
+    if method.needs_top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
+        raise UserError(
+            _unsupported_message(model, method, "gives the log probability of the chosen token alone")
+        )
 
 
-def _lacking(model: Any, recipe: ConfidenceRecipe, what: str) -> str:
+def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> str:
     others = [
         other.name
-        for other in RECIPES.values()
-        if not other.logprobs or (recipe.top_logprobs and not other.top_logprobs and "alone" in what)
+        for other in CONFIDENCE_METHODS.values()
+        if not other.needs_logprobs
+        or (method.needs_top_logprobs and not other.needs_top_logprobs and "alone" in fault)
     ]
     return (
-        f"{model} {what}, which recipe {recipe.name} needs; take --recipe {others[0]}"
+        f"{model} {fault}, which recipe {method.name} needs; take --recipe {others[0]}"
         f" (or {', '.join(others[1:])}). Nothing was asked"
     )
 
 
-def square(colour: tuple[int, int, int], side: int = SIDE) -> bytes:
+def make_square_png(colour: tuple[int, int, int], side: int = SQUARE_SIDE_PIXELS) -> bytes:
     """A PNG of one colour."""
     rows = zlib.compress((b"\0" + bytes(colour) * side) * side, 9)
     header = struct.pack(">2I5B", side, side, 8, 2, 0, 0, 0)

@@ -6,15 +6,15 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-PARTS = 10  # lines of a whole run where there is no terminal
+NUM_PROGRESS_LINES = 10  # lines of a whole run where there is no terminal
 
 
-class Screen:
+class ProgressDisplay:
     """Told of every reply between `with` and its end; writes to stderr."""
 
-    def __init__(self, before: int, total: int) -> None:
+    def __init__(self, num_done_before: int, total: int) -> None:
         """`before` of `total` samples had a reply when the run began."""
-        self.before, self.total, self.shown = before, total, 0
+        self.num_done_before, self.total, self.num_lines_shown = num_done_before, total, 0
         self.bar: Any = None
 
     def __enter__(self) -> Self:
@@ -31,7 +31,7 @@ class Screen:
                 console=Console(stderr=True),
                 transient=True,
             )
-            self.bar.add_task("", total=self.total, completed=self.before, failed="")
+            self.bar.add_task("", total=self.total, completed=self.num_done_before, failed="")
             self.bar.start()
         return self
 
@@ -41,29 +41,31 @@ class Screen:
         if self.bar:
             self.bar.stop()
 
-    def step(self, replied: int, failed: int) -> None:
+    def update(self, num_replies: int, num_failed: int) -> None:
         """So many replies came since the run began, and so many requests failed."""
-        words = f"{failed:,} failed" if failed else ""
+        words = f"{num_failed:,} failed" if num_failed else ""
         if self.bar:
-            self.bar.update(self.bar.task_ids[0], completed=self.before + replied, failed=words)
+            self.bar.update(self.bar.task_ids[0], completed=self.num_done_before + num_replies, failed=words)
             return
-        part = PARTS * (self.before + replied) // max(1, self.total)
-        if part > self.shown and replied:
-            self.shown = part
-            self.say(f"run: {self.before + replied:,} of {self.total:,} replies{', ' * bool(words)}{words}")
+        part = NUM_PROGRESS_LINES * (self.num_done_before + num_replies) // max(1, self.total)
+        if part > self.num_lines_shown and num_replies:
+            self.num_lines_shown = part
+            self.print_line(
+                f"run: {self.num_done_before + num_replies:,} of {self.total:,} replies{', ' * bool(words)}{words}"
+            )
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         if self.bar:
             self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 
-    def agreed(self, told: str) -> bool:
+    def confirm(self, forecast: str) -> bool:
         """Is the run worth it?"""
         if self.bar:
             self.bar.stop()
         try:
-            answer = input(f"run: {told}. Go on? [Y/n] ").strip().lower()
+            answer = input(f"run: {forecast}. Go on? [Y/n] ").strip().lower()
         except EOFError:  # Ctrl-D
             answer = "n"
         if self.bar:

@@ -23,28 +23,28 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import collect
 
-from ..scoring.abstention import ABSTAINS, read
+from ..scoring.abstention import ABSTAINED, classify_abstention
 from ..scoring.items import BenchmarkItem
-from ..scoring.reasoning_parser import final_answer
-from .confidence import Tokens, commonest
-from .confidence_methods import TEMPERATURE, TRUNCATED, ConfidenceRecipe, Heard
+from ..scoring.reasoning_parser import extract_final_answer
+from .confidence import TokenLogprobs, find_most_common
+from .confidence_methods import SAMPLING_TEMPERATURE, TRUNCATED_STOP_REASONS, ConfidenceMethod, Replies
 from .prompts import UNANSWERABLE, Prompt
 from .release_images import ReleasePictures
 
-LIKELIEST = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
+NUM_TOP_LOGPROBS = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
 
 
-class Unusable(Exception):
+class UnusableReply(Exception):
     """What a model said is no row of predictions; the message begins with why."""
 
-    def __init__(self, kind: Literal["truncated", "no answer", "no confidence"], what: str) -> None:
-        super().__init__(f"{kind}: {what}")
+    def __init__(self, kind: Literal["truncated", "no answer", "no confidence"], detail: str) -> None:
+        super().__init__(f"{kind}: {detail}")
 
     def __repr__(self) -> str:  # inspect_ai's log has this
         return str(self)
 
 
-class Interview(NamedTuple):
+class PromptedRun(NamedTuple):
     """How each question is asked.
 
     Attributes:
@@ -54,29 +54,29 @@ class Interview(NamedTuple):
     """
 
     prompt: Prompt
-    recipe: ConfidenceRecipe
+    confidence_method: ConfidenceMethod
     pictures: ReleasePictures | None
-    examples: Sequence[BenchmarkItem] = ()
-    samples: int = 10
-    at_once: bool = True
+    few_shot_examples: Sequence[BenchmarkItem] = ()
+    num_replies: int = 10
+    use_num_choices: bool = True
     seed: int = 0
     answer_words: frozenset[str] = frozenset()
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def log_metadata(self) -> dict[str, Any]:
         """What a log keeps of it."""
         return {
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash},
-            "recipe": {"name": self.recipe.name, "hash": self.recipe.hash},
-            "pixels": self.pictures.pixels if self.pictures else None,
+            "recipe": {"name": self.confidence_method.name, "hash": self.confidence_method.hash},
+            "pixels": self.pictures.max_image_size if self.pictures else None,
             "blind": self.pictures is None,
-            "shots": [example.id for example in self.examples],
-            "samples": self.samples if self.recipe.several else 1,
+            "shots": [example.id for example in self.few_shot_examples],
+            "samples": self.num_replies if self.confidence_method.needs_several_replies else 1,
         }
 
 
 @solver
-def ask(interview: Interview) -> Solver:
+def ask_question(prompted_run: PromptedRun) -> Solver:
     """Ask a sample's question. Its output is then the reply; its metadata say `confidence`, `refused` and `raw`, all that
     was said, of replies that are of no use, too.
 
@@ -85,83 +85,87 @@ def ask(interview: Interview) -> Solver:
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        recipe, question = interview.recipe, state.input_text
-        messages = await _opening(interview)
-        heard, raw = Heard(), state.metadata.setdefault("raw", [])
-        *before, asked = await _turns(interview, state.metadata["picture"], question)
+        recipe, question = prompted_run.confidence_method, state.input_text
+        messages = await _opening_messages(prompted_run)
+        heard, raw = Replies(), state.metadata.setdefault("raw", [])
+        *before, asked = await _question_turns(prompted_run, state.metadata["picture"], question)
         if before:
-            said = await _reply(messages, before[0], recipe, raw)
-            heard = heard._replace(first=said.completion, first_tokens=_tokens(said))
+            said = await _exchange_turn(messages, before[0], recipe, raw)
+            heard = heard._replace(first_turn=said.completion, first_turn_logprobs=_token_logprobs(said))
         messages.append(asked)
-        given = await _answers(messages, interview, raw)
-        outputs = _usable(given)
+        given = await _collect_replies(messages, prompted_run, raw)
+        outputs = _drop_truncated(given)
         replies = [output.completion for output in outputs]
-        declined = [_declined(output.choices[0]) for output in outputs]
-        answers = read([question] * len(replies), replies, interview.answer_words)
-        answers = np.where(declined, ABSTAINS, answers).tolist()
-        best = commonest(replies, answers)
+        declined = [_is_declined(output.choices[0]) for output in outputs]
+        answers = classify_abstention([question] * len(replies), replies, prompted_run.answer_words)
+        answers = np.where(declined, ABSTAINED, answers).tolist()
+        best = find_most_common(replies, answers)
         messages.append(outputs[best].message)
-        heard = heard._replace(replies=replies, answers=answers, tokens=_tokens(outputs[best]))
-        heard = heard._replace(cut=len(given) - len(outputs))
-        if recipe.turn and not (recipe.yes_no and before):
-            said = await _reply(messages, ChatMessageUser(content=recipe.turn), recipe, raw)
-            heard = heard._replace(second=said.completion, second_tokens=_tokens(said))
-        confidence = recipe.confidence(heard)
+        heard = heard._replace(texts=replies, answered=answers, token_logprobs=_token_logprobs(outputs[best]))
+        heard = heard._replace(num_truncated=len(given) - len(outputs))
+        if recipe.followup_turn and not (recipe.can_reuse_first_turn and before):
+            said = await _exchange_turn(messages, ChatMessageUser(content=recipe.followup_turn), recipe, raw)
+            heard = heard._replace(followup=said.completion, followup_logprobs=_token_logprobs(said))
+        confidence = recipe.compute(heard)
         if confidence is None:
-            source = heard.second or (heard.first if recipe.yes_no else replies[best])
-            raise Unusable("no confidence", f"{recipe.name}, from {source!r:.200}")
+            source = heard.followup or (heard.first_turn if recipe.can_reuse_first_turn else replies[best])
+            raise UnusableReply("no confidence", f"{recipe.name}, from {source!r:.200}")
         state.messages, state.output = messages, outputs[best]
-        state.metadata |= {"confidence": confidence, "refused": heard.answerable[best] == ABSTAINS}
+        state.metadata |= {"confidence": confidence, "refused": heard.capped_answered[best] == ABSTAINED}
         return state
 
     return solve
 
 
-async def _opening(interview: Interview) -> list[ChatMessage]:
+async def _opening_messages(prompted_run: PromptedRun) -> list[ChatMessage]:
     """What stands before the question: who the model is, and examples with their answers."""
-    prompt = interview.prompt
+    prompt = prompted_run.prompt
     messages: list[ChatMessage] = [ChatMessageSystem(content=prompt.system)] if prompt.system else []
-    for example in interview.examples:
+    for example in prompted_run.few_shot_examples:
         answer = next(iter(example.answers), UNANSWERABLE)
-        replies = ["yes" if example.answers else "no", answer] if prompt.first else [answer]
-        turns = await _turns(interview, example.picture, example.asked)
+        replies = ["yes" if example.answers else "no", answer] if prompt.first_turn_template else [answer]
+        turns = await _question_turns(prompted_run, example.picture, example.question_text)
         for turn, reply in zip(turns, replies, strict=True):
             messages += [turn, ChatMessageAssistant(content=reply)]
     return messages
 
 
-async def _turns(interview: Interview, picture: str, question: str) -> list[ChatMessageUser]:
+async def _question_turns(prompted_run: PromptedRun, picture: str, question: str) -> list[ChatMessageUser]:
     """What is asked about a question, turn by turn; the picture stands before the first."""
-    prompt, pictures = interview.prompt, interview.pictures
-    first, *others = [text for text in (prompt.asked_first(question), prompt.asked(question)) if text]
+    prompt, pictures = prompted_run.prompt, prompted_run.pictures
+    first, *others = [
+        text for text in (prompt.format_first_turn(question), prompt.format_question(question)) if text
+    ]
     content: list[Content] = [ContentText(text=first)]
     if pictures:
-        content.insert(0, ContentImage(image=await run_sync(pictures.data_uri, picture)))
+        content.insert(0, ContentImage(image=await run_sync(pictures.encode_data_uri, picture)))
     shown = ChatMessageUser(content=content, metadata={"picture": picture})
     return [shown, *(ChatMessageUser(content=text) for text in others)]
 
 
-async def _reply(
-    messages: list[ChatMessage], turn: ChatMessage, recipe: ConfidenceRecipe, raw: list[str]
+async def _exchange_turn(
+    messages: list[ChatMessage], turn: ChatMessage, method: ConfidenceMethod, raw: list[str]
 ) -> ModelOutput:
     """Say something, and hear the reply; both are messages then."""
     messages.append(turn)
-    (said,) = _usable(await _generate(messages, _config(recipe), raw))
+    (said,) = _drop_truncated(await _generate(messages, _make_generate_config(method), raw))
     messages.append(said.message)
     return said
 
 
-async def _answers(messages: list[ChatMessage], interview: Interview, raw: list[str]) -> list[ModelOutput]:
+async def _collect_replies(
+    messages: list[ChatMessage], prompted_run: PromptedRun, raw: list[str]
+) -> list[ModelOutput]:
     """The replies to the last message, cut off or not: one, or as many as the recipe wants. A server that gives fewer at
     once than it was asked for is asked again, each time with another seed."""
-    config = _config(interview.recipe)
-    if not interview.recipe.several:
+    config = _make_generate_config(prompted_run.confidence_method)
+    if not prompted_run.confidence_method.needs_several_replies:
         return await _generate(messages, config, raw)
-    config, wanted = config.merge(GenerateConfig(temperature=TEMPERATURE)), interview.samples
+    config, wanted = config.merge(GenerateConfig(temperature=SAMPLING_TEMPERATURE)), prompted_run.num_replies
     heard: list[ModelOutput] = []
-    if interview.at_once and wanted > 1:
+    if prompted_run.use_num_choices and wanted > 1:
         heard = await _generate(messages, config.merge(GenerateConfig(num_choices=wanted)), raw)
-    seeds = range(interview.seed + 1 + len(heard), interview.seed + 1 + wanted)
+    seeds = range(prompted_run.seed + 1 + len(heard), prompted_run.seed + 1 + wanted)
     calls = (_generate(messages, config.merge(GenerateConfig(seed=seed)), raw) for seed in seeds)
     return [*heard, *(said[0] for said in await collect(*calls))][:wanted]
 
@@ -171,35 +175,35 @@ async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: li
     `raw`. What a filter left of one is nothing. Reasoning without an end is truncated."""
     output = await get_model().generate(messages, config=config)
     if not output.choices:
-        raise Unusable("no answer", output.error or "the server sent none")
+        raise UnusableReply("no answer", output.error or "the server sent none")
     heard = []
     for choice in output.choices:
         message = choice.message
         if choice.stop_reason == "content_filter":
             message = message.model_copy(update={"content": ""})
         raw.append(text := message.text)
-        said = final_answer(text)
+        said = extract_final_answer(text)
         update: dict[str, Any] = {"message": message}
         if said.is_truncated:
-            update["stop_reason"] = TRUNCATED[0]
+            update["stop_reason"] = TRUNCATED_STOP_REASONS[0]
         heard.append(
             output.model_copy(update={"choices": [choice.model_copy(update=update)], "completion": said.text})
         )
     return heard
 
 
-def _usable(heard: Sequence[ModelOutput]) -> list[ModelOutput]:
+def _drop_truncated(outputs: Sequence[ModelOutput]) -> list[ModelOutput]:
     """Those that were not cut off.
 
     Raises:
         Unusable: all were.
     """
-    if whole := [said for said in heard if said.stop_reason not in TRUNCATED]:
+    if whole := [said for said in outputs if said.stop_reason not in TRUNCATED_STOP_REASONS]:
         return whole
-    raise Unusable("truncated", f"allow more tokens: {heard[0].message.text!r:.200}")
+    raise UnusableReply("truncated", f"allow more tokens: {outputs[0].message.text!r:.200}")
 
 
-def _declined(choice: ChatCompletionChoice) -> bool:
+def _is_declined(choice: ChatCompletionChoice) -> bool:
     """Does the server say that the model, or a filter, declined?"""
     content = choice.message.content
     marked = not isinstance(content, str) and any(
@@ -208,12 +212,12 @@ def _declined(choice: ChatCompletionChoice) -> bool:
     return marked or choice.stop_reason == "content_filter"
 
 
-def _tokens(said: ModelOutput) -> Tokens:
-    found = said.choices[0].logprobs
+def _token_logprobs(output: ModelOutput) -> TokenLogprobs:
+    found = output.choices[0].logprobs
     return [token.model_dump() for token in found.content] if found else []
 
 
-def _config(recipe: ConfidenceRecipe) -> GenerateConfig:
+def _make_generate_config(method: ConfidenceMethod) -> GenerateConfig:
     """What this recipe asks of a request, beside what holds for all."""
-    likeliest = LIKELIEST if recipe.top_logprobs else None
-    return GenerateConfig(logprobs=recipe.logprobs or None, top_logprobs=likeliest)
+    likeliest = NUM_TOP_LOGPROBS if method.needs_top_logprobs else None
+    return GenerateConfig(logprobs=method.needs_logprobs or None, top_logprobs=likeliest)

@@ -24,28 +24,28 @@ class Prompt(NamedTuple):
 
     name: str
     help: str
-    text: str
-    first: str = ""
+    template: str
+    first_turn_template: str = ""
     system: str = ""
 
     @property
     def hash(self) -> str:
         """Tells a change of any text: 12 hexadecimal digits of SHA-256."""
-        return hash_of(self.system, self.first, self.text)
+        return hash_texts(self.system, self.first_turn_template, self.template)
 
-    def asked(self, question: str) -> str:
+    def format_question(self, question: str) -> str:
         """
         >>> PROMPTS["word"].asked("Is it red?")
         'Is it red?\\nAnswer with a word or a short phrase.'
         """
-        return self.text.replace("{question}", question)
+        return self.template.replace("{question}", question)
 
-    def asked_first(self, question: str) -> str:
+    def format_first_turn(self, question: str) -> str:
         """The turn before; "" if there is none."""
-        return self.first.replace("{question}", question)
+        return self.first_turn_template.replace("{question}", question)
 
 
-def hash_of(*texts: str) -> str:
+def hash_texts(*texts: str) -> str:
     """12 hexadecimal digits of SHA-256 of the texts.
 
     >>> hash_of("a", "b") == hash_of("ab", "")
@@ -54,11 +54,11 @@ def hash_of(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:12]
 
 
-_WORD = "Answer with a word or a short phrase."
+_SHORT_ANSWER_INSTRUCTION = "Answer with a word or a short phrase."
 PROMPTS = {
     prompt.name: prompt
     for prompt in (
-        Prompt("word", "asks for a word or a short phrase", f"{{question}}\n{_WORD}"),
+        Prompt("word", "asks for a word or a short phrase", f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}"),
         Prompt(
             "refuse",
             f'offers to say "{UNANSWERABLE}"',
@@ -68,15 +68,15 @@ PROMPTS = {
         Prompt(
             "ask",
             "asks first, in a turn of its own, whether there is an answer",
-            f"{{question}}\n{_WORD}",
-            first="Can this question be answered from what the picture shows? Reply with yes or no.\n{question}",
+            f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
+            first_turn_template="Can this question be answered from what the picture shows? Reply with yes or no.\n{question}",
         ),
         Prompt("bare", "the question alone, for models that classify", "{question}"),
     )
 }
 
 
-def prompt_named(name: str) -> Prompt:
+def get_prompt(name: str) -> Prompt:
     """
     Raises:
         UserError: there is none of this name.
@@ -86,7 +86,7 @@ def prompt_named(name: str) -> Prompt:
     return PROMPTS[name]
 
 
-def examples_of(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[BenchmarkItem]:
+def sample_few_shot_examples(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[BenchmarkItem]:
     """Examples drawn from part dev, as many unanswerable as answerable, by turns.
 
     Raises:

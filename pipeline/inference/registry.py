@@ -28,39 +28,39 @@ TASKS: dict[str, Callable[..., Task]] = {
 }
 
 
-def checked(make: Callable[..., Task]) -> Callable[..., Task]:
+def translate_user_errors(make_task: Callable[..., Task]) -> Callable[..., Task]:
     """Let inspect_ai show a user's mistake as a message without a traceback."""
 
-    @wraps(make)
+    @wraps(make_task)
     def made(*args: object, **named: object) -> Task:
         try:
-            return make(*args, **named)
+            return make_task(*args, **named)
         except UserError as error:
             raise PrerequisiteError(escape("\n".join(error.problems))) from None
 
     return made
 
 
-def register(name: str, make: Callable[..., Task]) -> None:
+def register_task(name: str, make_task: Callable[..., Task]) -> None:
     """Let inspect_ai know a task as `rgqa/<name>`."""
-    params = [*signature(make).parameters]
+    params = [*signature(make_task).parameters]
     info = RegistryInfo(type="task", name=f"rgqa/{name}", metadata={"params": params})
 
-    @wraps(make)
+    @wraps(make_task)
     def tagged(*args: object, **named: object) -> Task:
-        task = checked(make)(*args, **named)
-        registry_tag(make, task, info, *args, **named)
+        task = translate_user_errors(make_task)(*args, **named)
+        registry_tag(make_task, task, info, *args, **named)
         return task
 
     registry_add(tagged, info)
 
 
 for _name, _make in TASKS.items():
-    register(_name, _make)
+    register_task(_name, _make)
 
 
 @modelapi(name="hf-vqa")
-def hf_vqa() -> type:
+def load_hf_vqa() -> type:
     """Models of transformers that are no chats."""
     from .hf_vqa import HfVqa
 
@@ -68,7 +68,7 @@ def hf_vqa() -> type:
 
 
 @modelapi(name="hf-vlm")
-def hf_vlm() -> type:
+def load_hf_vlm() -> type:
     """Models of transformers that see and chat."""
     from .hf_vlm import HfVlm
 

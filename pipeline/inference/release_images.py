@@ -8,10 +8,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..core.errors import UserError, counted, some_of
-from ..core.images import WHITE, encode_image, image_files
+from ..core.errors import UserError, format_count, join_examples
+from ..core.images import WHITE, encode_image, find_image_files
 
-AT_ONCE = 64  # rows of a table that are in memory together
+ROWS_PER_BATCH = 64  # rows of a table that are in memory together
 
 
 class ReleasePictures:
@@ -19,7 +19,12 @@ class ReleasePictures:
     that the system deletes with the process: a table can be read from its beginning alone."""
 
     def __init__(
-        self, release: Path, wanted: Collection[str], *, folder: Path | None = None, pixels: int = 0
+        self,
+        release: Path,
+        image_ids: Collection[str],
+        *,
+        folder: Path | None = None,
+        max_image_size: int = 0,
     ) -> None:
         """
         Args:
@@ -29,67 +34,71 @@ class ReleasePictures:
         Raises:
             UserError: a picture is not there, or nothing is installed that reads the tables or images.
         """
-        self.pixels = pixels
-        self._wanted = frozenset(wanted)
+        self.max_image_size = max_image_size
+        self._image_ids = frozenset(image_ids)
         self._lock = Lock()
-        self._places: dict[str, tuple[int, int]] = {}  # in `_copy`: where it begins, and how long it is
-        self._copy: Any = None
+        self._offsets: dict[str, tuple[int, int]] = {}  # in `_copy`: where it begins, and how long it is
+        self._copy_file: Any = None
         self._files: dict[str, Path] = {}
         self._tables: list[tuple[Any, list[str]]] = []
-        _check_pillow()
+        _require_pillow()
         if folder is None:
-            self._tables = [*_tables(release)]
+            self._tables = [*_image_tables(release)]
             there = frozenset().union(*(ids for _, ids in self._tables))
         else:
-            self._files = image_files(folder)[0]
+            self._files = find_image_files(folder)[0]
             there = self._files.keys()
-        if missing := sorted(self._wanted - there):
+        if missing := sorted(self._image_ids - there):
             where = folder or f"the tables of {release}"
             hint = "" if folder else "; name the folder that has them"
-            raise UserError(f"{where}: {counted(len(missing), 'image')} not found: {some_of(missing)}{hint}")
+            raise UserError(
+                f"{where}: {format_count(len(missing), 'image')} not found: {join_examples(missing)}{hint}"
+            )
 
-    def data_uri(self, picture: str) -> str:
+    def encode_data_uri(self, image_id: str) -> str:
         """A picture, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
 
         Raises:
             ValueError: it is damaged, or of a kind that is refused (`load_rgb`).
         """
         try:
-            return encode_image(self._bytes(picture), max_side=self.pixels, background=WHITE).data_uri
+            return encode_image(
+                self._read_image(image_id), max_side=self.max_image_size, background=WHITE
+            ).data_uri
         except ValueError as error:
-            raise ValueError(f"picture {picture}: {error}") from error
+            raise ValueError(f"picture {image_id}: {error}") from error
 
-    def _bytes(self, picture: str) -> bytes:
+    def _read_image(self, image_id: str) -> bytes:
         if self._files:
-            return self._files[picture].read_bytes()
+            return self._files[image_id].read_bytes()
         with self._lock:
-            if self._copy is None:
-                self._copy = self._copied()
-            start, length = self._places[picture]
-            self._copy.seek(start)
-            return self._copy.read(length)
+            if self._copy_file is None:
+                self._copy_file = self._copy_images()
+            start, length = self._offsets[image_id]
+            self._copy_file.seek(start)
+            return self._copy_file.read(length)
 
-    def _copied(self) -> Any:
+    def _copy_images(self) -> Any:
         """A file of the wanted pictures, each once."""
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this does
-        left = set(self._wanted)
+        left = set(self._image_ids)
         for table, ids in self._tables:
             firsts = {picture: row for row, picture in reversed([*enumerate(ids)]) if picture in left}
             left -= firsts.keys()
             rows, start = sorted((row, picture) for picture, row in firsts.items())[::-1], 0
-            batches = table.iter_batches(AT_ONCE, columns=["image"])
+            batches = table.iter_batches(ROWS_PER_BATCH, columns=["image"])
             while rows:
                 images = next(batches).column(0)
                 while rows and rows[-1][0] < start + len(images):
                     row, picture = rows.pop()
                     data = images[row - start]["bytes"].as_py()
-                    self._places[picture] = (copy.tell(), len(data))
+                    self._offsets[picture] = (copy.tell(), len(data))
                     copy.write(data)
                 start += len(images)
         return copy
 
 
-def _tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
+def _image_tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
     """The release's tables that have pictures, each with the ids of its rows' pictures."""
     try:
         import pyarrow.parquet as parquet
@@ -104,7 +113,7 @@ def _tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
             yield table, table.read(["picture_id"]).column(0).to_pylist()
 
 
-def _check_pillow() -> None:
+def _require_pillow() -> None:
     try:
         import PIL  # noqa: F401
     except ImportError:

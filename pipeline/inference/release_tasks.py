@@ -19,18 +19,18 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
-from ..core.errors import UserError, counted
+from ..core.errors import UserError, format_count
 from ..scoring.benchmark_reader import read_benchmark
 from ..scoring.items import Benchmark, BenchmarkItem
-from ..scoring.matching import verdicts
+from ..scoring.matching import match_answers
 from ..scoring.realistic_vqa import realistic_scores
-from .confidence_methods import recipe_named
-from .prompt_solver import Interview, ask
-from .prompts import UNANSWERABLE, examples_of, prompt_named
+from .confidence_methods import get_confidence_method
+from .prompt_solver import PromptedRun, ask_question
+from .prompts import UNANSWERABLE, get_prompt, sample_few_shot_examples
 from .release_images import ReleasePictures
 
-TOKENS = 64  # of a reply, at most
-PARTS = ("test", "dev", "all")
+DEFAULT_MAX_TOKENS = 64  # of a reply, at most
+SPLITS = ("test", "dev", "all")
 
 
 def release_task(
@@ -38,14 +38,14 @@ def release_task(
     subsets: str | Collection[str] = (),
     part: str = "test",
     prompt: str = "refuse",
-    recipe: str = "refusal",
-    pixels: int = 1024,
+    confidence: str = "refusal",
+    max_image_size: int = 1024,
     pictures: str | Path = "",
     shots: int = 0,
     seed: int = 0,
-    samples: int = 10,
-    at_once: bool = True,
-    blind: bool = False,
+    num_replies: int = 10,
+    use_num_choices: bool = True,
+    no_image: bool = False,
     limit: int = 0,
 ) -> Task:
     """The questions of a release, each once, pair by pair (a UQ with its AQ), in an order that does not depend on subset
@@ -64,33 +64,35 @@ def release_task(
     """
     release = Path(release).resolve()
     benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
-    rows = _distinct(benchmark)
-    examples = examples_of([row.item for row in rows], shots, seed)
-    asked, pairs = _pair_by_pair(_of_part(rows, part, {example.id for example in examples}), rows, limit)
+    rows = _distinct_questions(benchmark)
+    examples = sample_few_shot_examples([row.item for row in rows], shots, seed)
+    asked, pairs = _order_by_pair(
+        _select_split(rows, part, {example.id for example in examples}), rows, limit
+    )
     shown = {item.picture for item in [*(row.item for row in asked), *examples]}
     folder = Path(pictures).resolve() if pictures else None
-    interview = Interview(
-        prompt_named(prompt),
-        recipe_named(recipe),
-        None if blind else ReleasePictures(release, shown, folder=folder, pixels=pixels),
+    interview = PromptedRun(
+        get_prompt(prompt),
+        get_confidence_method(confidence),
+        None if no_image else ReleasePictures(release, shown, folder=folder, max_image_size=max_image_size),
         examples,
-        samples,
-        at_once,
+        num_replies,
+        use_num_choices,
         seed,
         frozenset().union(*(items.answer_words for items in benchmark.subsets.values())),
     )
     return Task(
-        MemoryDataset([row.sample() for row in asked], name=benchmark.name, location=str(release)),
-        solver=ask(interview),
+        MemoryDataset([row.to_sample() for row in asked], name=benchmark.name, location=str(release)),
+        solver=ask_question(interview),
         scorer=rgqa(),
-        config=GenerateConfig(temperature=0, max_tokens=TOKENS, seed=seed),
+        config=GenerateConfig(temperature=0, max_tokens=DEFAULT_MAX_TOKENS, seed=seed),
         fail_on_error=False,
         version=benchmark.version or 0,
-        metadata=interview.settings | {"part": part, "pairs": pairs},
+        metadata=interview.log_metadata | {"part": part, "pairs": pairs},
     )
 
 
-class AskedOnce(NamedTuple):
+class DistinctQuestion(NamedTuple):
     """A question on a picture.
 
     Attributes:
@@ -99,61 +101,63 @@ class AskedOnce(NamedTuple):
     """
 
     item: BenchmarkItem
-    ids: list[str]
+    item_ids: list[str]
     subsets: list[str]
     pairs: list[tuple[str, str]]
 
-    def sample(self) -> Sample:
+    def to_sample(self) -> Sample:
         """As inspect_ai takes it; the question is its input."""
         return Sample(
-            input=self.item.asked,
+            input=self.item.question_text,
             target=[*self.item.answers] or UNANSWERABLE,
             id=self.item.id,
             metadata={
                 "picture": self.item.picture,
                 "answers": {**self.item.answers},
-                "items": self.ids,
+                "items": self.item_ids,
                 "subsets": self.subsets,
             },
         )
 
 
-def _of_part(rows: Sequence[AskedOnce], part: str, examples: Collection[str]) -> list[AskedOnce]:
+def _select_split(
+    rows: Sequence[DistinctQuestion], part: str, examples: Collection[str]
+) -> list[DistinctQuestion]:
     """Those that are asked.
 
     Raises:
         UserError: none is, or there is no such part.
     """
-    if part not in PARTS:
-        raise UserError(f"part is {part!r}, wanted {', '.join(PARTS)}")
+    if part not in SPLITS:
+        raise UserError(f"part is {part!r}, wanted {', '.join(SPLITS)}")
     left = [row for row in rows if row.item.id not in examples]
     if asked := [row for row in left if part == "all" or row.item.part in (part, "")]:
         return asked
     raise UserError(f"no items of part {part}")
 
 
-def _distinct(benchmark: Benchmark) -> list[AskedOnce]:
+def _distinct_questions(benchmark: Benchmark) -> list[DistinctQuestion]:
     """Each question on a picture once, in the order of the hashes of ids."""
-    rows: dict[tuple[str, str], AskedOnce] = {}
+    rows: dict[tuple[str, str], DistinctQuestion] = {}
     for subset, items in benchmark.subsets.items():
         for item in items:
-            row = rows.setdefault((item.picture, item.asked), AskedOnce(item, [], [], []))
-            if item.pair:
-                row.pairs.append((subset, item.pair))
-            for names, name in ((row.ids, item.id), (row.subsets, subset)):
+            row = rows.setdefault((item.picture, item.question_text), DistinctQuestion(item, [], [], []))
+            if item.pair_id:
+                row.pairs.append((subset, item.pair_id))
+            for names, name in ((row.item_ids, item.id), (row.subsets, subset)):
                 if name not in names:
                     names.append(name)
-    return sorted(rows.values(), key=lambda row: _random_place(row.item.id))
+    return sorted(rows.values(), key=lambda row: _random_sort_key(row.item.id))
 
 
-def _random_place(name: str) -> bytes:
+def _random_sort_key(name: str) -> bytes:
     """A place in an order that looks random and is the same on every machine."""
     return sha256(name.encode()).digest()
 
 
-def _pair_by_pair(
-    rows: Sequence[AskedOnce], every: Sequence[AskedOnce], limit: int
-) -> tuple[list[AskedOnce], int]:
+def _order_by_pair(
+    rows: Sequence[DistinctQuestion], all_rows: Sequence[DistinctQuestion], limit: int
+) -> tuple[list[DistinctQuestion], int]:
     """Order rows so that the questions of a pair follow each other, pairs in random order.
 
     Args:
@@ -168,19 +172,19 @@ def _pair_by_pair(
         UserError: A pair has more questions than `limit`.
     """
     there = {row.item.id for row in rows}
-    broken = {pair for row in every if row.item.id not in there for pair in row.pairs}
-    groups: dict[tuple[str, str], list[AskedOnce]] = {}
+    broken = {pair for row in all_rows if row.item.id not in there for pair in row.pairs}
+    groups: dict[tuple[str, str], list[DistinctQuestion]] = {}
     for row in rows:
         for pair in row.pairs or [("", row.item.id)]:
             if pair not in broken:
                 groups.setdefault(pair, []).append(row)
-    chosen: dict[str, AskedOnce] = {}
-    for pair in sorted(groups, key=lambda pair: _random_place(pair[1])):
+    chosen: dict[str, DistinctQuestion] = {}
+    for pair in sorted(groups, key=lambda pair: _random_sort_key(pair[1])):
         new = {row.item.id: row for row in groups[pair] if row.item.id not in chosen}
         if limit and len(chosen) + len(new) > limit:
             if not chosen:
                 raise UserError(
-                    f"limit is {limit}, but a pair (a UQ with its AQ) has {counted(len(new), 'question')}; take {len(new)} or more"
+                    f"limit is {limit}, but a pair (a UQ with its AQ) has {format_count(len(new), 'question')}; take {len(new)} or more"
                 )
             break
         chosen |= new
@@ -214,7 +218,7 @@ def rgqa() -> Scorer:
             value={
                 "confidence": found["confidence"],
                 "refused": int(found["refused"]),
-                "correct": float(verdicts([said], [found["answers"]], "vqa")[0]),
+                "correct": float(match_answers([said], [found["answers"]], "vqa")[0]),
                 "answerable": int(bool(found["answers"])),
             },
             answer=said,

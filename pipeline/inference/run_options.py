@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..core.errors import UserError, collected_into, no_effect
+from ..core.errors import UserError, collect_errors, no_effect_message
 from ..core.output_paths import Output, check_output_paths
-from ..core.server_errors import LOCAL
-from ..scoring.benchmark_reader import fingerprint, read_benchmark
-from .confidence_methods import ConfidenceRecipe, recipe_named
+from ..core.server_errors import LOCAL_PROVIDERS
+from ..scoring.benchmark_reader import fingerprint_release, read_benchmark
+from .confidence_methods import ConfidenceMethod, get_confidence_method
 from .cost_forecast import Prices
-from .prompts import prompt_named
+from .prompts import get_prompt
 
 T = TypeVar("T")
-CONNECTIONS = 10  # over a network
-LONGEST = 200  # letters of a folder's name; a file system takes 255 bytes
-OF_CLASSIFIERS = ("bare",), ("token-probability", "refusal")  # prompts and recipes
+DEFAULT_MAX_CONNECTIONS = 10  # over a network
+MAX_FOLDER_NAME_LENGTH = 200  # letters of a folder's name; a file system takes 255 bytes
+CLASSIFIER_PROMPTS_AND_METHODS = ("bare",), ("token-probability", "refusal")  # prompts and recipes
 
 
 class RunOptions(NamedTuple):
@@ -33,78 +33,78 @@ class RunOptions(NamedTuple):
     server: str = ""
     model_args: tuple[tuple[str, str], ...] = ()
     prompt: str = ""
-    recipe: str = ""
+    confidence: str = ""
     subsets: tuple[str, ...] = ()
     part: str = "test"
     limit: int = 0
-    pixels: int = 1024
+    max_image_size: int = 1024
     pictures: Path | None = None
     shots: int = 0
-    samples: int = 10
+    num_replies: int = 10
     max_tokens: int = 64
     seed: int = 0
     no_picture: bool = False
-    connections: int = 0
+    max_connections: int = 0
     out: Path | None = None
     prices: Prices = Prices()
     yes: bool = False
     plots: bool = True
 
     @property
-    def chosen(self) -> RunOptions:
+    def with_defaults(self) -> RunOptions:
         """With what suits the model where nothing is chosen: one that classifies is asked the question alone."""
-        prompt, recipe = ("bare", "token-probability") if self.classifies else ("refuse", "refusal")
-        connections = self.connections or (CONNECTIONS if self.remote else 0)
+        prompt, recipe = ("bare", "token-probability") if self.is_classifier else ("refuse", "refusal")
+        connections = self.max_connections or (DEFAULT_MAX_CONNECTIONS if self.is_remote else 0)
         return self._replace(
-            prompt=self.prompt or prompt, recipe=self.recipe or recipe, connections=connections
+            prompt=self.prompt or prompt, confidence=self.confidence or recipe, max_connections=connections
         )
 
     @property
-    def classifies(self) -> bool:
+    def is_classifier(self) -> bool:
         """Is it a model of transformers that is no chat?"""
         return self.model.startswith("hf-vqa/") and not self.server
 
     @property
-    def remote(self) -> bool:
+    def is_remote(self) -> bool:
         """Is it asked over a network?"""
-        return self.model.split("/")[0] not in LOCAL or bool(self.server)
+        return self.model.split("/")[0] not in LOCAL_PROVIDERS or bool(self.server)
 
     @property
-    def folder(self) -> Path:
+    def output_folder(self) -> Path:
         """Where the run goes: `out`, or runs/<model>-<prompt>-<recipe>."""
-        how = self.chosen
-        parts = (how.model, how.prompt, how.recipe.replace("_", "-"), *["blind"] * how.no_picture)
+        how = self.with_defaults
+        parts = (how.model, how.prompt, how.confidence.replace("_", "-"), *["blind"] * how.no_picture)
         name = "-".join(parts)
         safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
-        return self.out or Path("runs") / safe[-LONGEST:].lstrip(".")
+        return self.out or Path("runs") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
 
 
-def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
+def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     """What two runs must share to be one; and the ids of the release's items, in its order, each once.
 
     Raises:
         UserError: all that is wrong: no such release, prompt or recipe, settings without effect, or a release that is not
             as it was published.
     """
-    options, problems = options.chosen, list[str]()
+    options, problems = options.with_defaults, list[str]()
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
-        with collected_into(problems):
+        with collect_errors(problems):
             return reader(*values)
 
-    prompt, recipe = attempt(prompt_named, options.prompt), attempt(recipe_named, options.recipe)
+    prompt, recipe = attempt(get_prompt, options.prompt), attempt(get_confidence_method, options.confidence)
     if prompt and recipe:
-        problems += _unfit(options, prompt.name, recipe)
-    attempt(check_output_paths, [Output("--out", options.folder, "folder")], [options.release])
+        problems += _find_incompatible_options(options, prompt.name, recipe)
+    attempt(check_output_paths, [Output("--out", options.output_folder, "folder")], [options.release])
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted a release's")
         raise UserError(problems)
     benchmark, sha256 = (
         attempt(read_benchmark, options.release, options.subsets),
-        attempt(fingerprint, options.release),
+        attempt(fingerprint_release, options.release),
     )
     if benchmark and options.part != RunOptions._field_defaults["part"] and not benchmark.parts:
-        problems.append(no_effect("--part", "the benchmark has no parts"))
+        problems.append(no_effect_message("--part", "the benchmark has no parts"))
     if problems or not (prompt and recipe and benchmark and sha256):
         raise UserError(problems)
     return {
@@ -116,34 +116,37 @@ def settings_of(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         "part": options.part,
         "subsets": sorted(benchmark.subsets),
         "limit": options.limit,
-        "pixels": options.pixels,
+        "pixels": options.max_image_size,
         "pictures": str(options.pictures or ""),
         "shots": options.shots,
-        "samples": options.samples if recipe.several else 1,
+        "samples": options.num_replies if recipe.needs_several_replies else 1,
         "max_tokens": options.max_tokens,
         "seed": options.seed,
         "no_picture": options.no_picture,
     }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
 
 
-def _unfit(options: RunOptions, prompt: str, recipe: ConfidenceRecipe) -> Iterator[str]:
+def _find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:
     """Options that have no effect beside the others, and what a model cannot take."""
     why: dict[str, str] = {}
-    if not recipe.several:
-        why["samples"] = f"recipe {recipe.name} asks once; it is for recipe agreement"
+    if not method.needs_several_replies:
+        why["samples"] = f"recipe {method.name} asks once; it is for recipe agreement"
     if options.no_picture:
         why |= dict.fromkeys(("pixels", "pictures"), "--no-picture sends none")
-    if options.classifies:
+    if options.is_classifier:
         why["max_tokens"] = "a model of hf-vqa says one answer of its own length"
-    if not options.remote:
+    if not options.is_remote:
         why["prices"] = "a model on this machine is not paid for"
     for name, reason in why.items():
         if getattr(options, name) != RunOptions._field_defaults[name]:
             option = {"prices": "--price-in, --price-out"}.get(name, f"--{name.replace('_', '-')}")
-            yield no_effect(option, reason)
+            yield no_effect_message(option, reason)
     if options.model.startswith("hf/") and not options.server and not options.no_picture:
         yield (
             f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-picture"
         )
-    if options.classifies and (prompt not in OF_CLASSIFIERS[0] or recipe.name not in OF_CLASSIFIERS[1]):
+    if options.is_classifier and (
+        prompt not in CLASSIFIER_PROMPTS_AND_METHODS[0]
+        or method.name not in CLASSIFIER_PROMPTS_AND_METHODS[1]
+    ):
         yield f"{options.model} says one answer to one question: take --prompt bare with --recipe token-probability or refusal"

@@ -13,27 +13,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.errors import UserError, counted, warn
-from ..core.server_errors import reason_of
+from ..core.errors import UserError, format_count, warn
+from ..core.server_errors import get_failure_reason
 from ..scoring.harness_logs import EMPTY
-from ..scoring.joined_predictions import warning_of_declined
+from ..scoring.joined_predictions import warn_of_empty_replies
 from ..scoring.normalize import has_text
 from ..scoring.version import VERSION
 from .cost_forecast import Prices
-from .probe import probed
-from .progress_display import Screen
-from .prompts import hash_of
-from .run_folder import CLASSES, RunFolder
-from .run_monitor import FULL, NO_ANSWERS, Watch, watching
-from .run_options import RunOptions, settings_of
+from .probe import open_and_probe
+from .progress_display import ProgressDisplay
+from .prompts import hash_texts
+from .run_folder import ANSWER_VOCABULARY_FILE, RunFolder
+from .run_monitor import DISK_FULL_MESSAGE, UNUSABLE_REPLY_KINDS, RunMonitor, attach_monitor
+from .run_options import RunOptions, resolve_settings
 
-TRIES = 5  # of a request, beside those that the client makes itself
-SECONDS = 300  # for an answer over the network
-BUFFER = 25  # samples between two writes of inspect_ai's log
-MISSING = 'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
+MAX_RETRIES = 5  # of a request, beside those that the client makes itself
+REQUEST_TIMEOUT_SECONDS = 300  # for an answer over the network
+LOG_BUFFER_SAMPLES = 25  # samples between two writes of inspect_ai's log
+INSPECT_MISSING_MESSAGE = (
+    'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
+)
 
 
-class ModelRun(NamedTuple):
+class RunOutcome(NamedTuple):
     """What came of it.
 
     Attributes:
@@ -42,40 +44,40 @@ class ModelRun(NamedTuple):
     """
 
     folder: RunFolder
-    asked: frozenset[str]
-    about: dict[str, Any]
-    stopped: str = ""
+    item_ids: frozenset[str]
+    record: dict[str, Any]
+    stop_reason: str = ""
 
 
-def run(options: RunOptions) -> ModelRun:
+def run_model(options: RunOptions) -> RunOutcome:
     """Ask what has no reply yet; write run.json and predictions.jsonl.
 
     Raises:
         UserError: everything that keeps it from beginning.
     """
-    options = options.chosen
-    settings, order = settings_of(options)
-    folder, stopped, failed = RunFolder(options.folder), "", {}
-    with folder.alone():
-        before = folder.open(settings)
-        task = _task(options)
+    options = options.with_defaults
+    settings, order = resolve_settings(options)
+    folder, stopped, failed = RunFolder(options.output_folder), "", {}
+    with folder.hold_lock():
+        before = folder.load_previous(settings)
+        task = _make_task(options)
         if options.limit:
-            print(_drawn(task, order), file=sys.stderr)
+            print(_describe_limit(task, order), file=sys.stderr)
         samples = {str(sample.id): sample for sample in task.dataset}
         asked = frozenset(name for sample in samples.values() for name in sample.metadata["items"])
         order = [name for name in order if name in asked]
         about = {**settings, "server": options.server, "path": str(options.release)}
         about |= {"weights": before.get("weights", {})}
         about["warnings"] = before.get("warnings", [])
-        about["sessions"] = _sessions(before.get("sessions", []), folder.rows)
+        about["sessions"] = _recover_sessions(before.get("sessions", []), folder.rows)
         if samples.keys() - {row["id"] for row in folder.rows}:
-            with _private_files(folder.path):
-                stopped, failed = _ask(options, task, folder, about)
+            with _redirect_inspect_files(folder.path):
+                stopped, failed = _ask_remaining(options, task, folder, about)
         folder.write_predictions(order)
-        _warn_of_declined(folder.rows, about)
+        _warn_of_empty_replies(folder.rows, about)
         folder.write_distribution(order)
         rows = [row for row in folder.rows if row["id"] in samples]
-        about |= _counts(rows, len(samples), asked, failed, options.prices) | {
+        about |= _summarize_replies(rows, len(samples), asked, failed, options.prices) | {
             "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
             "versions": {
                 "rgqa_scorers": VERSION,
@@ -83,22 +85,22 @@ def run(options: RunOptions) -> ModelRun:
                 "python": platform.python_version(),
             },
         }
-        folder.write("run.json", about)
-    return ModelRun(folder, asked, about, stopped)
+        folder.write_json("run.json", about)
+    return RunOutcome(folder, asked, about, stopped)
 
 
-def _drawn(task: Any, every: Sequence[str]) -> str:
+def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
     """Say what --limit takes of the questions."""
     pairs = task.metadata["pairs"]
-    whole = f" in {counted(pairs, 'pair')}" if pairs else ""
+    whole = f" in {format_count(pairs, 'pair')}" if pairs else ""
     return (
-        f"run: {counted(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
-        f"{counted(len(every), 'item')}"
+        f"run: {format_count(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
+        f"{format_count(len(all_item_ids), 'item')}"
     )
 
 
 @contextmanager
-def _private_files(folder: Path) -> Iterator[None]:
+def _redirect_inspect_files(folder: Path) -> Iterator[None]:
     """Keep what inspect_ai writes under HOME, which may be full or read-only, in a folder of the run; remove it at the end.
 
     Its trace of every request stays empty: the log of each session has them.
@@ -123,75 +125,79 @@ def _private_files(folder: Path) -> Iterator[None]:
                     os.environ[name] = value
 
 
-def _task(options: RunOptions, at_once: bool = True) -> Any:
+def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
     try:
         from .release_tasks import release_task
     except ModuleNotFoundError as error:
-        raise UserError(MISSING if error.name == "inspect_ai" else str(error)) from None
+        raise UserError(INSPECT_MISSING_MESSAGE if error.name == "inspect_ai" else str(error)) from None
     return release_task(
         options.release,
         subsets=options.subsets,
         part=options.part,
         prompt=options.prompt,
-        recipe=options.recipe,
-        pixels=options.pixels,
+        confidence=options.confidence,
+        max_image_size=options.max_image_size,
         pictures=options.pictures or "",
         shots=options.shots,
         seed=options.seed,
-        samples=options.samples,
-        at_once=at_once,
-        blind=options.no_picture,
+        num_replies=options.num_replies,
+        use_num_choices=use_num_choices,
+        no_image=options.no_picture,
         limit=options.limit,
     )
 
 
-def _ask(
-    options: RunOptions, task: Any, folder: RunFolder, about: dict[str, Any]
+def _ask_remaining(
+    options: RunOptions, task: Any, folder: RunFolder, record: dict[str, Any]
 ) -> tuple[str, dict[str, str]]:
     """Probe the server and ask all that has no reply; return why the run ended before its end, and failures by id."""
     from inspect_ai import task_with
 
-    model, found = probed(options)
+    model, found = open_and_probe(options)
     weights, classes = getattr(model.api, "about", {}), [*getattr(model.api, "answers", ())]
     if classes:
-        weights = weights | {"answers": hash_of(*classes)}
+        weights = weights | {"answers": hash_texts(*classes)}
     for what in ("revision", "answers") if folder.rows else ():
-        if (known := about["weights"].get(what)) != (now := weights.get(what)):
+        if (known := record["weights"].get(what)) != (now := weights.get(what)):
             raise UserError(
                 f"{folder.path}: its replies are of {what} {known}, now {now}; name another --out"
             )
-    about["weights"] = weights
+    record["weights"] = weights
     if classes:
-        folder.write(CLASSES, classes)
-    about["warnings"] = [*dict.fromkeys([*about["warnings"], *found.warnings])]
+        folder.write_json(ANSWER_VOCABULARY_FILE, classes)
+    record["warnings"] = [*dict.fromkeys([*record["warnings"], *found.warnings])]
     for line in found.warnings:
         warn(line)
-    if not found.at_once:
-        task = _task(options, at_once=False)
+    if not found.supports_num_choices:
+        task = _make_task(options, use_num_choices=False)
     total, done = len(task.dataset), {row["id"] for row in folder.rows}
     task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in done))
-    folder.write("run.json", about)
-    with Screen(len(done), total) as screen:
-        agreed = screen.agreed if options.prices.known and not options.yes and sys.stdin.isatty() else None
-        at_once = min(options.connections or model.api.max_connections(), len(task.dataset))
-        watch = Watch(
+    folder.write_json("run.json", record)
+    with ProgressDisplay(len(done), total) as screen:
+        agreed = (
+            screen.confirm if options.prices.is_known and not options.yes and sys.stdin.isatty() else None
+        )
+        at_once = min(options.max_connections or model.api.max_connections(), len(task.dataset))
+        watch = RunMonitor(
             folder,
             len(task.dataset),
             options.prices,
-            screen.say,
+            screen.print_line,
             agreed,
-            screen.step,
+            screen.update,
             at_once,
             lambda: getattr(model.api, "last_error", ""),
         )
-        with watching(watch):
-            error = _evaluate(options, task, model, folder)
+        with attach_monitor(watch):
+            error = _run_eval(options, task, model, folder)
     used = watch.usage
-    about["sessions"].append(_session(watch.began, used.seconds, used.replies, len(watch.failed)))
-    return watch.stopped or error, watch.failed
+    record["sessions"].append(
+        _make_session(watch.started_at, used.seconds, used.num_replies, len(watch.failures))
+    )
+    return watch.stop_reason or error, watch.failures
 
 
-def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
+def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
     """Why it ended before its end, "" if it did not."""
     from inspect_ai import eval as evaluate
 
@@ -200,18 +206,18 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
         "log_level": "error",
         "log_dir": str(folder.path / "logs"),
         "log_format": "eval",
-        "log_buffer": BUFFER,
+        "log_buffer": LOG_BUFFER_SAMPLES,
         "log_realtime": False,
         "log_images": False,
         "log_model_api": False,
         "score_display": False,
         "ctl_server": False,
         "fail_on_error": False,
-        "max_samples": options.connections or None,
-        "max_connections": options.connections or None,
+        "max_samples": options.max_connections or None,
+        "max_connections": options.max_connections or None,
         "max_tokens": options.max_tokens,
-        "max_retries": TRIES,
-        "attempt_timeout": SECONDS if options.remote else None,
+        "max_retries": MAX_RETRIES,
+        "attempt_timeout": REQUEST_TIMEOUT_SECONDS if options.is_remote else None,
     }
     try:
         logs = evaluate(task, model=model, **settings)
@@ -221,39 +227,41 @@ def _evaluate(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
         return "Ctrl-C"
     error = logs[0].error
     if error and "No space left" in error.message:
-        return FULL
-    return reason_of(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
+        return DISK_FULL_MESSAGE
+    return get_failure_reason(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
 
 
-def _warn_of_declined(rows: Sequence[Mapping[str, Any]], about: dict[str, Any]) -> None:
+def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, Any]) -> None:
     """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
     answered = [row for row in rows if not row["failure"]]
     declined = [EMPTY for row in answered if not has_text(row["prediction"] or "")]
-    if (warning := warning_of_declined(declined, len(answered))) and warning not in about["warnings"]:
-        about["warnings"] = [*about["warnings"], warning]
+    if (warning := warn_of_empty_replies(declined, len(answered))) and warning not in record["warnings"]:
+        record["warnings"] = [*record["warnings"], warning]
         warn(warning)
 
 
-def _session(began: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
-    begun = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
+def _make_session(started_at: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
+    begun = datetime.fromtimestamp(started_at, UTC).isoformat(timespec="seconds")
     return {"begun": begun, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
 
 
-def _sessions(known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _recover_sessions(
+    known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Those that are known, and one that was killed before it could say what it did: the journal has its replies."""
     lost = rows[sum(session["replies"] for session in known) :]
     if not lost:
         return [*known]
     began = min(row["start"] for row in lost)
     ended = max(row["start"] + row["seconds"] for row in lost)
-    return [*known, _session(began, ended - began, len(lost), 0)]
+    return [*known, _make_session(began, ended - began, len(lost), 0)]
 
 
-def _counts(
+def _summarize_replies(
     rows: Sequence[Mapping[str, Any]],
     samples: int,
-    asked: Collection[str],
-    failed: Mapping[str, str],
+    item_ids: Collection[str],
+    failures: Mapping[str, str],
     prices: Prices,
 ) -> dict[str, Any]:
     """What came, of all sessions."""
@@ -261,18 +269,18 @@ def _counts(
     tokens = [sum(row["tokens"][place] for row in rows) for place in (0, 1)]
     return {
         "counts": {
-            "items": len(asked),
+            "items": len(item_ids),
             "answered": sum(len(row["item_ids"]) for row in answered),
             "refused": sum(len(row["item_ids"]) for row in answered if row["refused"]),
             "samples": samples,
             "replies": len(rows),
-            "failed": len(failed),
+            "failed": len(failures),
             **{
                 name.replace(" ", "_"): sum(row["failure"].startswith(name) for row in rows)
-                for name in NO_ANSWERS
+                for name in UNUSABLE_REPLY_KINDS
             },
         },
         "tokens": {"input": tokens[0], "output": tokens[1]},
-        "cost": prices.cost(tokens[0], tokens[1]) if prices.known else None,
-        "failures": {**failed, **{row["id"]: row["failure"] for row in rows if row["failure"]}},
+        "cost": prices.compute_cost(tokens[0], tokens[1]) if prices.is_known else None,
+        "failures": {**failures, **{row["id"]: row["failure"] for row in rows if row["failure"]}},
     }

@@ -13,25 +13,39 @@ from functools import lru_cache, partial
 from itertools import permutations
 
 from pipeline.core.records import Word
-from pipeline.language.functional_programs import Operation, Program, root
-from pipeline.language.lexicon import synonyms
-from pipeline.language.nouns import plural, singular
-from pipeline.language.relations import spatial
-from pipeline.language.sentence import Form, Place, Sentence, Span, annotated_words, overlaps, tokens_of
-from pipeline.language.similarity import SPOKEN_ATTRIBUTES
-from pipeline.language.word_lists import DETERMINERS, FRAME_NOUNS, PRONOUNS, heads, words
+from pipeline.language.functional_programs import Operation, Program, find_root_step
+from pipeline.language.lexicon import get_synonyms
+from pipeline.language.nouns import pluralize, singularize
+from pipeline.language.relations import extract_spatial_relation
+from pipeline.language.sentence import (
+    Sentence,
+    Span,
+    SurfaceForm,
+    TokenRange,
+    has_overlap,
+    parse_word_range,
+    tokenize_text,
+)
+from pipeline.language.similarity import ATTRIBUTE_SYNONYMS
+from pipeline.language.word_lists import (
+    DETERMINERS,
+    FRAME_WORDS,
+    UNINFORMATIVE_NAMES,
+    parse_headed_groups,
+    parse_words,
+)
 
 # program: also said. As seen in GQA's questions, whose annotations tell the rest; synonyms of names are WordNet's.
-_NAMES = heads("""
+_NAME_VARIANTS = parse_headed_groups("""
 counter: counter top; countertop: counter, counter top; faucet: tap; bicycle, motorcycle: bike; person: people; wristband: wrist band
 """)
 # "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
-_PORTIONS = words("""
+_PARTITIVE_TEMPLATES = parse_words("""
 piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article of {}, articles of {}
 """)
 
 
-def align(
+def align_program(
     text: str, program: Program, annotations: Mapping[str, str], words: Sequence[Word] = ()
 ) -> Sentence:
     """The sentence with every name, attribute and spatial relation of a program that is found in it for sure.
@@ -42,156 +56,178 @@ def align(
     """
     sentence = Sentence(text, words)
     if program:
-        _names(sentence, program, _marked(sentence, annotations))
-        _asked(sentence, program[-1])
-        _relations(sentence, program)
-        _attributes(sentence, program)
+        _align_names(sentence, program, _collect_annotated_ranges(sentence, annotations))
+        _mark_queried_relation(sentence, program[-1])
+        _align_relations(sentence, program)
+        _align_attributes(sentence, program)
     return sentence
 
 
-def _marked(sentence: Sentence, annotations: Mapping[str, str]) -> dict[str, list[Place]]:
+def _collect_annotated_ranges(
+    sentence: Sentence, annotations: Mapping[str, str]
+) -> dict[str, list[TokenRange]]:
     """Object id -> its annotated tokens."""
     starts = [match.start() for match in re.finditer(r"\S+", sentence.text)]
     bounds = [*starts, len(sentence.text)]
-    words = [i for i, (start, _) in enumerate(sentence.places) if sentence.text[start].isalnum()]
-    marked: dict[str, list[Place]] = {}
+    words = [i for i, (start, _) in enumerate(sentence.char_spans) if sentence.text[start].isalnum()]
+    marked: dict[str, list[TokenRange]] = {}
     for position, object_id in annotations.items():
-        found = annotated_words(position)
+        found = parse_word_range(position)
         if found is None or found[1] >= len(bounds):
             continue
         first, last = found
-        inside = [i for i in words if bounds[first] <= sentence.places[i][0] < bounds[last]]
+        inside = [i for i in words if bounds[first] <= sentence.char_spans[i][0] < bounds[last]]
         if inside:
             marked.setdefault(object_id, []).append((inside[0], inside[-1] + 1))
     return marked
 
 
-def _names(sentence: Sentence, program: Program, marked: Mapping[str, list[Place]]) -> None:
-    spoken = [i for i in _spoken_order(program) if program[i].name and program[i].name not in PRONOUNS]
-    options = {i: sentence.find(name_forms(program[i].name)) for i in spoken}
-    chosen: dict[int, Place] = {}
+def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list[TokenRange]]) -> None:
+    spoken = [
+        i
+        for i in _order_by_mention(program)
+        if program[i].name and program[i].name not in UNINFORMATIVE_NAMES
+    ]
+    options = {i: sentence.find_forms(get_name_forms(program[i].name)) for i in spoken}
+    chosen: dict[int, TokenRange] = {}
     for i in spoken:  # what the annotations tell
         ranges = [place for object_id in program[i].object_ids for place in marked.get(object_id, ())]
         inside = [(a, b) for a, b in options[i] if any(low <= a and b <= high for low, high in ranges)]
-        if len(ranges) == 1 and not options[i] and (place := _other_words(sentence, *ranges[0])):
+        if len(ranges) == 1 and not options[i] and (place := _find_reworded_name(sentence, *ranges[0])):
             inside = [place]
-        free = [place for place in inside if not overlaps(place, chosen.values())]
+        free = [place for place in inside if not has_overlap(place, chosen.values())]
         if free:
             chosen[i] = free[0]
     position = 0
     for i in spoken:  # what is left, by the order of speech
-        free = [place for place in options[i] if not overlaps(place, chosen.values())]
+        free = [place for place in options[i] if not has_overlap(place, chosen.values())]
         if i not in chosen and free:
             chosen[i] = next((place for place in free if place[0] >= position), free[0])
         if i in chosen:
             position = chosen[i][1]
-    sentence.names |= {i: sentence.take(*place) for i, place in chosen.items()}
+    sentence.name_spans |= {i: sentence.mark_matched(*place) for i, place in chosen.items()}
 
 
-def _other_words(sentence: Sentence, first: int, last: int) -> Place | None:
+def _find_reworded_name(sentence: Sentence, first: int, last: int) -> TokenRange | None:
     """An annotated phrase that says a name in other words, without determiner and looks; None for "who", "one"."""
-    while first < last and (sentence.tokens[first] in DETERMINERS or sentence.kind(first) == "attribute"):
+    while first < last and (
+        sentence.tokens[first] in DETERMINERS or sentence.get_word_class(first) == "attribute"
+    ):
         first += 1
     words = sentence.tokens[first:last]
-    says_something = words and not FRAME_NOUNS.issuperset(words) and not PRONOUNS.issuperset(words)
+    says_something = words and not FRAME_WORDS.issuperset(words) and not UNINFORMATIVE_NAMES.issuperset(words)
     return (first, last) if says_something else None
 
 
-def _spoken_order(program: Program) -> list[int]:
+def _order_by_mention(program: Program) -> list[int]:
     """Steps in the order in which a question says their names."""
 
     def order(index: int) -> list[int]:
         step = program[index]
         before = [i for source in step.inputs for i in order(source)]
-        if step.verb in ("verify", "choose") and step.name and not step.subject:
+        if step.verb in ("verify", "choose") and step.name and not step.is_subject:
             return [*before, index]
         return [index, *before] if step.name else before
 
     return list(dict.fromkeys(order(len(program) - 1)))
 
 
-def _asked(sentence: Sentence, asked: Operation) -> None:
+def _mark_queried_relation(sentence: Sentence, asked: Operation) -> None:
     """Take "to the left or to the right of", "Is the cup to the left of": what is asked for there does not say
     where "the cup on the right" stands."""
     if asked.type == "rel":
         chosen = asked.verb == "choose"
-        forms = choice_forms(asked.values) if chosen else relation_forms(spatial(asked.values[0]))
-        for place in sentence.find(forms)[:1]:
-            sentence.take(*place)
+        forms = (
+            get_choice_forms(asked.values)
+            if chosen
+            else get_relation_forms(extract_spatial_relation(asked.values[0]))
+        )
+        for place in sentence.find_forms(forms)[:1]:
+            sentence.mark_matched(*place)
 
 
-def _relations(sentence: Sentence, program: Program) -> None:
+def _align_relations(sentence: Sentence, program: Program) -> None:
     for index, step in enumerate(program):
-        anchor = root(program, step.inputs[0]) if step.verb == "relate" else index
-        other = sentence.names.get(anchor) or sentence.pronoun(program[anchor].name)
+        anchor = find_root_step(program, step.inputs[0]) if step.verb == "relate" else index
+        other = sentence.name_spans.get(anchor) or sentence.find_pronoun(program[anchor].name)
         if step.verb != "relate" or other is None:
             continue
-        places = sentence.find(relation_forms(spatial(step.values[0])))
-        if step.subject:  # the cup ON the table: the last one between the two
-            named = sentence.names.get(index)
-            start = named.last if named and named.last <= other.first else 0
-            between = [place for place in places if start <= place[0] and place[1] <= other.first][-1:]
+        places = sentence.find_forms(get_relation_forms(extract_spatial_relation(step.values[0])))
+        if step.is_subject:  # the cup ON the table: the last one between the two
+            named = sentence.name_spans.get(index)
+            start = named.end_token if named and named.end_token <= other.first_token else 0
+            between = [place for place in places if start <= place[0] and place[1] <= other.first_token][-1:]
         else:  # the table the cup is ON, what the cup is ON: the first one after the cup; or ON what the cup is
             fronted = [place for place in places if place[0] == 0]
-            between = [place for place in places if place[0] >= other.last][:1] or fronted
+            between = [place for place in places if place[0] >= other.end_token][:1] or fronted
         for place in between:
-            sentence.values[index, 0] = sentence.take(*place)
+            sentence.value_spans[index, 0] = sentence.mark_matched(*place)
 
 
-def _attributes(sentence: Sentence, program: Program) -> None:
+def _align_attributes(sentence: Sentence, program: Program) -> None:
     # Filters go first: they stand next to their nouns, what is asked stands anywhere.
     for index in sorted(range(len(program)), key=lambda i: program[i].verb != "filter"):
         step = program[index]
         if step.verb not in ("filter", "verify", "choose") or step.type == "rel":
             continue
-        noun = sentence.names.get(root(program, step.inputs[0]))
+        noun = sentence.name_spans.get(find_root_step(program, step.inputs[0]))
         for number, value in enumerate(step.values):
-            places = sentence.find(name_forms(value) if step.type == "name" else attribute_forms(value))
+            places = sentence.find_forms(
+                get_name_forms(value) if step.type == "name" else get_attribute_forms(value)
+            )
             if step.verb == "filter" and noun:
-                places.sort(key=partial(_distance, noun))
+                places.sort(key=partial(_compute_noun_distance, noun))
             elif step.verb == "verify":
                 places.reverse()
             for place in places[:1]:
-                sentence.values[index, number] = sentence.take(*place)
+                sentence.value_spans[index, number] = sentence.mark_matched(*place)
 
 
-def _distance(noun: Span, place: Place) -> tuple[int, int]:
+def _compute_noun_distance(noun: Span, place: TokenRange) -> tuple[int, int]:
     """How far a look stands from its noun, right in front of it being nearest."""
-    return (noun.first - place[1], 0) if place[1] <= noun.first else (place[0] - noun.last + 1, 1)
+    return (
+        (noun.first_token - place[1], 0)
+        if place[1] <= noun.first_token
+        else (place[0] - noun.end_token + 1, 1)
+    )
 
 
 @lru_cache(maxsize=1 << 16)
-def name_forms(name: str) -> tuple[Form, ...]:
+def get_name_forms(name: str) -> tuple[SurfaceForm, ...]:
     """The forms of an object's or category's name: singular, plural, other words, portions."""
-    stems = {name, plural(name), singular(name)}
-    for one in (name, singular(name)):
-        stems |= {form for said in (*_NAMES.get(one, ()), *synonyms(one)) for form in (said, plural(said))}
-    return _tokens(stems | {portion.format(name) for portion in _PORTIONS})
+    stems = {name, pluralize(name), singularize(name)}
+    for one in (name, singularize(name)):
+        stems |= {
+            form
+            for said in (*_NAME_VARIANTS.get(one, ()), *get_synonyms(one))
+            for form in (said, pluralize(said))
+        }
+    return _tokenize_forms(stems | {portion.format(name) for portion in _PARTITIVE_TEMPLATES})
 
 
 @lru_cache(maxsize=1 << 14)
-def attribute_forms(value: str) -> tuple[Form, ...]:
+def get_attribute_forms(value: str) -> tuple[SurfaceForm, ...]:
     """The forms of an attribute: wood, wooden."""
-    return _tokens({value, *SPOKEN_ATTRIBUTES.get(value, ())})
+    return _tokenize_forms({value, *ATTRIBUTE_SYNONYMS.get(value, ())})
 
 
 @lru_cache(maxsize=1 << 12)
-def relation_forms(relation: str) -> tuple[Form, ...]:
+def get_relation_forms(relation: str) -> tuple[SurfaceForm, ...]:
     """The forms of a spatial relation: GQA also writes "behind of", and "before" for "in front of"; "left of" is short
     for "to the left of"."""
     if relation in ("on", "in"):
-        return _tokens({relation})
+        return _tokenize_forms({relation})
     also = {"before"} if relation == "in front of" else set()
-    return _tokens({relation, f"{relation} of", relation.removeprefix("to the "), *also})
+    return _tokenize_forms({relation, f"{relation} of", relation.removeprefix("to the "), *also})
 
 
-def choice_forms(relations: Sequence[str]) -> tuple[Form, ...]:
+def get_choice_forms(relations: Sequence[str]) -> tuple[SurfaceForm, ...]:
     """The forms of a choice between relations: "to the left or to the right of", "in front of or behind"."""
     pairs = permutations(relations, 2)
-    return _tokens(
+    return _tokenize_forms(
         f"{said} or {second}" for first, second in pairs for said in (first, first.removesuffix(" of"))
     )
 
 
-def _tokens(forms: Iterable[str]) -> tuple[Form, ...]:
-    return tuple(sorted(map(tokens_of, forms), key=lambda form: (-len(form), form)))
+def _tokenize_forms(forms: Iterable[str]) -> tuple[SurfaceForm, ...]:
+    return tuple(sorted(map(tokenize_text, forms), key=lambda form: (-len(form), form)))

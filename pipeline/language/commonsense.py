@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from pipeline.language.object_taxonomy import Listed, listed
-from pipeline.language.relations import plain_relation
-from pipeline.language.word_lists import heads
+from pipeline.language.object_taxonomy import NameFilter, parse_name_filter
+from pipeline.language.relations import canonicalize_relation
+from pipeline.language.word_lists import parse_headed_groups
 
 # Lists that several rows share: INDOORS and OUTDOORS is what stands in rooms, and in the open; LARGE what can hide something
 # else; SOLID what one can point at, so that other things have a place beside it, not the ground, nor what is worn.
-_LISTS = heads("""
+_SHARED_LISTS = parse_headed_groups("""
 WORN: garment, -collar, headwear, eyewear, jewelry, backpack, headphones, ski
 INDOORS: bathware, appliance, drapery, storage, bed, couch, lamp, chandelier, television, computer, keyboard, monitor, pillow, blanket, coffee table, desk, nightstand, toilet paper, dish, cutlery, handheld, device, pen, pencil
 OUTDOORS: tree, vehicle, post, building, rock, mountain, hill, elephant, giraffe, zebra, cow, horse, sheep, bear, surfboard, ski, snowboard, fence, umpire, batter, catcher, pitcher, skier, surfer, snowboarder
@@ -28,7 +28,7 @@ SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, p
 
 # relation | subjects | objects. A verb without preposition restricts who does it, whatever its preposition; that it is
 # "on" or "in" something must be possible as well, where the whole has no row of its own.
-_RELATIONS = """
+_RELATION_TABLE = """
 wearing | person, plush | WORN
 wearing | dog | collar, hat, tie, scarf, harness, sweater, costume, bandana, vest; wearing | horse | saddle, harness
 holding | person | CARRIED; holding | statue, teddy bear | flower, ball, sign, umbrella, sword, heart
@@ -109,7 +109,7 @@ along, by, across, toward, through, around, down, up, past, over, into, onto, of
 """
 
 # type or look | things | values
-_LOOKS = """
+_ATTRIBUTE_TABLE = """
 color | garment, headwear, eyewear, baggage, seat, linen, drapery, -train, plush, ball, board, sign, paddle, dish, receptacle, paper, flower, cutlery, -straw, tool, vehicle, tent, instrument | *
 color | window | white, brown, black, gray, dark, silver
 color | building, wall, opening, -window, tabletop, storage, post, fence, railing, picture, light, furniture, barrier, handheld, jewelry, tile, roofing, appliance, device | black, white, brown, gray, red, blue, green, yellow, tan, beige, silver, gold, dark, light, dark brown, light brown, dark blue, light blue, cream colored, orange, pink
@@ -202,51 +202,55 @@ hposition | SOLID, wall, railing, bodypart, landform, -beach, -shore | *
 vposition | SOLID, wall, railing, bodypart, garment, headwear, landform, surface, -parking lot, water, -wave | *
 """
 
-Rows = dict[str, list[tuple[Listed, Listed]]]
+RuleTable = dict[str, list[tuple[NameFilter, NameFilter]]]
 
 
-def _rows(table: str) -> Rows:
-    for name, shared in _LISTS.items():
+def _parse_rules(table: str) -> RuleTable:
+    for name, shared in _SHARED_LISTS.items():
         table = table.replace(f"-{name}", "-" + ", -".join(shared)).replace(name, ", ".join(shared))
-    rows: Rows = {}
+    rows: RuleTable = {}
     for row in re.split(r"[;\n]", table.strip()):
         relations, things, others = row.split("|")
         for head in relations.split(","):
-            rows.setdefault(head.strip(), []).append((listed(things), listed(others)))
+            rows.setdefault(head.strip(), []).append((parse_name_filter(things), parse_name_filter(others)))
     return rows
 
 
-def _by_value(rows: Rows) -> dict[str, list[Listed]]:
+def _group_objects_by_value(rows: RuleTable) -> dict[str, list[NameFilter]]:
     """Of each look, the things that may have it by the rows of any type."""
-    looks: dict[str, list[Listed]] = {}
+    looks: dict[str, list[NameFilter]] = {}
     for things, (values, _) in chain.from_iterable(rows.values()):
         for value in values:
             looks.setdefault(value, []).append(things)
     return looks
 
 
-_RELATED, _LOOKING = _rows(_RELATIONS), _rows(_LOOKS)
-_VALUES = _by_value(_LOOKING)
+_RELATION_RULES, _ATTRIBUTE_RULES = _parse_rules(_RELATION_TABLE), _parse_rules(_ATTRIBUTE_TABLE)
+_OBJECTS_BY_VALUE = _group_objects_by_value(_ATTRIBUTE_RULES)
 
 
-def related(relation: str) -> list[list[tuple[Listed, Listed]]]:
+def get_relation_rules(relation: str) -> list[list[tuple[NameFilter, NameFilter]]]:
     """What common sense says of a relation: rows of which one has to hold, subjects with objects; of a posture and a
     preposition that have no rows together, those of both. [] for nothing.
 
     >>> len(related("wearing")), len(related("jumping on")), related("gizmoing")
     (1, 2, [])
     """
-    relation = plain_relation(relation)
+    relation = canonicalize_relation(relation)
     verb, _, preposition = relation.partition(" ")
-    parts = (relation,) if relation in _RELATED else (verb, plain_relation(preposition))
-    return [_RELATED[part] for part in parts if part in _RELATED]
+    parts = (relation,) if relation in _RELATION_RULES else (verb, canonicalize_relation(preposition))
+    return [_RELATION_RULES[part] for part in parts if part in _RELATION_RULES]
 
 
-def looking(look: str, type_: str) -> list[Listed] | None:
+def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
     """The things that may look so, or the values of a type that may be asked of (look: ""); None if nothing is known."""
-    if {look, type_}.isdisjoint(_LOOKING) and look not in _VALUES:
+    if {attribute, type_}.isdisjoint(_ATTRIBUTE_RULES) and attribute not in _OBJECTS_BY_VALUE:
         return None
     # A look with rows of its own is none of the many of its type: no chair is blond.
-    rows = _LOOKING.get(type_, ()) if not look or look not in _LOOKING else ()
-    of_type = [things for things, (values, _) in rows if not look or "*" in values]
-    return of_type + [things for things, _ in _LOOKING.get(look, ())] + _VALUES.get(look, [])
+    rows = _ATTRIBUTE_RULES.get(type_, ()) if not attribute or attribute not in _ATTRIBUTE_RULES else ()
+    of_type = [things for things, (values, _) in rows if not attribute or "*" in values]
+    return (
+        of_type
+        + [things for things, _ in _ATTRIBUTE_RULES.get(attribute, ())]
+        + _OBJECTS_BY_VALUE.get(attribute, [])
+    )

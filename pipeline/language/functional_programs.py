@@ -23,12 +23,12 @@ import msgspec
 from pipeline.core.errors import Problems
 from pipeline.core.records import Question, Step
 
-Finding = Literal["select", "filter", "relate"]
-Truth = Literal["exist", "verify", "and", "or", "same", "different"]
-Verb = Literal[Finding, Truth, "query", "choose", "compare", "common"]
-FINDS = frozenset(get_args(Finding))  # their value is a set of things, the others' an answer
-TRUTHS = frozenset(get_args(Truth))  # the answer is yes or no
-INPUTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
+ObjectSetVerb = Literal["select", "filter", "relate"]
+BooleanVerb = Literal["exist", "verify", "and", "or", "same", "different"]
+Verb = Literal[ObjectSetVerb, BooleanVerb, "query", "choose", "compare", "common"]
+OBJECT_SET_VERBS = frozenset(get_args(ObjectSetVerb))  # their value is a set of things, the others' an answer
+BOOLEAN_VERBS = frozenset(get_args(BooleanVerb))  # the answer is yes or no
+INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
     "select": (0,),
     **dict.fromkeys(("filter", "relate", "query", "verify", "choose", "exist"), (1,)),
     **dict.fromkeys(("compare", "and", "or", "common"), (2,)),
@@ -36,19 +36,19 @@ INPUTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
 }
 SCENE = "scene"
 # GQA's types of attributes. Where in the picture a thing is, and the values from left to right, from top to bottom.
-ZONES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
-POSITIONS = frozenset(ZONES)
+POSITION_VALUES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
+POSITION_TYPES = frozenset(POSITION_VALUES)
 # Asked for like an attribute, but no look of a thing.
-NO_LOOK = frozenset(("name", "rel", "place", "room", "location", "type"))
+NON_ATTRIBUTE_TYPES = frozenset(("name", "rel", "place", "room", "location", "type"))
 # A thing may well have two values of these at a time; of every other type it has one.
-OVERLAPPING = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
+MULTI_VALUED_TYPES = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
 # For questions that come without type and program; with them the text is not looked at.
-EXISTENCE = re.compile(
+EXISTENCE_PATTERN = re.compile(
     r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
 )
 
-_NAMED = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
-_NOT = re.compile(r"not\((.*)\)")
+_NAME_AND_IDS_PATTERN = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
+_NEGATION_PATTERN = re.compile(r"not\((.*)\)")
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,18 +70,18 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     type: str = ""
     name: str = ""
     values: tuple[str, ...] = ()
-    negated: bool = False
-    subject: bool = False
+    is_negated: bool = False
+    is_subject: bool = False
     object_ids: tuple[str, ...] = ()
-    absent: bool = False
+    is_absent: bool = False
     inputs: tuple[int, ...] = ()
-    asserted: bool = False
+    is_asserted: bool = False
 
 
 Program = Sequence[Operation]
 
 
-def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
+def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
     """Read a program.
 
     Raises:
@@ -93,26 +93,26 @@ def parse(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
     operations: list[Operation] = []
     for index, step in enumerate(program):
         try:
-            operation = _read(step.operation, step.argument, step.dependencies)
-            faults = _faults(operation.verb, step.dependencies, operations)
+            operation = _parse_step(step.operation, step.argument, step.dependencies)
+            faults = _check_inputs(operation.verb, step.dependencies, operations)
         except ValueError as malformed:
             operation, faults = Operation(verb="select", name="_", inputs=step.dependencies), [str(malformed)]
         for fault in faults:
             problems.add(f"step {index} ({step.operation}: {step.argument})", fault)
         operations.append(operation)
-    if operations and operations[-1].verb in FINDS and not problems.lines:
+    if operations and operations[-1].verb in OBJECT_SET_VERBS and not problems.lines:
         problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
     # Asked by each `exist`: its last noun phrase, back to where that phrase starts.
     exists = (operation.inputs[0] for operation in operations if operation.verb == "exist")
-    asked = {i for last in exists for i in noun_phrase(operations, last)}
+    asked = {i for last in exists for i in collect_noun_phrase(operations, last)}
     return tuple(
-        msgspec.structs.replace(step, asserted=True) if i in asked else step
+        msgspec.structs.replace(step, is_asserted=True) if i in asked else step
         for i, step in enumerate(operations)
     )
 
 
-def noun_phrase(program: Program, index: int) -> list[int]:
+def collect_noun_phrase(program: Program, index: int) -> list[int]:
     """The steps of a noun phrase: the filters, the last one first, and the step that names what they narrow down."""
     steps = [index]
     while program[steps[-1]].verb == "filter":
@@ -120,41 +120,41 @@ def noun_phrase(program: Program, index: int) -> list[int]:
     return steps
 
 
-def root(program: Program, index: int) -> int:
+def find_root_step(program: Program, index: int) -> int:
     """The step that names what a chain of filters narrows down."""
-    return noun_phrase(program, index)[-1]
+    return collect_noun_phrase(program, index)[-1]
 
 
-def name_of(operation: Operation) -> str:
+def get_display_name(operation: Operation) -> str:
     return "object" if operation.name == "_" else operation.name
 
 
-def phrase(program: Program, index: int) -> str:
+def describe_objects(program: Program, index: int) -> str:
     """The things a step finds."""
     operation = program[index]
     if operation.verb == "filter":
-        attribute = f"not {operation.values[0]}" if operation.negated else operation.values[0]
-        return f"{attribute} {phrase(program, operation.inputs[0])}"
+        attribute = f"not {operation.values[0]}" if operation.is_negated else operation.values[0]
+        return f"{attribute} {describe_objects(program, operation.inputs[0])}"
     if operation.verb == "relate":
-        return clause(program, operation, operation.values[0])
-    return name_of(operation)
+        return describe_relation(program, operation, operation.values[0])
+    return get_display_name(operation)
 
 
-def clause(program: Program, operation: Operation, relation: str) -> str:
+def describe_relation(program: Program, operation: Operation, relation: str) -> str:
     """What a relation asks for: `cup on table`, or `hat (man wearing it)` when the input is the subject."""
-    anchor = phrase(program, operation.inputs[0])
-    name = name_of(operation)
-    return f"{name} {relation} {anchor}" if operation.subject else f"{name} ({anchor} {relation} it)"
+    anchor = describe_objects(program, operation.inputs[0])
+    name = get_display_name(operation)
+    return f"{name} {relation} {anchor}" if operation.is_subject else f"{name} ({anchor} {relation} it)"
 
 
-def is_existence(question: Question) -> bool:
+def is_existence_question(question: Question) -> bool:
     """Whether the question asks if something exists: by GQA's detailed type, else by the program's last step
     (`exist`, or `and`/`or` over such steps), else by its first words."""
     if question.detailed.startswith("exist"):
         return True
     program = question.program
     if not program:
-        return not question.detailed and EXISTENCE.match(question.text) is not None
+        return not question.detailed and EXISTENCE_PATTERN.match(question.text) is not None
 
     def existence(index: int) -> bool:
         step = program[index]
@@ -165,9 +165,9 @@ def is_existence(question: Question) -> bool:
     return existence(len(program) - 1)
 
 
-def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
+def _check_inputs(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
     """What is wrong with the steps an operation builds on."""
-    wanted = INPUTS[verb]
+    wanted = INPUT_COUNTS[verb]
     if len(inputs) not in wanted:
         return [f"takes {' or '.join(map(str, wanted))} earlier steps, got {len(inputs)}"]
     faults = []
@@ -175,67 +175,71 @@ def _faults(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> li
         if not 0 <= i < len(earlier):
             faults.append(f"builds on step {i}, which is not an earlier step")
         elif verb in ("and", "or"):
-            if earlier[i].verb not in TRUTHS:
+            if earlier[i].verb not in BOOLEAN_VERBS:
                 faults.append(f"builds on step {i} ({earlier[i].verb}), which is neither true nor false")
-        elif earlier[i].verb not in FINDS:
+        elif earlier[i].verb not in OBJECT_SET_VERBS:
             faults.append(f"builds on step {i} ({earlier[i].verb}), which finds no things")
     return faults
 
 
 @lru_cache(maxsize=1 << 16)
-def _read(operation: str, argument: str, inputs: tuple[int, ...]) -> Operation:
+def _parse_step(operation: str, argument: str, inputs: tuple[int, ...]) -> Operation:
     """One step. Few differ: each is read once.
 
     Raises:
         ValueError: says what is wrong with it.
     """
-    return msgspec.structs.replace(_without_inputs(operation.strip(), argument.strip()), inputs=inputs)
+    return msgspec.structs.replace(_parse_operation(operation.strip(), argument.strip()), inputs=inputs)
 
 
-def _without_inputs(operation: str, argument: str) -> Operation:
+def _parse_operation(operation: str, argument: str) -> Operation:
     first, _, type_ = operation.partition(" ")
     type_ = type_.strip()
-    verb: Verb | None = next((verb for verb in INPUTS if verb == first), None)
+    verb: Verb | None = next((verb for verb in INPUT_COUNTS if verb == first), None)
     if verb is None:
-        _fault(f"unknown operation {operation!r}; known are {', '.join(INPUTS)}")
+        _raise_malformed(f"unknown operation {operation!r}; known are {', '.join(INPUT_COUNTS)}")
     if verb in ("select", "relate") or (type_ == "rel" and verb in ("verify", "choose")):
-        return _read_named(verb, type_, argument)
+        return _parse_named_operation(verb, type_, argument)
     if verb == "query":
-        return Operation(verb=verb, type=argument or _fault("asks for no type, such as color or name"))
+        return Operation(
+            verb=verb, type=argument or _raise_malformed("asks for no type, such as color or name")
+        )
     if verb in ("same", "different"):
-        return Operation(verb=verb, type=type_ or argument or _fault("compares no type, such as color"))
+        return Operation(
+            verb=verb, type=type_ or argument or _raise_malformed("compares no type, such as color")
+        )
     if verb == "choose" and type_ and argument == "?":
         return Operation(verb="compare", type=type_)
     if verb == "choose":
-        return Operation(verb=verb, type=type_, values=_options(argument))
+        return Operation(verb=verb, type=type_, values=_parse_options(argument))
     if verb in ("filter", "verify"):
-        negated = _NOT.fullmatch(argument)
-        value = (negated[1].strip() if negated else argument) or _fault("names no attribute")
-        return Operation(verb=verb, type=type_, values=(value,), negated=bool(negated))
+        negated = _NEGATION_PATTERN.fullmatch(argument)
+        value = (negated[1].strip() if negated else argument) or _raise_malformed("names no attribute")
+        return Operation(verb=verb, type=type_, values=(value,), is_negated=bool(negated))
     return Operation(verb=verb)  # exist, and, or, common have no argument that matters
 
 
-def _read_named(verb: Verb, type_: str, argument: str) -> Operation:
-    match = _NAMED.fullmatch(argument)
+def _parse_named_operation(verb: Verb, type_: str, argument: str) -> Operation:
+    match = _NAME_AND_IDS_PATTERN.fullmatch(argument)
     if not match or not match["words"]:
-        _fault("expected words and an object id in parentheses, such as `table (123)`")
+        _raise_malformed("expected words and an object id in parentheses, such as `table (123)`")
     ids = tuple(part.strip() for part in (match["ids"] or "").split(",") if part.strip())
-    meant = Operation(verb=verb, type=type_, object_ids=() if "-" in ids else ids, absent="-" in ids)
+    meant = Operation(verb=verb, type=type_, object_ids=() if "-" in ids else ids, is_absent="-" in ids)
     if verb == "select":
         return msgspec.structs.replace(meant, name=match["words"])
     name, relation, role = (*(part.strip() for part in match["words"].split(",")), "", "")[:3]
     if not (name and relation and role in ("s", "o")) or match["words"].count(",") != 2:
-        _fault("expected `name,relation,s` or `name,relation,o`")
-    values = _options(relation) if verb == "choose" else (relation,)
-    return msgspec.structs.replace(meant, name=name, subject=role == "s", values=values)
+        _raise_malformed("expected `name,relation,s` or `name,relation,o`")
+    values = _parse_options(relation) if verb == "choose" else (relation,)
+    return msgspec.structs.replace(meant, name=name, is_subject=role == "s", values=values)
 
 
-def _options(text: str) -> tuple[str, ...]:
+def _parse_options(text: str) -> tuple[str, ...]:
     options = tuple(option.strip() for option in text.split("|"))
     if len(options) < 2 or not all(options):
-        _fault("expected at least two options with | between them")
+        _raise_malformed("expected at least two options with | between them")
     return options
 
 
-def _fault(what: str) -> NoReturn:
-    raise ValueError(what)
+def _raise_malformed(problem: str) -> NoReturn:
+    raise ValueError(problem)

@@ -9,80 +9,86 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pipeline.language.nouns import lemma
-from pipeline.language.word_lists import ANYTHING, PERSONS, words
+from pipeline.language.nouns import lemmatize
+from pipeline.language.word_lists import PRONOUN_REFERENTS, WILDCARD_NAMES, parse_words
 
 K = TypeVar("K")
 
-TABLE = Path(__file__).with_name("kinds.tsv")
+WORDNET_TABLE_PATH = Path(__file__).with_name("kinds.tsv")
 # Of one person, not both are true.
-_OPPOSITES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
+_EXCLUSIVE_NAMES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
 
 
-class NameEntry(NamedTuple):
+class WordNetEntry(NamedTuple):
     """What is known of a name: the one that stands for it and its synonyms, "" if it is this one; more general names of
     the same thing (armchair: chair, furniture)."""
 
-    same: str = ""
-    kinds: frozenset[str] = frozenset()
+    canonical_name: str = ""
+    hypernyms: frozenset[str] = frozenset()
 
 
-UNKNOWN = NameEntry()
-_TOYS = words("stuffed, toy")  # a stuffed bear, a toy car: no bear, no car
-_UNREAL = words("fake, model, gingerbread, inflatable")
+UNKNOWN_ENTRY = WordNetEntry()
+_TOY_MODIFIERS = parse_words("stuffed, toy")  # a stuffed bear, a toy car: no bear, no car
+_IMITATION_MODIFIERS = parse_words("fake, model, gingerbread, inflatable")
 
 
 @cache
-def wordnet() -> dict[str, NameEntry]:
+def load_wordnet() -> dict[str, WordNetEntry]:
     """Name (singular, small letters) -> what the table knows of it."""
-    lines = (line.split("\t") for line in TABLE.read_text("utf-8").splitlines() if not line.startswith("#"))
-    return {name: NameEntry(same, frozenset(kinds.split(",")) - {""}) for name, same, kinds in lines}
+    lines = (
+        line.split("\t")
+        for line in WORDNET_TABLE_PATH.read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    )
+    return {name: WordNetEntry(same, frozenset(kinds.split(",")) - {""}) for name, same, kinds in lines}
 
 
-def standard(name: str) -> str:
+def canonicalize_name(name: str) -> str:
     """The name that stands for a name and its synonyms (sofa: couch), or the name itself."""
-    return wordnet().get(name, UNKNOWN).same or name
+    return load_wordnet().get(name, UNKNOWN_ENTRY).canonical_name or name
 
 
-def synonyms(name: str) -> frozenset[str]:
+def get_synonyms(name: str) -> frozenset[str]:
     """All names that say the same, the name itself included."""
-    return _synonyms().get(standard(name), frozenset((name,)))
+    return _load_synonyms().get(canonicalize_name(name), frozenset((name,)))
 
 
-def kinds(name: str) -> frozenset[str]:
+def get_hypernyms(name: str) -> frozenset[str]:
     """More general names of whatever goes by a name. What is not listed is of the kind of its last word: a
     safety jacket is a jacket."""
-    if name in wordnet():
-        return wordnet()[name].kinds
+    if name in load_wordnet():
+        return load_wordnet()[name].hypernyms
     first, _, rest = name.partition(" ")
-    if not rest or first in _UNREAL:
+    if not rest or first in _IMITATION_MODIFIERS:
         return frozenset()
-    if first in _TOYS:
+    if first in _TOY_MODIFIERS:
         return frozenset(("toy",))
-    above = kinds(rest)
-    return above | {rest} if above or rest in members() else frozenset()
+    above = get_hypernyms(rest)
+    return above | {rest} if above or rest in load_hyponyms() else frozenset()
 
 
 @cache
-def _synonyms() -> dict[str, frozenset[str]]:
-    same = inverted({name: (entry.same,) for name, entry in wordnet().items() if entry.same})
+def _load_synonyms() -> dict[str, frozenset[str]]:
+    same = invert_mapping(
+        {name: (entry.canonical_name,) for name, entry in load_wordnet().items() if entry.canonical_name}
+    )
     return {name: others | {name} for name, others in same.items()}
 
 
 @cache
-def members() -> dict[str, frozenset[str]]:
+def load_hyponyms() -> dict[str, frozenset[str]]:
     """Kind -> the listed names of that kind."""
-    return inverted({name: entry.kinds for name, entry in wordnet().items()})
+    return invert_mapping({name: entry.hypernyms for name, entry in load_wordnet().items()})
 
 
-def inverted(above: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]]:
+def invert_mapping(mapping: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]]:
     """What is above each name -> what is below each name.
 
     >>> inverted({"chair": ("furniture",), "furniture": ()})
     {'furniture': frozenset({'chair'})}
     """
     below: defaultdict[str, set[K]] = defaultdict(set)
-    for name, groups in above.items():
+    for name, groups in mapping.items():
         for group in groups:
             below[group].add(name)
     return {group: frozenset(names) for group, names in below.items()}
@@ -98,67 +104,78 @@ class Lexicon:
     """
 
     def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
-        self.categories = {lemma(name): frozenset(map(lemma, below)) for name, below in categories.items()}
+        self.categories = {
+            lemmatize(name): frozenset(map(lemmatize, below)) for name, below in categories.items()
+        }
         self.attribute_types = dict(attribute_types)
-        self._own = inverted({name: members - {name} for name, members in self.categories.items()})
+        self._dataset_hypernyms = invert_mapping(
+            {name: members - {name} for name, members in self.categories.items()}
+        )
 
-    def type_of(self, attribute: str) -> str:
+    def get_attribute_type(self, attribute: str) -> str:
         return self.attribute_types.get(attribute, "")
 
     @cache  # noqa: B019  (lexicons live as long as the process)
-    def is_one(self, names: tuple[str, ...], name: str, own: bool = False) -> bool:
+    def is_a(self, names: tuple[str, ...], name: str, dataset_only: bool = False) -> bool:
         """Whether a thing that goes by these names is one that `name`, in any number, selects.
 
         Args:
             own: by the data set's own categories alone: in a world that is drawn by them, a duck is a bird
                 only if they say so.
         """
-        meant = PERSONS.get(name) or (lemma(name),)
-        return name in ANYTHING or any(not self.above(known, own).isdisjoint(meant) for known in names)
+        meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
+        return name in WILDCARD_NAMES or any(
+            not self.get_hypernym_closure(known, dataset_only).isdisjoint(meant) for known in names
+        )
 
     @cache  # noqa: B019
-    def may_be(self, names: tuple[str, ...], name: str) -> bool | None:
+    def evaluate_is_a(self, names: tuple[str, ...], name: str) -> bool | None:
         """The same where more may be true of a thing than is known: None if it may be (known as a person,
         asked for a man; as a man, asked for a skater), False if not (known as a dog, asked for a cat)."""
-        if self.is_one(names, name):
+        if self.is_a(names, name):
             return True
-        groups = self.groups(lemma(name))
+        groups = self.get_hypernyms(lemmatize(name))
         if groups.issuperset(names):
             return None
-        if "person" not in groups or not all("person" in self.above(known) for known in names):
+        if "person" not in groups or not all("person" in self.get_hypernym_closure(known) for known in names):
             return False
-        asked = self.above(PERSONS.get(name, (lemma(name),))[0])
-        known = frozenset[str]().union(*map(self.above, names))
-        excluded = any((a & known and b & asked) or (b & known and a & asked) for a, b in _OPPOSITES)
+        asked = self.get_hypernym_closure(PRONOUN_REFERENTS.get(name, (lemmatize(name),))[0])
+        known = frozenset[str]().union(*map(self.get_hypernym_closure, names))
+        excluded = any((a & known and b & asked) or (b & known and a & asked) for a, b in _EXCLUSIVE_NAMES)
         return False if excluded else None
 
     @cache  # noqa: B019
-    def kinds(self, name: str) -> frozenset[str] | None:
+    def get_hyponym_closure(self, name: str) -> frozenset[str] | None:
         """The known names that `name`, in any number, selects: itself, synonyms, members; None for anything."""
-        return None if name in ANYTHING else reached(lemma(name), self._below)
+        return None if name in WILDCARD_NAMES else compute_closure(lemmatize(name), self._get_direct_hyponyms)
 
     @cache  # noqa: B019
-    def groups(self, name: str) -> frozenset[str]:
+    def get_hypernyms(self, name: str) -> frozenset[str]:
         """More general names of whatever goes by a name."""
-        kind = PERSONS.get(name, (name,))[0]
-        return self.above(kind) - synonyms(kind)
+        kind = PRONOUN_REFERENTS.get(name, (name,))[0]
+        return self.get_hypernym_closure(kind) - get_synonyms(kind)
 
     @cache  # noqa: B019
-    def above(self, name: str, own: bool = False) -> frozenset[str]:
+    def get_hypernym_closure(self, name: str, dataset_only: bool = False) -> frozenset[str]:
         """All that a thing of a name may be called: the name, its synonyms and categories (own: as in `is_one`)."""
-        return reached(name, (lambda one: self._own.get(one, ())) if own else self._above)
+        return compute_closure(
+            name,
+            (lambda one: self._dataset_hypernyms.get(one, ()))
+            if dataset_only
+            else self._get_direct_hypernyms,
+        )
 
-    def _above(self, name: str) -> Iterable[str]:
+    def _get_direct_hypernyms(self, name: str) -> Iterable[str]:
         """One step up. Where a member is by WordNet the more general name, the data set's word is a slip."""
-        below = members().get(name, frozenset())
-        return {*self._own.get(name, ())} - below | synonyms(name) | kinds(name)
+        below = load_hyponyms().get(name, frozenset())
+        return {*self._dataset_hypernyms.get(name, ())} - below | get_synonyms(name) | get_hypernyms(name)
 
-    def _below(self, name: str) -> Iterable[str]:
-        own = {*(self.categories.get(name) or PERSONS.get(name, ()))} - kinds(name)
-        return own | members().get(name, frozenset()) | synonyms(name)
+    def _get_direct_hyponyms(self, name: str) -> Iterable[str]:
+        own = {*(self.categories.get(name) or PRONOUN_REFERENTS.get(name, ()))} - get_hypernyms(name)
+        return own | load_hyponyms().get(name, frozenset()) | get_synonyms(name)
 
 
-def reached(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
+def compute_closure(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
     """A name and all others to which steps lead."""
     found: set[str] = set()
     waiting = [start]

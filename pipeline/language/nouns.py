@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.language.word_lists import DETERMINERS, groups, words
+from pipeline.language.word_lists import DETERMINERS, parse_groups, parse_words
 
 if TYPE_CHECKING:
     import inflect
 
-Number = Literal["singular", "plural", "mass"]
+GrammaticalNumber = Literal["singular", "plural", "mass"]
 
 
 # Plural without a singular of the same meaning.
-PLURAL_ONLY = words("""
+PLURAL_ONLY_NOUNS = parse_words("""
 glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, pants, trousers, jeans, shorts,
 slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones, earphones, earbuds,
 bleachers, people, cattle, stairs, groceries, ruins
 """)
 # Neither "a grass" nor "two grasses".
-MASS = words("""
+MASS_NOUNS = parse_words("""
 grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, meat, bread, cheese, rice, pasta,
 lettuce, bacon, ham, chicken, beef, pork, broccoli, spinach, butter, cream, frosting, icing, chocolate, sauce,
 ketchup, mustard, mayonnaise, soup, broth, milk, coffee, tea, juice, wine, beer, soda, sugar, salt, pepper, syrup,
@@ -34,31 +34,37 @@ fabric, smoke, steam, fog, dust, sky, trash, garbage, litter, soap, toothpaste, 
 wildlife, countryside, ground, land, wheat, lace, tape, foil, plastic wrap, signage, lighting, writing, text,
 sunlight, skin, cotton, wool, rubber, snowfall, rain, tennis
 """)
-_INVARIANT = words("bison, elk, shrimp")  # where `inflect` knows a plural
-_NOT_PLURAL = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
+_INVARIANT_NOUNS = parse_words("bison, elk, shrimp")  # where `inflect` knows a plural
+_NON_PLURAL_ENDINGS = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
 _PLURAL_ENDINGS = ("s", "men", "children", "feet", "teeth", "mice", "geese", "oxen")
-_IRREGULAR = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octopus"}
+_IRREGULAR_SINGULARS = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octopus"}
 
-_AGREEING = """
+_AGREEMENT_TABLE = """
 is, are; was, were; has, have; does, do; isn, aren; looks, look; appears, appear; seems, seem; wears, wear
 holds, hold; sits, sit; stands, stand
 """
-_TO_PLURAL = dict(groups(_AGREEING)) | {"'s": " are"}
-_TO_SINGULAR = {plural: singular for singular, plural in _TO_PLURAL.items() if singular != "'s"}
-VERBS = _TO_PLURAL.keys() | _TO_SINGULAR.keys()
-BASE = words("look, appear, seem, wear, hold, sit, stand, have, share")  # "Does it look ...": no agreement
-_INVERTED = words("is, are, was, were, does, do, isn, aren, 's")  # these may stand before their subject
-_RELATIVE = words("that, which, who")
-_ASKING = words("what, which, who, where, how")
-_THIS = {"this": "these", "that": "those"}
-_ONE = words("a, an, each, every, another, either, one")
-_SEVERAL = words("all, both, two, three, several, many")
+_PLURAL_VERB_BY_SINGULAR = dict(parse_groups(_AGREEMENT_TABLE)) | {"'s": " are"}
+_SINGULAR_VERB_BY_PLURAL = {
+    plural: singular for singular, plural in _PLURAL_VERB_BY_SINGULAR.items() if singular != "'s"
+}
+AGREEING_VERBS = _PLURAL_VERB_BY_SINGULAR.keys() | _SINGULAR_VERB_BY_PLURAL.keys()
+BASE_FORM_VERBS = parse_words(
+    "look, appear, seem, wear, hold, sit, stand, have, share"
+)  # "Does it look ...": no agreement
+_INVERTIBLE_VERBS = parse_words(
+    "is, are, was, were, does, do, isn, aren, 's"
+)  # these may stand before their subject
+_RELATIVE_PRONOUNS = parse_words("that, which, who")
+_QUESTION_WORDS = parse_words("what, which, who, where, how")
+_PLURAL_DEMONSTRATIVES = {"this": "these", "that": "those"}
+_SINGULAR_DETERMINERS = parse_words("a, an, each, every, another, either, one")
+_PLURAL_DETERMINERS = parse_words("all, both, two, three, several, many")
 
-Change = tuple[int, str]  # token, what it becomes ("" for: it goes)
+TokenEdit = tuple[int, str]  # token, what it becomes ("" for: it goes)
 
 
 @lru_cache(maxsize=1)
-def _inflect() -> inflect.engine:
+def _load_inflect() -> inflect.engine:
     import typeguard  # slow to load, and not needed by every stage that asks for a number
 
     # Checks of types that inflect would build into itself take three quarters of the time that it takes to load.
@@ -71,68 +77,75 @@ def _inflect() -> inflect.engine:
 
 
 @lru_cache(maxsize=1 << 16)
-def singular(name: str) -> str:
+def singularize(name: str) -> str:
     """`traffic lights` -> `traffic light`; a name that has no singular stays.
 
     >>> singular("shelves"), singular("jeans"), singular("grass")
     ('shelf', 'jeans', 'grass')
     """
     head, space, word = name.rpartition(" ")
-    if word in _IRREGULAR:
-        return head + space + _IRREGULAR[word]
-    plural_like = word.endswith(_PLURAL_ENDINGS) and not word.endswith(_NOT_PLURAL)
-    if not plural_like or _only_plural(name) or word in MASS or word in _INVARIANT:
+    if word in _IRREGULAR_SINGULARS:
+        return head + space + _IRREGULAR_SINGULARS[word]
+    plural_like = word.endswith(_PLURAL_ENDINGS) and not word.endswith(_NON_PLURAL_ENDINGS)
+    if not plural_like or _is_plural_only(name) or word in MASS_NOUNS or word in _INVARIANT_NOUNS:
         return name
-    return head + space + (_inflect().singular_noun(word) or word)
+    return head + space + (_load_inflect().singular_noun(word) or word)
 
 
 @lru_cache(maxsize=1 << 16)
-def lemma(name: str) -> str:
+def lemmatize(name: str) -> str:
     """The form under which a name is looked up: the singular, "person" for "people", which `singular` leaves as it is.
 
     >>> lemma("teddy bears"), lemma("people"), lemma("jeans")
     ('teddy bear', 'person', 'jeans')
     """
     head, space, word = name.strip().rpartition(" ")
-    return f"{head}{space}person" if word == "people" else singular(name.strip())
+    return f"{head}{space}person" if word == "people" else singularize(name.strip())
 
 
 @lru_cache(maxsize=1 << 16)
-def plural(name: str) -> str:
+def pluralize(name: str) -> str:
     """`teddy bear` -> `teddy bears`; plural and mass names stay."""
-    if number_of(name) != "singular":
+    if get_grammatical_number(name) != "singular":
         return name
     head, space, word = name.rpartition(" ")
-    return head + space + (word if word in _INVARIANT else _inflect().plural_noun(word))
+    return head + space + (word if word in _INVARIANT_NOUNS else _load_inflect().plural_noun(word))
 
 
 @lru_cache(maxsize=1 << 16)
-def number_of(name: str) -> Number:
+def get_grammatical_number(name: str) -> GrammaticalNumber:
     """Whether the name itself is plural ("jeans", "trees"), mass ("grass") or neither.
 
     >>> number_of("kites"), number_of("sea foam"), number_of("glass")
     ('plural', 'mass', 'singular')
     """
     word = name.rpartition(" ")[2]
-    if name in MASS or (word in MASS and " " in name and word not in ("brick", "glass", "paper", "pepper")):
+    if name in MASS_NOUNS or (
+        word in MASS_NOUNS and " " in name and word not in ("brick", "glass", "paper", "pepper")
+    ):
         return "mass"
-    return "plural" if _only_plural(name) or singular(name) != name else "singular"
+    return "plural" if _is_plural_only(name) or singularize(name) != name else "singular"
 
 
-def _only_plural(name: str) -> bool:
+def _is_plural_only(name: str) -> bool:
     """Wine glasses have a singular, which glasses have not."""
-    return name in PLURAL_ONLY or name.rpartition(" ")[2] in PLURAL_ONLY - {"glasses"}
+    return name in PLURAL_ONLY_NOUNS or name.rpartition(" ")[2] in PLURAL_ONLY_NOUNS - {"glasses"}
 
 
 @lru_cache(maxsize=1 << 16)
-def article(word: str) -> str:
+def choose_article(word: str) -> str:
     """`a` or `an`, by the sound with which the word begins."""
-    return _inflect().a(word).partition(" ")[0]
+    return _load_inflect().a(word).partition(" ")[0]
 
 
-def agreeing(
-    tokens: Sequence[str], start: int, head: int, old: Number, new: Number, in_phrase: bool
-) -> list[Change] | None:
+def compute_agreement_edits(
+    tokens: Sequence[str],
+    start: int,
+    head: int,
+    old_number: GrammaticalNumber,
+    new_number: GrammaticalNumber,
+    in_phrase: bool,
+) -> list[TokenEdit] | None:
     """The changes that a noun's new number asks for, or None where they are not certain.
 
     Args:
@@ -140,59 +153,63 @@ def agreeing(
         in_phrase: the noun stands after a preposition or verb, so that a verb after it has another subject.
     """
     determiner = tokens[start] if tokens[start] in DETERMINERS or tokens[start] == "'s" else ""
-    changes: list[Change] = []
-    if new != "singular" and determiner in _ONE:
+    changes: list[TokenEdit] = []
+    if new_number != "singular" and determiner in _SINGULAR_DETERMINERS:
         if determiner not in ("a", "an"):
             return None
         changes.append((start, ""))
-    bare = not determiner and old != "singular"
-    if (new != "plural" and determiner in _SEVERAL) or (new == "singular" and bare):
+    bare = not determiner and old_number != "singular"
+    if (new_number != "plural" and determiner in _PLURAL_DETERMINERS) or (new_number == "singular" and bare):
         return None
-    if "plural" not in (old, new) or old == new:
+    if "plural" not in (old_number, new_number) or old_number == new_number:
         return changes
     before, after = tokens[start - 1 : start], tokens[head + 1 : head + 2]
     joined = {"and", "or"} & {*before, *after} or "both" in tokens
     if joined or determiner == "'s" or "'s" in after:
         return None
-    this = _THIS if new == "plural" else {several: one for one, several in _THIS.items()}
+    this = (
+        _PLURAL_DEMONSTRATIVES
+        if new_number == "plural"
+        else {several: one for one, several in _PLURAL_DEMONSTRATIVES.items()}
+    )
     if determiner in this:
         changes.append((start, this[determiner]))
-    governed = _governed(tokens, start, head, in_phrase)
-    for index in _finite(tokens):
+    governed = _find_governed_verbs(tokens, start, head, in_phrase)
+    for index in _find_finite_verbs(tokens):
         if index in governed:
-            forms = _TO_PLURAL if new == "plural" else _TO_SINGULAR
+            forms = _PLURAL_VERB_BY_SINGULAR if new_number == "plural" else _SINGULAR_VERB_BY_PLURAL
             if tokens[index] in forms:
                 changes.append((index, forms[tokens[index]]))
-        elif not _accounted(tokens, index):
+        elif not _has_other_subject(tokens, index):
             return None
     return changes
 
 
-def _finite(tokens: Sequence[str]) -> list[int]:
+def _find_finite_verbs(tokens: Sequence[str]) -> list[int]:
     """Verbs that agree with a subject."""
     verbs, helped = [], False
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
             continue
-        if token in VERBS and not (helped and token in BASE):
+        if token in AGREEING_VERBS and not (helped and token in BASE_FORM_VERBS):
             verbs.append(index)
         helped = helped or token in ("do", "does", "can", "could")
     return verbs
 
 
-def _governed(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
+def _find_governed_verbs(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
     """Verbs whose subject the noun is: right before its phrase, right after it, or after "that"."""
     governed = set() if in_phrase else {head + 1}
-    if start > 0 and tokens[start - 1] in _INVERTED:
+    if start > 0 and tokens[start - 1] in _INVERTIBLE_VERBS:
         governed.add(start - 1)
-    if not _RELATIVE.isdisjoint(tokens[head + 1 : head + 2]):
+    if not _RELATIVE_PRONOUNS.isdisjoint(tokens[head + 1 : head + 2]):
         governed.add(head + 2)
     return governed
 
 
-def _accounted(tokens: Sequence[str], index: int) -> bool:
+def _has_other_subject(tokens: Sequence[str], index: int) -> bool:
     """Whether a verb has another subject for certain: one that follows it, or the word that asks."""
     after = tokens[index + 1 : index + 2]
     return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or (
-        index > 0 and tokens[index - 1] in _ASKING
+        index > 0 and tokens[index - 1] in _QUESTION_WORDS
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pipeline.language.lexicon import inverted, kinds, reached
-from pipeline.language.nouns import lemma
-from pipeline.language.word_lists import PERSONS, groups, heads
+from pipeline.language.lexicon import compute_closure, get_hypernyms, invert_mapping
+from pipeline.language.nouns import lemmatize
+from pipeline.language.word_lists import PRONOUN_REFERENTS, parse_groups, parse_headed_groups
 
 # kind: what is of it, by our own judgement where WordNet's kinds do not tell. A thing's main kind is the first one.
-_KINDS = heads("""
+_TAXONOMY = parse_headed_groups("""
 person: pitcher
 plush: teddy bear, stuffed animal, stuffed bear, stuffed dog, doll, mannequin, statue, figurine, figure, rubber duck, snowman, action figure
 animal: tiger
@@ -55,46 +55,46 @@ place: room, zoo, farm, park, yard, garden, city, town, restaurant, background, 
 """)
 
 
-_ABOVE = inverted(_KINDS)
+_KINDS_BY_NAME = invert_mapping(_TAXONOMY)
 # A list of things: words that are in, words that are out ("bag, -suitcase").
-Listed = tuple[frozenset[str], frozenset[str]]
+NameFilter = tuple[frozenset[str], frozenset[str]]
 
 
 @lru_cache(maxsize=1 << 16)
-def classes(name: str) -> frozenset[str]:
+def get_kinds(name: str) -> frozenset[str]:
     """The name itself, its kinds here and in WordNet, and what these are of.
 
     >>> sorted(classes("sneakers") & {"sneaker", "shoe", "footwear", "garment", "person"})
     ['footwear', 'garment', 'shoe', 'sneaker']
     """
-    meant = PERSONS.get(name) or (lemma(name),)
-    return reached(meant[0], lambda one: _ABOVE.get(one, frozenset()) | kinds(one))
+    meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
+    return compute_closure(meant[0], lambda one: _KINDS_BY_NAME.get(one, frozenset()) | get_hypernyms(one))
 
 
 @lru_cache(maxsize=1 << 16)
-def main_kind(name: str) -> str:
+def get_main_kind(name: str) -> str:
     """The first kind of the table to which a thing belongs, "" for none.
 
     >>> main_kind("zebras"), main_kind("street"), main_kind("gizmo")
     ('animal', 'surface', '')
     """
-    return next((kind for kind in _KINDS if kind in classes(name)), "")
+    return next((kind for kind in _TAXONOMY if kind in get_kinds(name)), "")
 
 
 @lru_cache(maxsize=1 << 12)
-def listed(text: str) -> Listed:
+def parse_name_filter(text: str) -> NameFilter:
     """A list as the tables write it: names or kinds, "-x" takes x out again, "*" or nothing is anything."""
-    words = [word for group in groups(text) for word in group]
+    words = [word for group in parse_groups(text) for word in group]
     inside = frozenset(word for word in words if word[0] != "-")
     return inside or frozenset("*"), frozenset(word[1:] for word in words if word[0] == "-")
 
 
 @lru_cache(maxsize=1 << 18)
-def is_among(name: str, things: Listed) -> bool:
+def is_selected(name: str, name_filter: NameFilter) -> bool:
     """Whether a name is on a list.
 
     >>> is_among("mug", listed("dish, -plate")), is_among("plate", listed("dish, -plate"))
     (True, False)
     """
-    known, (inside, outside) = classes(name), things
+    known, (inside, outside) = get_kinds(name), name_filter
     return ("*" in inside or not known.isdisjoint(inside)) and known.isdisjoint(outside)

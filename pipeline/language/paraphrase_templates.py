@@ -17,23 +17,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pipeline.language.word_lists import groups
+from pipeline.language.word_lists import parse_groups
 
 
-class Row(NamedTuple):
+class TemplateGroup(NamedTuple):
     """Wordings that mean the same; and for a test a text, with what it may become.
 
     Attributes:
         nameless: only where the program has no name for what is asked (True), or has one (False).
     """
 
-    wordings: tuple[str, ...]
-    text: str
-    becomes: str
-    nameless: bool | None
+    templates: tuple[str, ...]
+    example: str
+    example_paraphrase: str
+    is_nameless: bool | None
 
 
-def rows(table: str) -> tuple[Row, ...]:
+def parse_templates(table: str) -> tuple[TemplateGroup, ...]:
     """The rows of a table, which empty lines part; `|` or a line's end parts wordings.
 
     >>> rows("a lamp | a light\\n= Is it a lamp? -> Is it a light?")
@@ -45,12 +45,12 @@ def rows(table: str) -> tuple[Row, ...]:
         when, _, example = example.partition("= ")
         text, _, becomes = example.partition(" -> ")
         wordings = tuple(wording for line in lines for wording in line.split(" | "))
-        found.append(Row(wordings, text, becomes, {"nameless ": True, "named ": False}.get(when)))
+        found.append(TemplateGroup(wordings, text, becomes, {"nameless ": True, "named ": False}.get(when)))
     return tuple(found)
 
 
-VERBS = groups("wear, wears, wearing; hold, holds, holding; carry, carries, carrying")
-LISTS = {
+ACTION_VERBS = parse_groups("wear, wears, wearing; hold, holds, holding; carry, carries, carrying")
+PLACEHOLDER_WORDS = {
     "this": "the, this",
     "of": "of, in",
     "that": "that, which, who",
@@ -79,7 +79,7 @@ LISTS = {
 }
 
 # A whole question; what follows a comma ("..., red or blue?") stays at its end. The first row that fits is taken.
-FRAMES = rows("""
+QUESTION_TEMPLATES = parse_templates("""
 What color {be} {the}? | Which color {be} {the}? | Of what color {be} {the}? | Of which color {be} {the}?
 What color {do} {the} have? | {the} {have} what color? | {the} {be} what color?
 What color do you think {the} {be}? | What is the color of {the}? | <Which color {do} {the} have?
@@ -163,7 +163,7 @@ Is this {a} or {b}? | Is this {b} or {a}?
 """)
 
 # Words within a question. A row whose own words the program names (a picture on the wall) leaves them alone.
-PHRASES = rows("""
+PHRASE_TEMPLATES = parse_templates("""
 What {asked} | Which {asked}
 = What device is on the desk? -> Which device is on the desk?
 
@@ -232,7 +232,7 @@ behind or in front of | in front of or behind | <in front or behind
 """)
 
 # Before all others, so that they need not read it.
-SHORT = rows("""
+CONTRACTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
 = What's on the desk? -> What is on the desk?
 """)[0]

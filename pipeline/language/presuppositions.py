@@ -16,14 +16,29 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.core.records import EditKind
-from pipeline.language.functional_programs import FINDS, NO_LOOK, POSITIONS, SCENE, Operation, Program, root
-from pipeline.language.noun_phrases import NOTHING, POINTING, Said, clause, phrase_start, whole_noun
+from pipeline.language.functional_programs import (
+    NON_ATTRIBUTE_TYPES,
+    OBJECT_SET_VERBS,
+    POSITION_TYPES,
+    SCENE,
+    Operation,
+    Program,
+    find_root_step,
+)
+from pipeline.language.noun_phrases import (
+    NO_MODIFIERS,
+    REFERRING_PRONOUNS,
+    Modifiers,
+    expand_noun,
+    find_phrase_start,
+    parse_postmodifier,
+)
 from pipeline.language.sentence import Sentence, Span
-from pipeline.language.word_lists import DEFINITE, DETERMINERS
+from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS
 
 
 @dataclass(frozen=True, slots=True)
-class Premise:
+class Presupposition:
     """Something that a question takes for granted.
 
     Attributes:
@@ -39,20 +54,20 @@ class Premise:
 
     kind: EditKind
     step: int
-    value: int
+    value_index: int
     span: Span
     word: str
-    start: int = -1
-    of: int = -1
-    weak: bool = False
-    denied: bool = False
+    phrase_start: int = -1
+    object_step: int = -1
+    is_query_only: bool = False
+    is_negated: bool = False
     type: str = ""
-    said: Said = NOTHING
-    closed: bool = False
+    modifiers: Modifiers = NO_MODIFIERS
+    has_unparsed_modifiers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Premises:
+class Presuppositions:
     """All premises of a question.
 
     Attributes:
@@ -60,97 +75,116 @@ class Premises:
         asserted: the kinds of what it asserts.
     """
 
-    things: tuple[Premise, ...] = ()
-    persons: tuple[Premise, ...] = ()
-    looks: tuple[Premise, ...] = ()
-    relations: tuple[Premise, ...] = ()
-    asserted: frozenset[EditKind] = frozenset()
+    objects: tuple[Presupposition, ...] = ()
+    pronouns: tuple[Presupposition, ...] = ()
+    attributes: tuple[Presupposition, ...] = ()
+    relations: tuple[Presupposition, ...] = ()
+    asserted_kinds: frozenset[EditKind] = frozenset()
 
 
-def premises(program: Program, sentence: Sentence) -> Premises:
+def find_presuppositions(program: Program, sentence: Sentence) -> Presuppositions:
     """What a question takes for granted, as far as its program and its words tell."""
-    phrases = _phrases(sentence)
-    asserted, weak = asserted_steps(program, sentence, phrases), _weak(program, sentence, phrases)
+    phrases = _find_noun_phrases(sentence)
+    asserted, weak = (
+        find_asserted_steps(program, sentence, phrases),
+        _find_query_only_steps(program, sentence, phrases),
+    )
     things, looks = [], []
     for step, (span, start) in phrases.items():
         if step not in asserted:
-            own, more = list(_own_looks(sentence, span, start, step)), clause(sentence, span.last)
-            attributes, relations = more or NOTHING
+            own, more = (
+                list(_find_text_attributes(sentence, span, start, step)),
+                parse_postmodifier(sentence, span.end_token),
+            )
+            attributes, relations = more or NO_MODIFIERS
             said = (*(look.word for look in own), *attributes), relations
-            thing = Premise("object", step, -1, span, program[step].name, start, step, step in weak)
-            things.append(replace(thing, said=said, closed=more is None))
-            looks += (replace(look, weak=thing.weak) for look in own)
+            thing = Presupposition("object", step, -1, span, program[step].name, start, step, step in weak)
+            things.append(replace(thing, modifiers=said, has_unparsed_modifiers=more is None))
+            looks += (replace(look, is_query_only=thing.is_query_only) for look in own)
     if not things and all(operation.name != SCENE for operation in program):
-        things = list(_who(program, sentence)) or list(_definite(sentence))
+        things = list(_find_who(program, sentence)) or list(_find_definite_objects(sentence))
         looks += [
-            look for thing in things for look in _own_looks(sentence, thing.span, thing.start, thing.step)
+            look
+            for thing in things
+            for look in _find_text_attributes(sentence, thing.span, thing.phrase_start, thing.step)
         ]
-    rows = list(_said_by_steps(program, sentence, asserted, weak))
+    rows = list(_find_in_steps(program, sentence, asserted, weak))
     looks += [row for row in rows if row.kind == "attribute"]
     places = [row for row in rows if row.kind == "relation"]
-    kinds = _kinds_asserted(program, asserted)
-    return Premises(tuple(things), tuple(_persons(program, sentence)), tuple(looks), tuple(places), kinds)
+    kinds = _collect_asserted_kinds(program, asserted)
+    return Presuppositions(
+        tuple(things), tuple(_find_pronouns(program, sentence)), tuple(looks), tuple(places), kinds
+    )
 
 
-def _said_by_steps(
+def _find_in_steps(
     program: Program, sentence: Sentence, asserted: Container[int], weak: Container[int]
-) -> Iterator[Premise]:
+) -> Iterator[Presupposition]:
     """The looks and relations that steps have, of things that are not asserted, where their words stand in the text."""
-    for (step, value), span in sorted(sentence.values.items()):
-        operation, of = program[step], root(program, step) if program[step].verb in FINDS else -1
+    for (step, value), span in sorted(sentence.value_spans.items()):
+        operation, of = (
+            program[step],
+            find_root_step(program, step) if program[step].verb in OBJECT_SET_VERBS else -1,
+        )
         if of >= 0 and of not in asserted:
-            kind, word = _kind(operation), operation.values[value]
-            yield Premise(
-                kind, step, value, span, word, -1, of, of in weak, operation.negated, operation.type
+            kind, word = _get_edit_kind(operation), operation.values[value]
+            yield Presupposition(
+                kind, step, value, span, word, -1, of, of in weak, operation.is_negated, operation.type
             )
 
 
-def _kind(operation: Operation) -> EditKind:
+def _get_edit_kind(operation: Operation) -> EditKind:
     """Whether a step says how a thing looks or where it is."""
-    spatial = operation.verb == "relate" or operation.type in POSITIONS | {"rel"}
+    spatial = operation.verb == "relate" or operation.type in POSITION_TYPES | {"rel"}
     return "relation" if spatial else "attribute"
 
 
-def _kinds_asserted(program: Program, asserted: Collection[int]) -> frozenset[EditKind]:
+def _collect_asserted_kinds(program: Program, asserted: Collection[int]) -> frozenset[EditKind]:
     said = (
         operation
         for step, operation in enumerate(program)
-        if operation.values and (operation.verb not in FINDS or root(program, step) in asserted)
+        if operation.values
+        and (operation.verb not in OBJECT_SET_VERBS or find_root_step(program, step) in asserted)
     )
-    kinds: set[EditKind] = {_kind(operation) for operation in said if operation.type not in NO_LOOK - {"rel"}}
+    kinds: set[EditKind] = {
+        _get_edit_kind(operation) for operation in said if operation.type not in NON_ATTRIBUTE_TYPES - {"rel"}
+    }
     if asserted:
         kinds.add("object")
     return frozenset(kinds)
 
 
-def _persons(program: Program, sentence: Sentence) -> Iterator[Premise]:
+def _find_pronouns(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
     for step, operation in enumerate(program):
-        if span := sentence.pronoun(operation.name):
-            yield Premise("object", step, -1, span, operation.name, span.first, step)
+        if span := sentence.find_pronoun(operation.name):
+            yield Presupposition("object", step, -1, span, operation.name, span.first_token, step)
 
 
-def asked_step(program: Program) -> int | None:
+def find_queried_step(program: Program) -> int | None:
     """The step that names what the question asks to be named."""
-    return root(program, program[-1].inputs[0]) if program and program[-1].type == "name" else None
+    return find_root_step(program, program[-1].inputs[0]) if program and program[-1].type == "name" else None
 
 
-def _weak(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]]) -> set[int]:
+def _find_query_only_steps(
+    program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]]
+) -> set[int]:
     """The steps of what need not be there: the thing asked for, but for "the animal on the left" and "this animal", and
     what an indefinite phrase relates to it: "Who is wearing A HAT?"."""
-    asked = asked_step(program)
+    asked = find_queried_step(program)
     if asked is None or program[-1].verb == "verify":  # "Is the animal a cow?": there has to be one
         return set()
     if asked in phrases:
         span, start = phrases[asked]
         # "What animal IS IT?" presupposes that it is an animal. The text may end after the noun.
         is_asked_of_it = (
-            sentence.token(span.last) in ("is", "are") and sentence.token(span.last + 1) in POINTING
+            sentence.get_token(span.end_token) in ("is", "are")
+            and sentence.get_token(span.end_token + 1) in REFERRING_PRONOUNS
         )
         if _is_definite(sentence, start) or is_asked_of_it:
             return set()
     weak = [asked]
     for step in weak:
-        other = root(program, program[step].inputs[0]) if program[step].verb == "relate" else step
+        other = find_root_step(program, program[step].inputs[0]) if program[step].verb == "relate" else step
         if other != step and other in phrases and not _is_definite(sentence, phrases[other][1]):
             weak.append(other)
     return set(weak)
@@ -158,20 +192,20 @@ def _weak(program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span
 
 def _is_definite(sentence: Sentence, start: int) -> bool:
     """Whether a phrase that starts there says that there is such a thing: "the cup", "the girl's cup"."""
-    return sentence.token(start) in DEFINITE or sentence.token(start) == "'s"
+    return sentence.get_token(start) in DEFINITE_DETERMINERS or sentence.get_token(start) == "'s"
 
 
-def _phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
+def _find_noun_phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
     """The noun of each step that the text names, and the token that starts its phrase."""
-    return {step: whole_noun(sentence, span) for step, span in sorted(sentence.names.items())}
+    return {step: expand_noun(sentence, span) for step, span in sorted(sentence.name_spans.items())}
 
 
-def asserted_steps(
+def find_asserted_steps(
     program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]] | None = None
 ) -> set[int]:
     """The steps of the things that are asserted: what an `exist` asks, and what an indefinite phrase brings up in a
     statement: "wearing A HAT", "to the right of A MAN", "Is there a cup on A TABLE?", "Is it A CUP?"."""
-    phrases = _phrases(sentence) if phrases is None else phrases
+    phrases = _find_noun_phrases(sentence) if phrases is None else phrases
     exists = any(operation.verb == "exist" for operation in program)
     related = {i for o in program if o.verb == "verify" and o.type == "rel" for i in o.inputs}
     asserted = set()
@@ -182,63 +216,85 @@ def asserted_steps(
         if step in phrases:
             start = phrases[step][1]
             definite = _is_definite(sentence, start)
-            stated = stated or _is_one(sentence, start)
-        if operation.asserted or (stated and not definite):
+            stated = stated or _is_predicate_noun(sentence, start)
+        if operation.is_asserted or (stated and not definite):
             asserted.add(step)
     return asserted
 
 
-def _is_one(sentence: Sentence, start: int) -> bool:
+def _is_predicate_noun(sentence: Sentence, start: int) -> bool:
     """Whether a phrase says what something is: "Is this A YOUNG WOMAN?"."""
-    while sentence.is_taken(start - 1) or sentence.kind(start - 1) == "attribute":  # "Are they YOUNG women?"
+    while (
+        sentence.is_matched(start - 1) or sentence.get_word_class(start - 1) == "attribute"
+    ):  # "Are they YOUNG women?"
         start -= 1
-    return sentence.before(start) in POINTING and sentence.before(start - 1) in ("is", "are")
+    return sentence.get_previous_token(start) in REFERRING_PRONOUNS and sentence.get_previous_token(
+        start - 1
+    ) in ("is", "are")
 
 
-def _own_looks(sentence: Sentence, span: Span, start: int, step: int) -> Iterator[Premise]:
+def _find_text_attributes(sentence: Sentence, span: Span, start: int, step: int) -> Iterator[Presupposition]:
     """The looks in a noun's phrase that no step has: GQA's programs leave out those of what a choice is about."""
-    for index in range(start, span.first):
-        if sentence.kind(index) == "attribute" and sentence.free(index) and sentence.before(index) != "not":
-            word = sentence.tags[index].name
-            yield Premise("attribute", -1, 0, sentence.word_at(index), word, of=step)
+    for index in range(start, span.first_token):
+        if (
+            sentence.get_word_class(index) == "attribute"
+            and sentence.is_word_unmatched(index)
+            and sentence.get_previous_token(index) != "not"
+        ):
+            word = sentence.tagged_words[index].name
+            yield Presupposition("attribute", -1, 0, sentence.get_word_span(index), word, object_step=step)
 
 
-def _who(program: Program, sentence: Sentence) -> Iterator[Premise]:
+def _find_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
     """ "Who is standing?" names a person in a word of its own."""
-    step = asked_step(program)
-    if step is not None and program[step].name == "person" and sentence.token(0) == "who":
-        yield Premise("object", step, -1, sentence.span(0, 1), "person", 0, step, weak=True)
+    step = find_queried_step(program)
+    if step is not None and program[step].name == "person" and sentence.get_token(0) == "who":
+        yield Presupposition(
+            "object", step, -1, sentence.make_span(0, 1), "person", 0, step, is_query_only=True
+        )
 
 
-def _definite(sentence: Sentence) -> Iterator[Premise]:
+def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
     """The things that no step of a program names and that stand after "the": all of a question without a program, and of
     "Is he in front of the wall?" GQA's program names a man and no wall."""
     last = 0
-    for index, word in sorted(sentence.tags.items()):
-        if word.kind == "object" and not sentence.taken[index] and index >= last:
-            span, start = whole_noun(sentence, sentence.word_at(index))
-            last, following = span.last, sentence.tokens[span.last : min(span.last + 3, sentence.end)]
-            said = clause(sentence, last)
+    for index, word in sorted(sentence.tagged_words.items()):
+        if word.word_class == "object" and not sentence.matched[index] and index >= last:
+            span, start = expand_noun(sentence, sentence.get_word_span(index))
+            last, following = (
+                span.end_token,
+                sentence.tokens[span.end_token : min(span.end_token + 3, sentence.num_content_tokens)],
+            )
+            said = parse_postmodifier(sentence, last)
             of_it = not DETERMINERS.isdisjoint(following[:1]) or (
                 following[:1] == ("made",) and following[2:] != ()
             )
-            if start < span.first and _is_definite(sentence, start):
-                looks = (look.word for look in _own_looks(sentence, span, start, -1))
-                attributes, relations = said or NOTHING
-                more = (*looks, *attributes), (*relations, *_around(sentence, span, start))
-                yield Premise(
-                    "object", -1, -1, span, word.name, start, said=more, closed=of_it or said is None
+            if start < span.first_token and _is_definite(sentence, start):
+                looks = (look.word for look in _find_text_attributes(sentence, span, start, -1))
+                attributes, relations = said or NO_MODIFIERS
+                more = (*looks, *attributes), (*relations, *_find_adjacent_relations(sentence, span, start))
+                yield Presupposition(
+                    "object",
+                    -1,
+                    -1,
+                    span,
+                    word.name,
+                    start,
+                    modifiers=more,
+                    has_unparsed_modifiers=of_it or said is None,
                 )
 
 
-def _around(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
+def _find_adjacent_relations(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
     """The relations that stand right before and right behind a noun's phrase: (relation, its role in it, the other thing)."""
-    nouns = [index for index, word in sorted(sentence.tags.items()) if word.kind == "object"]
-    for index, word in sorted(sentence.tags.items()):
-        end = sentence.word_at(index).last
-        if word.kind == "relation" and word.name != "of" and end == start:
-            others = [sentence.tags[noun].name for noun in nouns if noun < index]
+    nouns = [index for index, word in sorted(sentence.tagged_words.items()) if word.word_class == "object"]
+    for index, word in sorted(sentence.tagged_words.items()):
+        end = sentence.get_word_span(index).end_token
+        if word.word_class == "relation" and word.name != "of" and end == start:
+            others = [sentence.tagged_words[noun].name for noun in nouns if noun < index]
             yield word.name, "o", (others or [""])[-1]
-        elif word.kind == "relation" and index == span.last:
-            others = [sentence.tags[noun].name for noun in nouns if phrase_start(sentence, noun) == end]
+        elif word.word_class == "relation" and index == span.end_token:
+            others = [
+                sentence.tagged_words[noun].name for noun in nouns if find_phrase_start(sentence, noun) == end
+            ]
             yield word.name, "s", (others or [""])[0]

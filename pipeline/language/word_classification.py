@@ -8,106 +8,110 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.core.records import Tagged, Vocabulary, Word, WordClass
-from pipeline.language.letter_case import in_sentence_case
-from pipeline.language.nouns import plural, singular
+from pipeline.core.records import TaggedText, Vocabulary, Word, WordClass
+from pipeline.language.letter_case import to_sentence_case
+from pipeline.language.nouns import pluralize, singularize
 from pipeline.language.relations import PREPOSITIONS
-from pipeline.language.similarity import SPOKEN_ATTRIBUTES
-from pipeline.language.tagger import Tagger, Token, verb_forms
-from pipeline.language.word_lists import DETERMINERS, FRAME_NOUNS
+from pipeline.language.similarity import ATTRIBUTE_SYNONYMS
+from pipeline.language.tagger import TaggedToken, Tagger, get_verb_forms
+from pipeline.language.word_lists import DETERMINERS, FRAME_WORDS
 
-_SIDES = frozenset(("left", "right", "top", "bottom"))
-_LONGEST = 5  # words of the longest phrase: "on the left side of"
+_SIDE_WORDS = frozenset(("left", "right", "top", "bottom"))
+_MAX_PHRASE_LENGTH = 5  # words of the longest phrase: "on the left side of"
 
 Phrase = tuple[str, ...]
 
 
-class WordClasses:
+class WordClassifier:
     """What each word of a question is, by one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         names = (*vocabulary.objects, *vocabulary.categories)
-        self._objects = {_key(name): name for name in names}
+        self._objects = {_split_phrase(name): name for name in names}
         for name in names:  # a name's own spelling goes before another's plural
-            for form in sorted({plural(name), singular(name)}):
-                self._objects.setdefault(_key(form), name)
+            for form in sorted({pluralize(name), singularize(name)}):
+                self._objects.setdefault(_split_phrase(form), name)
         looks = (*vocabulary.attributes, *vocabulary.attribute_types)
-        self._attributes = {_key(name): name for name in looks}
-        for name, forms in SPOKEN_ATTRIBUTES.items():
-            if _key(name) in self._attributes:
-                self._attributes |= {_key(form): name for form in forms} | self._attributes
-        self._relations = {_key(form): name for name in vocabulary.relations for form in verb_forms(name)}
-        self._relations |= {_key(name): name for name in (*vocabulary.relations, *PREPOSITIONS)}
+        self._attributes = {_split_phrase(name): name for name in looks}
+        for name, forms in ATTRIBUTE_SYNONYMS.items():
+            if _split_phrase(name) in self._attributes:
+                self._attributes |= {_split_phrase(form): name for form in forms} | self._attributes
+        self._relations = {
+            _split_phrase(form): name for name in vocabulary.relations for form in get_verb_forms(name)
+        }
+        self._relations |= {_split_phrase(name): name for name in (*vocabulary.relations, *PREPOSITIONS)}
 
-    def classify(self, text: str, tokens: Sequence[Token]) -> tuple[Word, ...]:
+    def classify(self, text: str, tokens: Sequence[TaggedToken]) -> tuple[Word, ...]:
         """The words of a text with their classes, left to right."""
         parts = tuple(text[start:end].lower() for start, end, _ in tokens)
         tags = [tag for _, _, tag in tokens]
         words: list[Word] = []
         first = 0
         while first < len(parts):
-            lengths = range(min(first + _LONGEST, len(parts)), first, -1)
-            classes = ((last, self._class_of(parts, tags, first, last)) for last in lengths)
+            lengths = range(min(first + _MAX_PHRASE_LENGTH, len(parts)), first, -1)
+            classes = ((last, self._classify_phrase(parts, tags, first, last)) for last in lengths)
             last, (kind, name) = next((last, class_of) for last, class_of in classes if class_of)
             start, end = tokens[first][0], tokens[last - 1][1]
-            words.append(Word(start=start, end=end, tag=tags[last - 1], kind=kind, name=name))
+            words.append(Word(start=start, end=end, tag=tags[last - 1], word_class=kind, name=name))
             first = last
         return tuple(words)
 
-    def _class_of(
+    def _classify_phrase(
         self, parts: Phrase, tags: Sequence[str], first: int, last: int
     ) -> tuple[WordClass, str] | None:
         """The class and the name of a phrase; None for several words that are not one."""
         phrase, single = parts[first:last], last - first == 1
-        if single and phrase[0] in _SIDES:
+        if single and phrase[0] in _SIDE_WORDS:
             return "relation", phrase[0]
         how = parts[first - 1 : first] == ("how",)  # "How tall is ...?"
-        if single and (how or phrase[0] in FRAME_NOUNS):
+        if single and (how or phrase[0] in FRAME_WORDS):
             return "frame", phrase[0]
         relation, attribute = self._relations.get(phrase), self._attributes.get(phrase)
         noun = self._objects.get(phrase)
         if relation and not single:
             return "relation", relation
         if attribute and noun:
-            return ("attribute", attribute) if self._describes(parts, tags, first, last) else ("object", noun)
-        if attribute and not (relation and _goes_on(parts, last)):
+            return (
+                ("attribute", attribute) if self._is_attribute(parts, tags, first, last) else ("object", noun)
+            )
+        if attribute and not (relation and _has_complement(parts, last)):
             return "attribute", attribute
-        verb = single and tags[first].startswith("VB") and not self._qualified(parts, first)  # "watch"
+        verb = single and tags[first].startswith("VB") and not self._has_qualifier(parts, first)  # "watch"
         if noun and not verb:
             return "object", noun
         if relation:
             return "relation", relation
         return ("other", "") if single else None
 
-    def _describes(self, parts: Phrase, tags: Sequence[str], first: int, last: int) -> bool:
+    def _is_attribute(self, parts: Phrase, tags: Sequence[str], first: int, last: int) -> bool:
         """Whether words that may be a thing or a look ("orange") are a look here."""
-        if parts[max(first - 2, 0) : first] == ("made", "of") or not self._qualified(parts, first):
+        if parts[max(first - 2, 0) : first] == ("made", "of") or not self._has_qualifier(parts, first):
             return True
         after = parts[last : last + 1]
         if not after or after[0] in ("on", "in", "to", "of"):
             return False
         return after in self._objects or tags[last].startswith("NN")
 
-    def _qualified(self, parts: Phrase, first: int) -> bool:
+    def _has_qualifier(self, parts: Phrase, first: int) -> bool:
         """Whether a determiner or a look stands before a word."""
         before = parts[max(first - 1, 0) : first]
         return before in self._attributes or not DETERMINERS.isdisjoint(before)
 
 
-def tagged(texts: Iterable[str], classes: WordClasses, tagger: Tagger) -> Iterator[Tagged]:
+def tag_texts(texts: Iterable[str], classifier: WordClassifier, tagger: Tagger) -> Iterator[TaggedText]:
     """Tag each distinct text once, sorted."""
     distinct = sorted(set(texts))
     # The tagger takes capitalised words for names.
-    for text, tokens in zip(distinct, tagger.tag(map(in_sentence_case, distinct)), strict=True):
-        yield Tagged(text=text, words=classes.classify(text, tokens))
+    for text, tokens in zip(distinct, tagger.tag(map(to_sentence_case, distinct)), strict=True):
+        yield TaggedText(text=text, words=classifier.classify(text, tokens))
 
 
-def _goes_on(parts: Phrase, last: int) -> bool:
+def _has_complement(parts: Phrase, last: int) -> bool:
     """Whether "on" governs something ("on the bed", "Which side is it on?") and is no look ("Is the lamp on?")."""
     if last < len(parts):
         return parts[last] not in ("or", "and")
     return parts[0] not in ("is", "are", "does", "do")
 
 
-def _key(phrase: str) -> Phrase:
+def _split_phrase(phrase: str) -> Phrase:
     return tuple(phrase.lower().split())

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 
 
-def words(text: str) -> frozenset[str]:
+def parse_words(text: str) -> frozenset[str]:
     """The words of a list.
 
     >>> sorted(words("cup, side table"))
     ['cup', 'side table']
     """
-    return frozenset(word for group in groups(text.replace("\n", " ")) for word in group)
+    return frozenset(word for group in parse_groups(text.replace("\n", " ")) for word in group)
 
 
-def groups(text: str) -> list[list[str]]:
+def parse_groups(text: str) -> list[list[str]]:
     """The groups of a table.
 
     >>> groups("couch, sofa; cup")
@@ -28,17 +28,19 @@ def groups(text: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def heads(text: str) -> dict[str, tuple[str, ...]]:
+def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
     """The words that stand before a colon, with those that follow it.
 
     >>> heads("couch, settee: sofa; man: guy, gentleman")
     {'couch': ('sofa',), 'settee': ('sofa',), 'man': ('guy', 'gentleman')}
     """
     rows = [row.partition(":") for row in re.split(r"[;\n]", text) if ":" in row]
-    return {head: tuple(groups(rest)[0]) for before, _, rest in rows for head in groups(before)[0]}
+    return {
+        head: tuple(parse_groups(rest)[0]) for before, _, rest in rows for head in parse_groups(before)[0]
+    }
 
 
-FRAME_NOUNS = words("""
+FRAME_WORDS = parse_words("""
 photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
 left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
 materials, pattern, shape, size, length, width, height, thickness, hardness, cleanliness, weight, texture, tone,
@@ -48,21 +50,28 @@ item, items, pair, pairs, set, object, objects, thing, things, stuff, one, ones,
 anyone, this, that, it, what, who, which
 """)
 
-DEFINITE = words("the, this, that, these, those, his, her, its, their, my, your, our")
-INDEFINITE = words("a, an, any, some, another, each, every, no, either, both, all, two, three")
-DETERMINERS = DEFINITE | INDEFINITE
+DEFINITE_DETERMINERS = parse_words("the, this, that, these, those, his, her, its, their, my, your, our")
+INDEFINITE_DETERMINERS = parse_words(
+    "a, an, any, some, another, each, every, no, either, both, all, two, three"
+)
+DETERMINERS = DEFINITE_DETERMINERS | INDEFINITE_DETERMINERS
 
 # "a slice of pizza": what comes before "of" belongs to the noun, so neither can be swapped alone.
-PORTIONS = words("""
+PARTITIVE_NOUNS = parse_words("""
 pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate, piece,
 pieces, herd, flock, loaf, jar
 """)
 
 # "Is she wearing a hat?": who may be meant.
-PERSONS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
-AS_OBJECT = {"he": "him", "she": "her", "they": "them"}
-_POINTING = words("it, they, them, this, that, _")  # _ is GQA's blank
+PRONOUN_REFERENTS = {
+    "he": ("man", "boy"),
+    "him": ("man", "boy"),
+    "she": ("woman", "girl"),
+    "her": ("woman", "girl"),
+}
+OBJECT_PRONOUNS = {"he": "him", "she": "her", "they": "them"}
+_GENERIC_PRONOUNS = parse_words("it, they, them, this, that, _")  # _ is GQA's blank
 # Names in programs that tell nothing of the thing they stand for.
-PRONOUNS = _POINTING | PERSONS.keys() | words("these, those, scene")
+UNINFORMATIVE_NAMES = _GENERIC_PRONOUNS | PRONOUN_REFERENTS.keys() | parse_words("these, those, scene")
 # Names that any thing answers to: also the words of "What kind of object is this?".
-ANYTHING = _POINTING | words("object, thing, item")
+WILDCARD_NAMES = _GENERIC_PRONOUNS | parse_words("object, thing, item")

@@ -24,10 +24,10 @@ from .realistic_vqa import (
 )
 from .selective_prediction import (
     best_effective_reliability,
-    best_selection,
     choose_threshold,
     coverage_at_risk,
     effective_reliability,
+    oracle_confidence,
     risk_coverage_auc,
     risk_coverage_curve,
     threshold_at_risk,

@@ -15,58 +15,60 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .abstention_features import FLAGS, flags_of, pair_of
+from .abstention_features import NUM_WORD_FEATURES, compute_word_features, tokenize_pair
 
-WEIGHTS = Path(__file__).with_name("reply_reader.npz")
-PADDING, UNKNOWN = "<padding>", "<unknown>"  # the first two words of the list
-AT_ONCE = 4096  # words of replies, padding included, that are read together
+WEIGHTS_FILE = Path(__file__).with_name("reply_reader.npz")
+PADDING_TOKEN, UNKNOWN_TOKEN = "<padding>", "<unknown>"  # the first two words of the list
+MAX_TOKENS_PER_BATCH = 4096  # words of replies, padding included, that are read together
 Weights = Mapping[str, np.ndarray]
 
 
-class ReplyReader(NamedTuple):
+class AbstentionClassifier(NamedTuple):
     """Attributes:
     places: of each known word its row in `vectors`, [words, size].
     networks: each one's weights by name.
     """
 
-    places: Mapping[str, int]
-    vectors: np.ndarray
-    networks: Sequence[Weights]
+    vocabulary: Mapping[str, int]
+    embeddings: np.ndarray
+    ensemble: Sequence[Weights]
 
-    def p_abstains(self, questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
+    def predict_abstention(self, questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
         """The probability, [n], that each reply abstains from answering its question."""
         pairs = list(dict.fromkeys(zip(questions, replies, strict=True)))
-        found = dict(zip(pairs, self._p_abstains([pair_of(*pair) for pair in pairs]).tolist(), strict=True))
+        found = dict(
+            zip(pairs, self._predict_pairs([tokenize_pair(*pair) for pair in pairs]).tolist(), strict=True)
+        )
         return np.array([found[pair] for pair in zip(questions, replies, strict=True)], float)
 
-    def _p_abstains(self, pairs: Sequence[tuple[list[str], list[str]]]) -> np.ndarray:
+    def _predict_pairs(self, pairs: Sequence[tuple[list[str], list[str]]]) -> np.ndarray:
         log_odds = np.zeros(len(pairs))
-        for rows in _batches([len(said) for _, said in pairs]):
-            read = self.batch([pairs[row] for row in rows])
-            log_odds[rows] = np.mean([_log_odds(weights, *read) for weights in self.networks], axis=0)
+        for rows in _batches_by_length([len(said) for _, said in pairs]):
+            read = self.encode_batch([pairs[row] for row in rows])
+            log_odds[rows] = np.mean([_compute_log_odds(weights, *read) for weights in self.ensemble], axis=0)
         return 1 / (1 + np.exp(-log_odds))
 
-    def batch(self, pairs: Sequence[tuple[list[str], list[str]]]) -> tuple[np.ndarray, ...]:
+    def encode_batch(self, pairs: Sequence[tuple[list[str], list[str]]]) -> tuple[np.ndarray, ...]:
         """Vectors and flags of the words of questions and of replies, [pairs, longest, size], after them each's mask,
         [pairs, longest, 1]."""
         columns = [list(side) for side in zip(*pairs, strict=True)]
-        flags = [list(side) for side in zip(*(flags_of(*pair) for pair in pairs), strict=True)]
+        flags = [list(side) for side in zip(*(compute_word_features(*pair) for pair in pairs), strict=True)]
         read: list[np.ndarray] = []
         for texts, marks in zip(columns, flags, strict=True):
             longest = max(map(len, texts))
             places = np.zeros((len(texts), longest), int)
-            marked = np.zeros((len(texts), longest, FLAGS), np.float32)
+            marked = np.zeros((len(texts), longest, NUM_WORD_FEATURES), np.float32)
             for row, (words, mark) in enumerate(zip(texts, marks, strict=True)):
-                places[row, : len(words)] = [self.places.get(word, 1) for word in words]
+                places[row, : len(words)] = [self.vocabulary.get(word, 1) for word in words]
                 marked[row, : len(words)] = mark
-            read += [self.vectors[places], marked, marked[..., -1:]]
+            read += [self.embeddings[places], marked, marked[..., -1:]]
         return tuple(read)
 
 
 @lru_cache(maxsize=1)
-def reader() -> ReplyReader:
+def load_abstention_classifier() -> AbstentionClassifier:
     """The reader that comes with the scorers."""
-    with np.load(WEIGHTS, allow_pickle=False) as file:
+    with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     words = bytes(arrays.pop("words")).decode().split("\n")
     vectors = arrays.pop("vectors") * arrays.pop("scales")[:, None].astype(np.float32)
@@ -79,21 +81,21 @@ def reader() -> ReplyReader:
         }
         for number in range(count)
     ]
-    return ReplyReader({word: place for place, word in enumerate(words)}, vectors, networks)
+    return AbstentionClassifier({word: place for place, word in enumerate(words)}, vectors, networks)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def _batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Rows of about the same length together."""
     rows = sorted(range(len(lengths)), key=lengths.__getitem__)
     while rows:
-        count = max(1, AT_ONCE // lengths[rows[0]])
-        while count > 1 and count * lengths[rows[:count][-1]] > AT_ONCE:
+        count = max(1, MAX_TOKENS_PER_BATCH // lengths[rows[0]])
+        while count > 1 and count * lengths[rows[:count][-1]] > MAX_TOKENS_PER_BATCH:
             count //= 2
         yield rows[:count]
         rows = rows[count:]
 
 
-def _log_odds(
+def _compute_log_odds(
     weights: Weights,
     question: np.ndarray,
     question_flags: np.ndarray,
@@ -103,14 +105,16 @@ def _log_odds(
     in_reply: np.ndarray,
 ) -> np.ndarray:
     """Of abstaining, [pairs]; see `ReplyReader.batch` for what goes in."""
-    asked = _both_ways(weights, "question", _seen(weights, question, question_flags), in_question)
-    said = _both_ways(weights, "reply", _seen(weights, reply, reply_flags), in_reply)
+    asked = _bidirectional_gru(
+        weights, "question", _project_words(weights, question, question_flags), in_question
+    )
+    said = _bidirectional_gru(weights, "reply", _project_words(weights, reply, reply_flags), in_reply)
     likeness = said @ asked.transpose(0, 2, 1) * (2 / np.sqrt(said.shape[-1]))
     attention = np.exp(likeness - likeness.max(axis=-1, keepdims=True)) * in_question.transpose(0, 2, 1)
     found = (attention / attention.sum(axis=-1, keepdims=True)) @ asked
     compared = np.concatenate([said, found, said * found, np.abs(said - found)], axis=-1)
     beside = np.maximum(_linear(weights, "compare", compared), 0)
-    read = _both_ways(weights, "verdict", np.concatenate([beside, reply_flags], axis=-1), in_reply)
+    read = _bidirectional_gru(weights, "verdict", np.concatenate([beside, reply_flags], axis=-1), in_reply)
     size, last = read.shape[-1] // 2, in_reply.sum(axis=1).astype(int)[:, 0] - 1
     pooled = [
         np.where(in_reply > 0, read, -np.inf).max(axis=1),
@@ -122,7 +126,7 @@ def _log_odds(
     return _linear(weights, "out", hidden)[:, 0]
 
 
-def _seen(weights: Weights, vectors: np.ndarray, flags: np.ndarray) -> np.ndarray:
+def _project_words(weights: Weights, vectors: np.ndarray, flags: np.ndarray) -> np.ndarray:
     return np.concatenate([np.maximum(_linear(weights, "words", vectors), 0), flags], axis=-1)
 
 
@@ -130,7 +134,7 @@ def _linear(weights: Weights, name: str, values: np.ndarray) -> np.ndarray:
     return values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
 
-def _both_ways(weights: Weights, name: str, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _bidirectional_gru(weights: Weights, name: str, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """A gated recurrent unit (Cho et al., EMNLP 2014) over [pairs, words, size] forwards and backwards, its states
     beside each other; padding leaves the state as it is."""
     ways = []

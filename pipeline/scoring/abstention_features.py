@@ -8,27 +8,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .normalize import plain_text
-from .reasoning_parser import final_answer
+from .normalize import to_plain_text
+from .reasoning_parser import extract_final_answer
 
-LONGEST = (
+MAX_REPLY_WORDS = (
     120  # words of a reply: of a longer one its beginning and, since the final word counts, more of its end
 )
-BEGINNING = 40
-QUESTION = 30  # words of a question
-FLAGS = 5
+REPLY_HEAD_WORDS = 40
+MAX_QUESTION_WORDS = 30  # words of a question
+NUM_WORD_FEATURES = 5
 
-LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
-WORD = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[^\W\d_]+|\d+|\n|[^\s\w]")
-NUMBER = re.compile(r"(?!0$)\d")
+LATEX_COMMAND_PATTERN = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
+WORD_PATTERN = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[^\W\d_]+|\d+|\n|[^\s\w]")
+NUMBER_PATTERN = re.compile(r"(?!0$)\d")
 # Too common to say what a question is about.
-_COMMON = """
+_FUNCTION_WORD_LIST = """
 a an the of in on at to is are was were be been do does did what which who whom whose where when why how many much color
 colour kind type sort there any this that these those it its his her their he she they you i and or with for from by as
 have has had can could will would should picture image photo photograph one ones
 """
-FUNCTION_WORDS = frozenset(_COMMON.split())
-ENDINGS = (
+FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
+SUFFIX_RULES = (
     ("ies", "y"),
     ("sses", "ss"),
     ("shes", "sh"),
@@ -40,56 +40,56 @@ ENDINGS = (
 )
 
 
-def words_of(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Words, marks and line ends, in plain characters, lower case and without accents; "not" of a contraction stands alone,
     numbers but 0 are alike.
 
     >>> words_of("It isn't 42!"), words_of("Café。")
     (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])
     """
-    plain = LATEX.sub(
+    plain = LATEX_COMMAND_PATTERN.sub(
         " ", text if text.isascii() else "\n".join(map(_without_accents, text.split("\n")))
     ).lower()
     return [
-        "<line>" if word == "\n" else "<number>" if NUMBER.match(word) else word
-        for word in WORD.findall(plain)
+        "<line>" if word == "\n" else "<number>" if NUMBER_PATTERN.match(word) else word
+        for word in WORD_PATTERN.findall(plain)
     ]
 
 
 def _without_accents(line: str) -> str:
-    letters = unicodedata.normalize("NFKD", plain_text(line))
+    letters = unicodedata.normalize("NFKD", to_plain_text(line))
     return unicodedata.normalize("NFC", "".join(one for one in letters if unicodedata.category(one) != "Mn"))
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Without its commonest ending: "umbrellas" and "umbrella" are alike."""
-    for ending, instead in ENDINGS:
+    for ending, instead in SUFFIX_RULES:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)] + instead
     return word
 
 
-def pair_of(question: str, reply: str) -> tuple[list[str], list[str]]:
+def tokenize_pair(question: str, reply: str) -> tuple[list[str], list[str]]:
     """The words of both, cut to what the reader takes; never none."""
-    said = words_of(final_answer(reply).text)
-    if len(said) > LONGEST:
-        said = [*said[:BEGINNING], "<cut>", *said[BEGINNING + 1 - LONGEST :]]
-    return words_of(question)[:QUESTION] or ["<empty>"], said or ["<empty>"]
+    said = tokenize(extract_final_answer(reply).text)
+    if len(said) > MAX_REPLY_WORDS:
+        said = [*said[:REPLY_HEAD_WORDS], "<cut>", *said[REPLY_HEAD_WORDS + 1 - MAX_REPLY_WORDS :]]
+    return tokenize(question)[:MAX_QUESTION_WORDS] or ["<empty>"], said or ["<empty>"]
 
 
-def flags_of(question: Sequence[str], said: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def compute_word_features(question: Sequence[str], reply: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """What marks each word, [words, FLAGS] for question and reply: does it say what the question is about (and does
     the other side have it), does the other side have it letter by letter, how near is the beginning, how near the end
     (1, 1/2, 1/3, ...), and 1.
     """
-    about = {stem(word) for word in question if word not in FUNCTION_WORDS and word[0].isalpha()}
-    in_both = about & {stem(word) for word in said}
-    return _flags(question, in_both, set(said)), _flags(said, in_both, set(question))
+    about = {stem_word(word) for word in question if word not in FUNCTION_WORDS and word[0].isalpha()}
+    in_both = about & {stem_word(word) for word in reply}
+    return _word_features(question, in_both, set(reply)), _word_features(reply, in_both, set(question))
 
 
-def _flags(words: Sequence[str], in_both: set[str], others: set[str]) -> np.ndarray:
-    flags = np.ones((len(words), FLAGS), np.float32)
-    flags[:, 0] = [stem(word) in in_both for word in words]
+def _word_features(words: Sequence[str], in_both: set[str], others: set[str]) -> np.ndarray:
+    flags = np.ones((len(words), NUM_WORD_FEATURES), np.float32)
+    flags[:, 0] = [stem_word(word) in in_both for word in words]
     flags[:, 1] = [word in others for word in words]
     flags[:, 2] = 1 / np.arange(1, len(words) + 1)
     flags[:, 3] = flags[::-1, 2]

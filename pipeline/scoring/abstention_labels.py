@@ -12,28 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from ..core.column_aliases import ALIASES, ITEM_ID, first_value
-from ..core.errors import UserError, counted, some_of
-from .input_validation import number_of, read_bytes
+from ..core.column_aliases import COLUMN_ALIASES, ITEM_ID_COLUMNS, get_first_value
+from ..core.errors import UserError, format_count, join_examples
+from .input_validation import parse_number, read_bytes
 from .joined_predictions import Predictions
-from .row_reader import as_text as knows_no_numbers
-from .row_reader import rows_of
+from .row_reader import has_only_text_cells, read_rows
 
-COLUMNS = ALIASES["abstention"]  # where a row has both, the first counts
-ABSTAINED = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
+LABEL_COLUMNS = COLUMN_ALIASES["abstention"]  # where a row has both, the first counts
+ABSTAINED_VALUES = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
 
 
-def labels_of(rows: Iterable[dict[str, Any]], as_text: bool) -> tuple[dict[str, float], list[str]]:
+def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple[dict[str, float], list[str]]:
     """Of the rows that say it, by id, the probability that the question is answerable (0 where the model abstained, 1
     where not); and what is wrong with others. `as_text`: the file knows no numbers."""
     labels: dict[str, float] = {}
     faults: list[str] = []
     for row in rows:
-        name = first_value(row, ITEM_ID)
-        for column in COLUMNS:
+        name = get_first_value(row, ITEM_ID_COLUMNS)
+        for column in LABEL_COLUMNS:
             if name is None or (value := row.get(column)) is None or value == "":
                 continue
-            label = _p_answerable(value, as_text) if column == "p_answerable" else _abstained(value)
+            label = (
+                _parse_p_answerable(value, numbers_as_text)
+                if column == "p_answerable"
+                else _parse_abstained(value)
+            )
             if label is None:
                 wanted = "a number from 0 to 1" if column == "p_answerable" else "true or false"
                 faults.append(f"{name}: {column} is {value!r}, wanted {wanted}")
@@ -42,54 +45,60 @@ def labels_of(rows: Iterable[dict[str, Any]], as_text: bool) -> tuple[dict[str, 
     return labels, faults
 
 
-def judged(model: Predictions, path: Path, free_text: bool = True) -> Predictions:
+def add_external_labels(predictions: Predictions, path: Path, detect_abstention: bool = True) -> Predictions:
     """The predictions with the labels of an outside judge, which count before those of their own file.
 
     Raises:
         UserError: the judge's file cannot be read, has no labels, wrong ones, or some of other items; or nobody would
             ask it.
     """
-    rows, _ = rows_of(path, read_bytes(path))
+    rows, _ = read_rows(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
-    labels, faults = labels_of(rows, knows_no_numbers(path))
-    given = Counter(str(name) for row in rows if (name := first_value(row, ITEM_ID)) is not None)
+    labels, faults = parse_labels(rows, has_only_text_cells(path))
+    given = Counter(str(name) for row in rows if (name := get_first_value(row, ITEM_ID_COLUMNS)) is not None)
     faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
-    if unknown := sorted(labels.keys() - model.places.keys()):
+    if unknown := sorted(labels.keys() - predictions.index_by_id.keys()):
         faults.append(
-            f"{counted(len(unknown), 'id has', 'ids have')} no prediction in {model.name}: {some_of(unknown)}"
+            f"{format_count(len(unknown), 'id has', 'ids have')} no prediction in {predictions.name}: {join_examples(unknown)}"
         )
     if not labels and not faults:
-        faults.append(f"no row has {ITEM_ID[0]} and {' or '.join(COLUMNS)}")
-    if model.reading.confidence and not free_text:
-        faults.append(f"{model.name} has confidences, which count; leave out --judge, or add --free-text")
+        faults.append(f"no row has {ITEM_ID_COLUMNS[0]} and {' or '.join(LABEL_COLUMNS)}")
+    if predictions.file_info.confidence_field and not detect_abstention:
+        faults.append(
+            f"{predictions.name} has confidences, which count; leave out --judge, or add --free-text"
+        )
     if faults:
-        raise UserError([f"{path}: {counted(len(faults), 'fault')}", *faults])
-    if not model.reading.confidence:  # what there is was made from the file's own labels
-        model = model._replace(confidence=None)
-    return with_labels(model, {**model.labels, **labels})
+        raise UserError([f"{path}: {format_count(len(faults), 'fault')}", *faults])
+    if not predictions.file_info.confidence_field:  # what there is was made from the file's own labels
+        predictions = predictions._replace(confidence=None)
+    return with_labels(predictions, {**predictions.abstention_labels, **labels})
 
 
-def with_labels(model: Predictions, labels: Mapping[str, float]) -> Predictions:
+def with_labels(predictions: Predictions, labels: Mapping[str, float]) -> Predictions:
     """The predictions with these labels; where no row has a confidence and all have a label, that is the confidence."""
-    confidence = model.confidence
-    if confidence is None and labels and labels.keys() >= model.places.keys():
-        confidence = np.array([labels[name] for name in model.places])
-    return model._replace(labels=labels, confidence=confidence)
+    confidence = predictions.confidence
+    if confidence is None and labels and labels.keys() >= predictions.index_by_id.keys():
+        confidence = np.array([labels[name] for name in predictions.index_by_id])
+    return predictions._replace(abstention_labels=labels, confidence=confidence)
 
 
-def unlabelled(model: Predictions) -> str:
+def describe_unlabelled(predictions: Predictions) -> str:
     """Of how many answers neither file nor judge says whether they abstain; "" where it is none, or all."""
-    count = sum(name not in model.labels for name in model.places) if model.labels else 0
-    return f"{count:,} of {len(model.places):,} have no label" if count else ""
+    count = (
+        sum(name not in predictions.abstention_labels for name in predictions.index_by_id)
+        if predictions.abstention_labels
+        else 0
+    )
+    return f"{count:,} of {len(predictions.index_by_id):,} have no label" if count else ""
 
 
-def _abstained(value: object) -> float | None:
-    return ABSTAINED.get(str(value).strip().lower())
+def _parse_abstained(value: object) -> float | None:
+    return ABSTAINED_VALUES.get(str(value).strip().lower())
 
 
-def _p_answerable(value: object, as_text: bool) -> float | None:
+def _parse_p_answerable(value: object, as_text: bool) -> float | None:
     if isinstance(value, str) and as_text:
         with suppress(ValueError):
-            value = number_of(value)
+            value = parse_number(value)
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     return float(number) if 0 <= number <= 1 else None

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..core.atomic_files import sha256_file
-from ..core.errors import UserError, collected_into, counted
-from ..core.no_answer_texts import means_no_answer
-from .gqa_schema import question_faults
-from .input_validation import each, parse_json, read_bytes
-from .items import UNANSWERABLE, Benchmark, Items, full_name
-from .json_streaming import in_parts, parse_list
-from .provenance import PARAMS, PROVENANCE, TYPES, details_of, is_there
+from ..core.errors import UserError, collect_errors, format_count
+from ..core.no_answer_texts import is_no_answer
+from .gqa_schema import find_question_faults
+from .input_validation import parse_each_row, parse_json, read_bytes
+from .items import UNANSWERABLE_LABEL, Benchmark, Items, full_name
+from .json_streaming import iterate_chunks, stream_list
+from .provenance import PARAMS_FILE, PROVENANCE_FILE, QUESTION_TYPE_FIELDS, parse_provenance, path_exists
 
-ColumnsOf = Callable[[Sequence[Any]], dict[str, list[Any]]]  # of rows of a file, by field of BenchmarkItem
+ColumnBuilder = Callable[
+    [Sequence[Any]], dict[str, list[Any]]
+]  # of rows of a file, by field of BenchmarkItem
 
 
 def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark:
@@ -29,7 +31,7 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
         UserError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
     """
     path = Path(path)
-    whole = _release(path) if path.is_dir() else _single_file(path)
+    whole = _read_release(path) if path.is_dir() else _read_single_file(path)
     if unknown := [name for name in subsets if name not in whole.subsets]:
         raise UserError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
     chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
@@ -50,7 +52,7 @@ class ReleaseName(NamedTuple):
         return full_name(self.title, self.version)
 
 
-def release_name(folder: Path) -> ReleaseName:
+def read_release_name(folder: Path) -> ReleaseName:
     """Read the title and the version of a release from its params.json.
 
     Args:
@@ -62,8 +64,8 @@ def release_name(folder: Path) -> ReleaseName:
     Raises:
         UserError: params.json cannot be read, is not an object, or its title or version is not a string.
     """
-    path = folder / PARAMS
-    params = parse_json(read_bytes(path), path) if is_there(path) else {}
+    path = folder / PARAMS_FILE
+    params = parse_json(read_bytes(path), path) if path_exists(path) else {}
     if not isinstance(params, dict):
         raise UserError(f'{path}: wanted an object whose version is a text like "1.0.0"')
     release = params.get("release")
@@ -81,21 +83,24 @@ def release_name(folder: Path) -> ReleaseName:
     return ReleaseName(title or dataset or folder.resolve().name, version)
 
 
-def _single_file(path: Path) -> Benchmark:
+def _read_single_file(path: Path) -> Benchmark:
     data = read_bytes(path)
-    is_list = parse_list(data, path) is not None
+    is_list = stream_list(data, path) is not None
     value = None if is_list else parse_json(data, path)
     questions = value.values() if isinstance(value, dict) else []
     if is_list:
-        kind, items = "rgqa", _items(partial(_values, data, path), path, "question", _RgqaColumns())
+        kind, items = (
+            "rgqa",
+            _build_items(partial(_parse_values, data, path), path, "question", _RgqaColumnBuilder()),
+        )
     elif isinstance(value, dict) and isinstance(annotations := value.get("annotations"), list):
-        kind, items = "vqa", _items(lambda: annotations, path, "annotation", _vqa_columns)
+        kind, items = "vqa", _build_items(lambda: annotations, path, "annotation", _build_vqa_columns)
     elif (
         isinstance(value, dict)
         and questions
         and all(isinstance(q, dict) and "answer" in q for q in questions)
     ):
-        kind, items = "gqa", _gqa_items(value, path)
+        kind, items = "gqa", _build_gqa_items(value, path)
     else:
         raise UserError(
             f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
@@ -103,54 +108,57 @@ def _single_file(path: Path) -> Benchmark:
     return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, items.ids)
 
 
-def _release(folder: Path) -> Benchmark:
+def _read_release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
         raise UserError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
-    provenance = folder / PROVENANCE
+    provenance = folder / PROVENANCE_FILE
     name, problems = ReleaseName("", ""), []
     sums: dict[str, str] = {}
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
-    with collected_into(problems):
-        name = release_name(folder)
-    with collected_into(problems):
-        if is_there(provenance):
+    with collect_errors(problems):
+        name = read_release_name(folder)
+    with collect_errors(problems):
+        if path_exists(provenance):
             data = read_bytes(provenance)
             sums[provenance.name] = _sha256(data)
-            details = details_of(data, provenance)
+            details = parse_provenance(data, provenance)
     subsets: dict[str, Items] = {}
-    columns_of = _RgqaColumns()
+    columns_of = _RgqaColumnBuilder()
     for file in files:
-        with collected_into(problems):
+        with collect_errors(problems):
             data, subset = read_bytes(file), file.stem
             sums[f"rgqa/{file.name}"] = _sha256(data)
-            if parse_list(data, file) is None:
+            if stream_list(data, file) is None:
                 raise UserError(f"{file}: wanted a list of questions")
-            items = _items(partial(_values, data, file), file, "question", columns_of)
+            items = _build_items(partial(_parse_values, data, file), file, "question", columns_of)
             known = details.get(subset, {})
             lost = [item for item in items["id"] if item not in known] if known else []
-            problems += [f"{PROVENANCE}: has nothing on {subset}'s item {item}" for item in lost]
-            subsets[subset] = _detailed(items, known)
+            problems += [f"{PROVENANCE_FILE}: has nothing on {subset}'s item {item}" for item in lost]
+            subsets[subset] = _with_provenance(items, known)
     if problems:
         raise UserError(problems)
     ids = frozenset().union(*(items.ids for items in subsets.values()))
     return Benchmark("rgqa", name.title, name.version, sums, subsets, ids)
 
 
-def _detailed(items: Items, known: Mapping[str, Mapping[str, Any]]) -> Items:
+def _with_provenance(items: Items, known: Mapping[str, Mapping[str, Any]]) -> Items:
     details = [known.get(name, {}) for name in items["id"]]
     texts = {
-        name: [row.get(name) or "" for row in details] for name in (*TYPES, "part", "category", "difficulty")
+        name: [row.get(name) or "" for row in details]
+        for name in (*QUESTION_TYPE_FIELDS, "part", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
     return items.with_columns(edits=edits, pair=[row.get("pair_id") or "" for row in details], **texts)
 
 
-def _values(data: bytes, path: Path) -> Iterable[Any]:
-    return parse_list(data, path) or ()
+def _parse_values(data: bytes, path: Path) -> Iterable[Any]:
+    return stream_list(data, path) or ()
 
 
-def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of: ColumnsOf) -> Items:
+def _build_items(
+    rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of: ColumnBuilder
+) -> Items:
     """The items of a file's rows, which are gone through again one by one where something is wrong with any.
 
     Raises:
@@ -158,7 +166,7 @@ def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of:
     """
     with suppress(UserError):
         columns: dict[str, list[Any]] = defaultdict(list)
-        for part in in_parts(rows()):
+        for part in iterate_chunks(rows()):
             for name, values in columns_of(part).items():
                 columns[name] += values
         count = len(columns["id"])
@@ -173,42 +181,42 @@ def _items(rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of:
             raise UserError(f"id {name} stands there twice")
         seen.add(name)
 
-    _, problems = each(rows(), f"{path.name}, {noun}", check)
-    raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+    _, problems = parse_each_row(rows(), f"{path.name}, {noun}", check)
+    raise UserError([f"{path}: {format_count(len(problems), 'fault')}", *problems])
 
 
-class _RgqaColumns:
+class _RgqaColumnBuilder:
     """Makes columns of RGQA's rows; labels that are alike are one mapping, questions that are alike one text."""
 
     def __init__(self) -> None:
-        self.labels: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
-        self.texts: dict[str, str] = {}
+        self.label_cache: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
+        self.text_cache: dict[str, str] = {}
 
     def __call__(self, rows: Sequence[Any]) -> dict[str, list[Any]]:
         try:
-            names = _texts([row["question_id"] for row in rows])
+            names = _as_strings([row["question_id"] for row in rows])
             labels = [row["label"] for row in rows]
-            pictures = _texts([row.get("img_id", "") for row in rows])
-            asked = _texts([row.get("sent", "") for row in rows])
+            pictures = _as_strings([row.get("img_id", "") for row in rows])
+            asked = _as_strings([row.get("sent", "") for row in rows])
         except (KeyError, TypeError, AttributeError):
             raise UserError("wanted an object with question_id and label") from None
-        asked = [*map(self.texts.setdefault, asked, asked)]
+        asked = [*map(self.text_cache.setdefault, asked, asked)]
         try:  # without a loop, where all labels are known
-            answers = [*map(self.labels.__getitem__, map(tuple, map(dict.items, labels)))]
+            answers = [*map(self.label_cache.__getitem__, map(tuple, map(dict.items, labels)))]
         except (KeyError, TypeError):
-            answers = [self.answers(name, label) for name, label in zip(names, labels, strict=True)]
+            answers = [self.parse_label(name, label) for name, label in zip(names, labels, strict=True)]
         return {"id": names, "picture": pictures, "answers": answers, "asked": asked}
 
-    def answers(self, name: str, label: Any) -> dict[str, float]:
-        found = _answers(name, label)
-        return self.labels.setdefault(tuple(label.items()), found)
+    def parse_label(self, name: str, label: Any) -> dict[str, float]:
+        found = _parse_label(name, label)
+        return self.label_cache.setdefault(tuple(label.items()), found)
 
 
-def _texts(values: list[Any]) -> list[str]:
+def _as_strings(values: list[Any]) -> list[str]:
     return values if {*map(type, values)} == {str} else [*map(str, values)]
 
 
-def _answers(name: str, label: Any) -> dict[str, float]:
+def _parse_label(name: str, label: Any) -> dict[str, float]:
     """The right answers by a label. A text other than "UQ" that says "there is no answer" is a fault."""
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
@@ -217,17 +225,17 @@ def _answers(name: str, label: Any) -> dict[str, float]:
         )
     if not all(map(str.strip, label)):
         raise UserError(f"{name}: label {label!r} has an empty answer")
-    if any(answer != UNANSWERABLE and means_no_answer(answer) for answer in label):
+    if any(answer != UNANSWERABLE_LABEL and is_no_answer(answer) for answer in label):
         raise UserError(
             f"{name}: label {label!r} says that there is no answer, which readers of replies take for an abstention. "
             'Write {"UQ": 1.0} if the question is unanswerable, else leave it out'
         )
-    if UNANSWERABLE in label and len(label) > 1:
+    if UNANSWERABLE_LABEL in label and len(label) > 1:
         raise UserError(f"{name}: label {label!r} is both UQ and an answer")
-    return {} if UNANSWERABLE in label else label
+    return {} if UNANSWERABLE_LABEL in label else label
 
 
-def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+def _build_vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     try:
         names = [str(row["question_id"]) for row in rows]
         people = [tuple(str(answer["answer"]) for answer in row["answers"]) for row in rows]
@@ -244,16 +252,16 @@ def _vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
     }
 
 
-def _gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
-    if problems := [*question_faults(questions)]:
-        raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+def _build_gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Items:
+    if problems := [*find_question_faults(questions)]:
+        raise UserError([f"{path}: {format_count(len(problems), 'fault')}", *problems])
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,
         "picture": [str(question.get("imageId", "")) for question in questions.values()],
         "answers": [{question["answer"]: 1.0} for question in questions.values()],
         "question": questions.values(),
-        **{kind: [row.get(kind) or "" for row in types] for kind in TYPES},
+        **{kind: [row.get(kind) or "" for row in types] for kind in QUESTION_TYPE_FIELDS},
     }
     return Items(columns, len(questions))
 
@@ -262,7 +270,7 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def fingerprint(release: Path) -> str:
+def fingerprint_release(release: Path) -> str:
     """SHA-256 of the release's list of sums, once its questions and pictures agree with it.
 
     Raises:

@@ -19,13 +19,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .threshold_sweep import share
+from .threshold_sweep import safe_divide_arrays
 
-LEVEL = 0.95  # the confidence level of every interval, unless another is asked for
+CONFIDENCE_LEVEL = 0.95  # the confidence level of every interval, unless another is asked for
 # An interval is undefined if more than this proportion of the replicates is.
-MAX_UNDEFINED = 0.05
+MAX_UNDEFINED_PROPORTION = 0.05
 # Numbers that a statistic holds at once for a batch of replicates: they stay in the processor's cache.
-BATCH = 1 << 14
+VALUES_PER_BATCH = 1 << 14
 Result = TypeVar("Result")
 Statistic = Callable[[np.ndarray], np.ndarray]  # counts [replicates, clusters] -> [replicates, ...]
 
@@ -47,7 +47,7 @@ def number_clusters(columns: Sequence[Sequence[str]]) -> tuple[int, list[np.ndar
     return len(numbers), places
 
 
-def cluster_counts(num_clusters: int, replicates: int | range, seed: int) -> np.ndarray:
+def sample_cluster_counts(num_clusters: int, replicates: int | range, seed: int) -> np.ndarray:
     """Draw clusters with replacement.
 
     Args:
@@ -106,9 +106,9 @@ def bootstrap_batches(
     """What a statistic returns for each batch of replicates, in their order, whatever its type. Arguments as for `bootstrap`."""
 
     def compute(batch: slice) -> Result:
-        return statistic(cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
+        return statistic(sample_cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
 
-    batches = _batches(replicates, max(num_rows, num_clusters))
+    batches = _batch_slices(replicates, max(num_rows, num_clusters))
     if threads == 1:
         return [*map(compute, batches)]
     with ThreadPoolExecutor(threads) as pool:
@@ -119,11 +119,11 @@ def apply_in_batches(
     statistic: Callable[[np.ndarray], Result], counts: np.ndarray, num_rows: int = 0
 ) -> list[Result]:
     """What a statistic returns for each batch of these counts, [replicates, clusters], as `bootstrap_batches` does."""
-    return [statistic(counts[batch]) for batch in _batches(len(counts), max(num_rows, counts.shape[1]))]
+    return [statistic(counts[batch]) for batch in _batch_slices(len(counts), max(num_rows, counts.shape[1]))]
 
 
-def _batches(replicates: int, width: int) -> list[slice]:
-    size = max(1, BATCH // max(width, 1))
+def _batch_slices(replicates: int, width: int) -> list[slice]:
+    size = max(1, VALUES_PER_BATCH // max(width, 1))
     return [slice(first, min(first + size, replicates)) for first in range(0, replicates, size)]
 
 
@@ -148,7 +148,7 @@ def cluster_mean(values: ArrayLike, cluster: np.ndarray) -> Statistic:
 
     def mean(counts: np.ndarray) -> np.ndarray:
         drawn = counts[:, : shape[0]].astype(float)
-        return share(drawn @ totals, drawn @ defined)
+        return safe_divide_arrays(drawn @ totals, drawn @ defined)
 
     return mean
 
@@ -195,20 +195,20 @@ def cluster_auroc(
         twice = gather(sums, below)
         twice = twice + gather(sums, to) if tied else 2 * twice
         if not several:
-            return share((weights * twice).sum(axis=1) / 2, weights.sum(axis=1) * sums[:, -1])
+            return safe_divide_arrays((weights * twice).sum(axis=1) / 2, weights.sum(axis=1) * sums[:, -1])
         first = gather(sums, before)
         pairs = (weights * (gather(sums, end) - first)).sum(axis=1)
-        return share((weights * (twice - 2 * first)).sum(axis=1) / 2, pairs)
+        return safe_divide_arrays((weights * (twice - 2 * first)).sum(axis=1) / 2, pairs)
 
     return auroc
 
 
-def gather(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+def gather(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """`rows[:, places]`, in a fraction of the time: [r, m] from [r, n] and [m]."""
-    return rows.take(places, axis=1, mode="clip")
+    return rows.take(indices, axis=1, mode="clip")
 
 
-def percentile_interval(samples: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
+def percentile_interval(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -> tuple[float, float]:
     """The percentile interval of one statistic.
 
     Args:
@@ -222,7 +222,7 @@ def percentile_interval(samples: np.ndarray, level: float = LEVEL) -> tuple[floa
     return low, high
 
 
-def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
+def percentile_intervals(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -> np.ndarray:
     """The percentile interval of each of several statistics, by itself.
 
     Args:
@@ -234,7 +234,7 @@ def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarra
     """
     ends = [(1 - level) / 2, (1 + level) / 2]
     undefined = np.isnan(samples).mean(axis=0) if len(samples) else np.ones(samples.shape[1:])
-    usable = undefined <= MAX_UNDEFINED
+    usable = undefined <= MAX_UNDEFINED_PROPORTION
     if usable.all() and not undefined.any():
         return np.quantile(samples, ends, axis=0)
     found = np.full((2, *samples.shape[1:]), np.nan)
@@ -243,7 +243,9 @@ def percentile_intervals(samples: np.ndarray, level: float = LEVEL) -> np.ndarra
     return found
 
 
-def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: float = LEVEL) -> np.ndarray:
+def simultaneous_intervals(
+    estimates: ArrayLike, samples: np.ndarray, level: float = CONFIDENCE_LEVEL
+) -> np.ndarray:
     """Simultaneous intervals of several statistics: with probability `level` all of them contain the true value (max-t, also called
     sup-t bands: Montiel Olea and Plagborg-Møller, 2019, Journal of Applied Econometrics 34, 1-17).
 
@@ -261,7 +263,11 @@ def simultaneous_intervals(estimates: ArrayLike, samples: np.ndarray, level: flo
     estimates = np.asarray(estimates, float)
     found = np.full((len(estimates), 2), np.nan)
     defined = np.isfinite(samples)
-    usable = (defined.mean(axis=1) >= 1 - MAX_UNDEFINED) & np.isfinite(estimates) if defined.size else []
+    usable = (
+        (defined.mean(axis=1) >= 1 - MAX_UNDEFINED_PROPORTION) & np.isfinite(estimates)
+        if defined.size
+        else []
+    )
     rows = np.flatnonzero(usable)
     kept = samples[rows][:, defined[rows].all(axis=0)]
     if not kept.size:

@@ -12,27 +12,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .answer_scores import item_scores
+from .answer_scores import compute_item_scores
 from .bootstrap import bootstrap_batches, cluster_mean, gather, number_clusters
-from .calibration import BINS, outcomes, unfit
-from .dual_accuracy import best_dual_threshold, has_enough_pairs, pairs
-from .joined_predictions import Answered, Options
-from .realistic_vqa import SCORES
-from .selective_prediction import accuracies, earned, thresholds_of_costs
-from .threshold_sweep import BLOCK, SLACK, Ranking, ranking, ratio, share
+from .calibration import NUM_BINS, find_calibration_obstacle, get_calibration_outcomes
+from .dual_accuracy import choose_dual_threshold, find_pairs, has_enough_pairs
+from .joined_predictions import JoinedPredictions, ScoringOptions
+from .realistic_vqa import REALISTIC_SCORES
+from .selective_prediction import choose_thresholds, compute_item_accuracy, compute_utility
+from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, rank_items, safe_divide, safe_divide_arrays
 
 # Items of a subset from which on two threads are faster than one.
-MANY = 100_000
-INT32 = 2**31
-Columns = dict[str, np.ndarray]  # score -> [replicates]
-Scoring = Callable[[np.ndarray], Columns]  # counts [replicates, clusters] -> the scores of each replicate
-Replicates = dict[str, Columns]  # subset (and "mean") -> score -> [replicates]
+MIN_ITEMS_FOR_THREADS = 100_000
+INT32_LIMIT = 2**31
+ScoreColumns = dict[str, np.ndarray]  # score -> [replicates]
+ScoreStatistic = Callable[
+    [np.ndarray], ScoreColumns
+]  # counts [replicates, clusters] -> the scores of each replicate
+Replicates = dict[str, ScoreColumns]  # subset (and "mean") -> score -> [replicates]
 
 
-def replicates(
-    subsets: Mapping[str, Answered],
-    scoring: Callable[[Answered, np.ndarray, Options], Scoring],
-    options: Options,
+def bootstrap_subsets(
+    subsets: Mapping[str, JoinedPredictions],
+    make_statistic: Callable[[JoinedPredictions, np.ndarray, ScoringOptions], ScoreStatistic],
+    options: ScoringOptions,
 ) -> Replicates:
     """The scores of every replicate, of every subset and, if there are several, of their mean. The same seed resamples the
     same images for every model, so that differences are paired.
@@ -44,7 +46,7 @@ def replicates(
     """
     count, clusters = number_clusters([at.items.clusters.tolist() for at in subsets.values()])
     statistics = [
-        scoring(answered, cluster, options)
+        make_statistic(answered, cluster, options)
         for answered, cluster in zip(subsets.values(), clusters, strict=True)
     ]
     largest = max(map(len, clusters))
@@ -54,7 +56,7 @@ def replicates(
         options.bootstrap,
         options.seed,
         num_rows=largest,
-        threads=2 if largest >= MANY else 1,
+        threads=2 if largest >= MIN_ITEMS_FOR_THREADS else 1,
     )
     found = {
         name: {
@@ -69,7 +71,9 @@ def replicates(
     return found
 
 
-def resampled(answered: Answered, cluster: np.ndarray, options: Options, groups: Collection[str]) -> Scoring:
+def make_score_statistic(
+    answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions, groups: Collection[str]
+) -> ScoreStatistic:
     """The scores that have an interval, by the way to each in its group ("coverage_at_risk/0.01").
 
     Args:
@@ -78,37 +82,37 @@ def resampled(answered: Answered, cluster: np.ndarray, options: Options, groups:
         options: Risks, costs and the threshold of dual accuracy.
         groups: Those wanted, of "realistic", "pairs", "answers", "selective" and "calibration".
     """
-    parts: list[Scoring] = []
+    parts: list[ScoreStatistic] = []
     if "realistic" in groups:
-        parts.append(realistic_on_counts(ranking(*answered.columns), cluster))
+        parts.append(make_realistic_statistic(rank_items(*answered.metric_inputs), cluster))
     if "pairs" in groups and has_enough_pairs(answered):
-        parts.append(_pairs(answered, cluster, options))
+        parts.append(_make_pair_statistic(answered, cluster, options))
     if "answers" in groups:
-        parts.append(_means(item_scores(answered), cluster))
-    if "selective" in groups and answered.confident:
-        parts += _selective(answered, cluster, options)
-    if "calibration" in groups and not unfit(answered):
-        parts += _calibration(answered, cluster)
+        parts.append(_make_mean_statistic(compute_item_scores(answered), cluster))
+    if "selective" in groups and answered.has_confidence:
+        parts += _make_selective_statistics(answered, cluster, options)
+    if "calibration" in groups and not find_calibration_obstacle(answered):
+        parts += _make_calibration_statistics(answered, cluster)
     return lambda counts: {name: values for part in parts for name, values in part(counts).items()}
 
 
-class _Kind(NamedTuple):
+class _RankedClass(NamedTuple):
     """Items of one kind by falling confidence: each one's cluster, and how many AQs and UQs stand above each item, and down to
     the end of its tie."""
 
     cluster: np.ndarray
     aqs_above: np.ndarray
     uqs_above: np.ndarray
-    aqs_to: np.ndarray
-    uqs_to: np.ndarray
+    aqs_through_tie: np.ndarray
+    uqs_through_tie: np.ndarray
 
 
-def realistic_on_counts(
-    by: Ranking,
+def make_realistic_statistic(
+    ranked_items: RankedItems,
     cluster: np.ndarray,
     scores: Collection[str] | None = None,
-    kinds: Mapping[str, np.ndarray] | None = None,
-) -> Scoring:
+    subgroups: Mapping[str, np.ndarray] | None = None,
+) -> ScoreStatistic:
     """The realistic scores of the replicates.
 
     Args:
@@ -120,43 +124,45 @@ def realistic_on_counts(
     Returns:
         A statistic that returns each score, NaN where a replicate leaves it undefined.
     """
-    wanted = [*SCORES] if scores is None else [*scores]
-    kinds = kinds or {}
-    count, is_aq = len(by.rows), by.aqs.astype(bool)
-    ends = np.arange(count + 1) if by.ends is None else by.ends
+    wanted = [*REALISTIC_SCORES] if scores is None else [*scores]
+    subgroups = subgroups or {}
+    count, is_aq = len(ranked_items.rows), ranked_items.aqs.astype(bool)
+    ends = np.arange(count + 1) if ranked_items.tie_ends is None else ranked_items.tie_ends
     sizes = np.diff(ends)
     above, to = np.repeat(ends[:-1], sizes), np.repeat(ends[1:], sizes)
     aqs_before = np.append(0, np.cumsum(is_aq))
     uqs_before = np.arange(count + 1) - aqs_before
     of_aq, of_uq = (
-        _Kind(
-            cluster[by.rows[which]],
+        _RankedClass(
+            cluster[ranked_items.rows[which]],
             *(before[place[which]] for place in (above, to) for before in (aqs_before, uqs_before)),
         )
         for which in (np.flatnonzero(is_aq), np.flatnonzero(~is_aq))
     )
-    right_worth, tied = by.right[is_aq], by.ends is not None
-    members = np.array([which[by.rows[~is_aq]] for which in kinds.values()], float).T  # [UQs, kinds]
+    right_worth, tied = ranked_items.correct[is_aq], ranked_items.tie_ends is not None
+    members = np.array(
+        [which[ranked_items.rows[~is_aq]] for which in subgroups.values()], float
+    ).T  # [UQs, kinds]
     # Items of the largest cluster.
     largest = int(np.bincount(cluster).max(initial=0))
     inward, outward = "aupr_in" in wanted, "aupr_out" in wanted
-    areas = "auaf" in wanted or "auroc" in wanted or bool(kinds)
+    areas = "auaf" in wanted or "auroc" in wanted or bool(subgroups)
 
-    def on_counts(counts: np.ndarray) -> Columns:
+    def on_counts(counts: np.ndarray) -> ScoreColumns:
         # Sums are at most those of as many draws of the largest cluster.
         most = int(counts.sum(axis=1).max(initial=0)) * largest
-        counts = counts.astype(np.int32 if most < INT32 else np.int64, copy=False)
+        counts = counts.astype(np.int32 if most < INT32_LIMIT else np.int64, copy=False)
         weight_aqs, weight_uqs = gather(counts, of_aq.cluster), gather(counts, of_uq.cluster)
-        aqs, right, uqs = map(_running, (weight_aqs, right_worth * weight_aqs, weight_uqs))
+        aqs, right, uqs = map(_prefix_sums, (weight_aqs, right_worth * weight_aqs, weight_uqs))
         all_aqs, all_uqs = aqs[:, -1], uqs[:, -1]
         area, area_right, found_aqs, found_uqs = np.zeros((4, len(counts)))
-        by_kind = np.zeros((len(counts), len(kinds)))
-        for here in _blocks(len(of_aq.cluster)) if inward else ():
+        by_kind = np.zeros((len(counts), len(subgroups)))
+        for here in _block_slices(len(of_aq.cluster)) if inward else ():
             # Of those accepted with each AQ, how many are AQs?
-            hits = gather(aqs, of_aq.aqs_to[here])
-            precision = hits / np.maximum(hits + gather(uqs, of_aq.uqs_to[here]), 1)
+            hits = gather(aqs, of_aq.aqs_through_tie[here])
+            precision = hits / np.maximum(hits + gather(uqs, of_aq.uqs_through_tie[here]), 1)
             found_aqs += (weight_aqs[:, here] * precision).sum(axis=1)
-        for here in _blocks(len(of_uq.cluster)):
+        for here in _block_slices(len(of_uq.cluster)):
             each, over = weight_uqs[:, here], of_uq.aqs_above[here]
             lost = gather(aqs, over)
             if outward:
@@ -167,12 +173,12 @@ def realistic_on_counts(
                 # The AQs above each UQ, and half of those in its tie.
                 gained = gather(right, over)
                 if tied:
-                    down_to = of_uq.aqs_to[here]
+                    down_to = of_uq.aqs_through_tie[here]
                     lost, gained = (lost + gather(aqs, down_to)) / 2, (gained + gather(right, down_to)) / 2
                 area += (each * lost).sum(axis=1)
                 pairs_right = each * gained
                 area_right += pairs_right.sum(axis=1)
-                if kinds:
+                if subgroups:
                     by_kind += pairs_right @ members[here]
         pairs = all_aqs * all_uqs
         fractions: dict[str, tuple[np.ndarray, np.ndarray]] = {
@@ -190,44 +196,46 @@ def realistic_on_counts(
             errors = all_aqs + _fewest_errors(aqs, uqs, of_aq)
             fractions["detection_error"] = errors, (all_aqs + all_uqs) * (pairs > 0)
         computed = np.array([*fractions.values()])
-        found = dict(zip(fractions, share(computed[:, 0], computed[:, 1]), strict=True))
+        found = dict(zip(fractions, safe_divide_arrays(computed[:, 0], computed[:, 1]), strict=True))
         for name in (name for name in wanted if name not in found):
-            sweeps = (by.sweep(row[cluster[by.rows]]) for row in counts)
-            found[name] = np.array([SCORES[name].of(swept) for swept in sweeps])
-        of_kinds = share(by_kind, all_aqs[:, None] * (weight_uqs @ members)) if kinds else by_kind
+            sweeps = (ranked_items.sweep(row[cluster[ranked_items.rows]]) for row in counts)
+            found[name] = np.array([REALISTIC_SCORES[name].compute(swept) for swept in sweeps])
+        of_kinds = (
+            safe_divide_arrays(by_kind, all_aqs[:, None] * (weight_uqs @ members)) if subgroups else by_kind
+        )
         return {name: found[name] for name in wanted} | {
-            f"auaf/{kind}": column for kind, column in zip(kinds, of_kinds.T, strict=True)
+            f"auaf/{kind}": column for kind, column in zip(subgroups, of_kinds.T, strict=True)
         }
 
     return on_counts
 
 
-def _running(weights: np.ndarray) -> np.ndarray:
+def _prefix_sums(weights: np.ndarray) -> np.ndarray:
     """Sums of the first 0, 1, ... columns, as floats. Integers are added as such, in a tenth of the time, and exactly."""
     sums = np.zeros((len(weights), weights.shape[1] + 1))
     sums[:, 1:] = np.cumsum(weights, axis=1, dtype=weights.dtype)
     return sums
 
 
-def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _Kind) -> np.ndarray:
+def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
     """As `sweep.lowest_fpr`, the UQs accepted: between the point above the tie in which 95 % is reached and its end."""
     if gain.shape[1] == 1:
         return np.zeros(len(gain))
     target, row = 0.95 * gain[:, -1], np.arange(len(gain))
-    one = np.maximum(_reached(gain, target) - 1, 0)
-    low, high = gain[row, of_aq.aqs_above[one]], gain[row, of_aq.aqs_to[one]]
-    start, end = uqs[row, of_aq.uqs_above[one]], uqs[row, of_aq.uqs_to[one]]
-    way = (target - low) / np.maximum(high - low, SLACK)
+    one = np.maximum(_first_reaching(gain, target) - 1, 0)
+    low, high = gain[row, of_aq.aqs_above[one]], gain[row, of_aq.aqs_through_tie[one]]
+    start, end = uqs[row, of_aq.uqs_above[one]], uqs[row, of_aq.uqs_through_tie[one]]
+    way = (target - low) / np.maximum(high - low, TOLERANCE)
     return start + np.minimum(np.maximum(way, 0), 1) * (end - start)
 
 
-def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _Kind) -> np.ndarray:
+def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
     """UQs accepted less AQs accepted at the best threshold that accepts 95 % of the AQs."""
-    enough = np.maximum(_reached(aqs, 0.95 * aqs[:, -1]) - 1, 0)
+    enough = np.maximum(_first_reaching(aqs, 0.95 * aqs[:, -1]) - 1, 0)
     first, fewest = int(enough.min()) if len(enough) else 0, np.full(len(aqs), np.inf)
-    for here in _blocks(aqs.shape[1] - 1 - first):
+    for here in _block_slices(aqs.shape[1] - 1 - first):
         place = slice(first + here.start, first + here.stop)
-        errors = gather(uqs, of_aq.uqs_to[place]) - gather(aqs, of_aq.aqs_to[place])
+        errors = gather(uqs, of_aq.uqs_through_tie[place]) - gather(aqs, of_aq.aqs_through_tie[place])
         if len(aqs) > 1:
             late = np.arange(place.start, place.start + errors.shape[1]) >= enough[:, None]
             errors = np.where(late, errors, np.inf)
@@ -235,46 +243,58 @@ def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _Kind) -> np.ndarray
     return fewest
 
 
-def _reached(gain: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _first_reaching(gain: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The first place of each row that reaches its target."""
     return np.array(
-        [np.searchsorted(row, at * (1 - SLACK)) for row, at in zip(gain, target, strict=True)], int
+        [np.searchsorted(row, at * (1 - TOLERANCE)) for row, at in zip(gain, target, strict=True)], int
     )
 
 
-def _blocks(count: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK) for start in range(0, count, BLOCK))
+def _block_slices(count: int) -> Iterator[slice]:
+    return (slice(start, start + BLOCK_SIZE) for start in range(0, count, BLOCK_SIZE))
 
 
-def _means(columns: Mapping[str, np.ndarray], cluster: np.ndarray) -> Scoring:
+def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray) -> ScoreStatistic:
     """Means over items, [n] each, NaN for those that do not count."""
     mean = cluster_mean(np.array([*columns.values()]).T.reshape(len(cluster), len(columns)), cluster)
     return lambda counts: dict(zip(columns, mean(counts).T, strict=True))
 
 
-def _pairs(answered: Answered, cluster: np.ndarray, options: Options) -> Scoring:
+def _make_pair_statistic(
+    answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
+) -> ScoreStatistic:
     """Dual accuracy; the threshold stays that chosen on dev."""
-    threshold = best_dual_threshold(*answered.dev.paired) if answered.dev else options.threshold
-    uqs, lowest, right = pairs(*answered.paired)
-    high = answered.columns[0][uqs]
+    threshold = (
+        choose_dual_threshold(*answered.validation.paired_metric_inputs)
+        if answered.validation
+        else options.threshold
+    )
+    uqs, lowest, right = find_pairs(*answered.paired_metric_inputs)
+    high = answered.metric_inputs[0][uqs]
     columns = {
         "dual_accuracy": right * (lowest > high),
         "dual_accuracy_at_threshold": right * ((lowest >= threshold) & (high < threshold)),
     }
-    return _means(columns, cluster[uqs])
+    return _make_mean_statistic(columns, cluster[uqs])
 
 
-def _selective(answered: Answered, cluster: np.ndarray, options: Options) -> list[Scoring]:
+def _make_selective_statistics(
+    answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
+) -> list[ScoreStatistic]:
     """C@R with thresholds of each replicate; Phi_c with those chosen on dev, which stay."""
-    accuracy = accuracies(answered)
-    parts: list[Scoring] = [risk_coverage_on_counts(answered.confidence, accuracy, cluster, options.risks)]
-    if answered.dev:
-        thresholds = thresholds_of_costs(answered.dev.confidence, accuracies(answered.dev), options.costs)
+    accuracy = compute_item_accuracy(answered)
+    parts: list[ScoreStatistic] = [
+        make_risk_coverage_statistic(answered.confidence, accuracy, cluster, options.risks)
+    ]
+    if answered.validation:
+        thresholds = choose_thresholds(
+            answered.validation.confidence, compute_item_accuracy(answered.validation), options.costs
+        )
         parts.append(
-            _means(
+            _make_mean_statistic(
                 {
                     f"effective_reliability/{cost:g}/phi": np.where(
-                        answered.confidence >= threshold, earned(accuracy, cost), 0.0
+                        answered.confidence >= threshold, compute_utility(accuracy, cost), 0.0
                     )
                     for cost, threshold in thresholds.items()
                 },
@@ -284,33 +304,38 @@ def _selective(answered: Answered, cluster: np.ndarray, options: Options) -> lis
     return parts
 
 
-def risk_coverage_on_counts(
+def make_risk_coverage_statistic(
     confidence: np.ndarray, accuracy: np.ndarray, cluster: np.ndarray, risks: Sequence[float]
-) -> Scoring:
+) -> ScoreStatistic:
     """The area under the risk-coverage curve ("auc") and the coverage at each risk ("coverage_at_risk/0.01").
 
     Args:
         confidence, accuracy, cluster: [n] each.
         risks: In [0, 1].
     """
-    by = ranking(confidence, accuracy, np.ones(len(accuracy), bool))
-    ends = np.arange(len(by.rows) + 1) if by.ends is None else by.ends
+    by = rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
+    ends = np.arange(len(by.rows) + 1) if by.tie_ends is None else by.tie_ends
     ordered = cluster[by.rows]
 
-    def on_counts(counts: np.ndarray) -> Columns:
+    def on_counts(counts: np.ndarray) -> ScoreColumns:
         weights = gather(counts, ordered)
-        answered, right = gather(_running(weights), ends), gather(_running(weights * by.right), ends)
+        answered, right = (
+            gather(_prefix_sums(weights), ends),
+            gather(_prefix_sums(weights * by.correct), ends),
+        )
         items, losses = answered[:, -1], answered - right
-        found = {"auc": _area(answered, losses)}
+        found = {"auc": _risk_coverage_area(answered, losses)}
         for risk in risks:
-            within = losses <= (risk + SLACK) * answered
-            found[f"coverage_at_risk/{risk}"] = share(np.where(within, answered, 0).max(axis=1), items)
+            within = losses <= (risk + TOLERANCE) * answered
+            found[f"coverage_at_risk/{risk}"] = safe_divide_arrays(
+                np.where(within, answered, 0).max(axis=1), items
+            )
         return found
 
     return on_counts
 
 
-def _area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
+def _risk_coverage_area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
     """As `selective.risk_coverage_auc`: the sum over k of the risk when k items are answered. Inside of a tie, and so
     among copies of an item, losses rise evenly: from `t` items with `l` lost on, `s` more with `d` lost add up to the
     sum over j = 1 to s of (l + d j / s) / (t + j) = l D + d / s (s - t D), D the sum of 1 / (t + j)."""
@@ -320,46 +345,46 @@ def _area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
     harmonic = np.append(0, np.cumsum(1 / np.arange(1, int(items.max(initial=0)) + 1)))
     more, lost, start = np.diff(answered), np.diff(losses), answered[:, :-1]
     inverse = np.diff(harmonic[answered.astype(int)])
-    each = share(lost, more)
+    each = safe_divide_arrays(lost, more)
     sums = np.where(more > 0, losses[:, :-1] * inverse + each * (more - start * inverse), 0).sum(axis=1)
     first = each[row, (more > 0).argmax(axis=1)]
     whole = np.where(items >= 2, items, 0)
-    return share(sums - (first + share(losses[:, -1], items)) / 2, whole)
+    return safe_divide_arrays(sums - (first + safe_divide_arrays(losses[:, -1], items)) / 2, whole)
 
 
-def _calibration(answered: Answered, cluster: np.ndarray) -> list[Scoring]:
+def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarray) -> list[ScoreStatistic]:
     """ECE and Brier. By falling confidence the items of a bin stand side by side, so that its sums are differences."""
-    at, happened = outcomes(answered)
+    at, happened = get_calibration_outcomes(answered)
     cluster = cluster[~answered.missing]
-    by = ranking(at.confidence, happened["right"], at.answerable)
+    by = rank_items(at.confidence, happened["right"], at.answerable)
     ordered = cluster[by.rows]
-    of_width = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], by.thresholds)
+    of_width = np.searchsorted(np.linspace(0, 1, NUM_BINS + 1)[1:-1], by.thresholds)
     width_starts = np.flatnonzero(np.diff(of_width, prepend=-1))
 
     def of_one(counts: np.ndarray, memory: np.ndarray) -> dict[str, float]:
         weights = counts[ordered]
         sums = by.sweep(weights, memory)
-        taken = sums.taken
+        taken = sums.accepted
         # Of BINS equal parts a bin takes those below which items / BINS x its number stand, as `bin_of_mass`.
         items = int(taken[-1])
-        limits = items - -(-np.arange(BINS - 1, 0, -1) * items // BINS)
+        limits = items - -(-np.arange(NUM_BINS - 1, 0, -1) * items // NUM_BINS)
         starts = np.searchsorted(taken[1:], limits, side="right")
         mass_starts = np.unique(np.append(0, starts[starts < len(taken) - 1]))
         said = by.confidence * weights
         found = {}
         for name, of_bins in (("ece", width_starts), ("ece_equal_mass", mass_starts)):
-            places = of_bins if by.ends is None else by.ends[of_bins]
+            places = of_bins if by.tie_ends is None else by.tie_ends[of_bins]
             confidences = np.add.reduceat(said, places)
             for outcome in happened:
-                column = sums.aqs if outcome == "answerable" else sums.right
+                column = sums.aqs if outcome == "answerable" else sums.correct
                 true = np.diff(np.append(column[of_bins], column[-1]))
-                found[f"{outcome}/{name}"] = ratio(np.abs(confidences - true).sum(), items)
+                found[f"{outcome}/{name}"] = safe_divide(np.abs(confidences - true).sum(), items)
         return found
 
-    def on_counts(counts: np.ndarray) -> Columns:
-        memory = by.sums()
+    def on_counts(counts: np.ndarray) -> ScoreColumns:
+        memory = by.allocate_sums()
         rows = [of_one(row, memory) for row in counts]
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     squares = {f"{name}/brier": (at.confidence - true) ** 2 for name, true in happened.items()}
-    return [on_counts, _means(squares, cluster)]
+    return [on_counts, _make_mean_statistic(squares, cluster)]

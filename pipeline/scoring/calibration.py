@@ -7,16 +7,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .answer_scores import most_frequent
-from .input_validation import fractions
-from .joined_predictions import Answered, Options, Scores
+from .answer_scores import most_frequent_answer
+from .input_validation import check_fractions
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
 Binning = Literal["width", "mass"]
-BINS = 15
+NUM_BINS = 15
 
 
 def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "width"
 ) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
@@ -32,27 +32,29 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], bins=10), 3)  # (0.4 + 0.1) / 2
     0.25
     """
-    items, said, happened = reliability_table(confidence, correct, bins=bins, binning=binning).T
+    items, said, happened = reliability_table(confidence, correct, num_bins=num_bins, binning=binning).T
     return float((items * np.abs(said - happened)).sum() / items.sum()) if len(items) else float("nan")
 
 
 def reliability_table(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "width"
 ) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
-    confidence, correct = fractions(confidence=confidence, correct=correct)
-    if bins < 1:
-        raise ValueError(f"bins is {bins}, wanted 1 or more")
+    confidence, correct = check_fractions(confidence=confidence, correct=correct)
+    if num_bins < 1:
+        raise ValueError(f"bins is {num_bins}, wanted 1 or more")
     if binning == "width":
-        place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence)
+        place = np.searchsorted(np.linspace(0, 1, num_bins + 1)[1:-1], confidence)
     elif binning == "mass":
         order = np.argsort(confidence)
         confidence, correct = confidence[order], correct[order]
         starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))  # of each distinct confidence
-        place = np.repeat(starts * bins // max(len(confidence), 1), np.diff(starts, append=len(confidence)))
+        place = np.repeat(
+            starts * num_bins // max(len(confidence), 1), np.diff(starts, append=len(confidence))
+        )
     else:
         raise ValueError(f"binning is {binning!r}, wanted 'width' or 'mass'")
-    sums = np.array([np.bincount(place, values, bins) for values in (None, confidence, correct)])
+    sums = np.array([np.bincount(place, values, num_bins) for values in (None, confidence, correct)])
     items, confidences, corrects = sums[:, sums[0] > 0]
     return np.stack([items, confidences / items, corrects / items], axis=1)
 
@@ -63,13 +65,13 @@ def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> brier_score([1.0, 0.5], [1, 0])
     0.125
     """
-    confidence, correct = fractions(confidence=confidence, correct=correct)
+    confidence, correct = check_fractions(confidence=confidence, correct=correct)
     return float(((confidence - correct) ** 2).mean()) if len(correct) else float("nan")
 
 
-def unfit(answered: Answered) -> str:
+def find_calibration_obstacle(answered: JoinedPredictions) -> str:
     """Why these confidences cannot be calibrated; "" if they can."""
-    if not answered.confident:
+    if not answered.has_confidence:
         return "the predictions give no confidences"
     given = answered.confidence[~answered.missing]
     if (given < 0).any() or (given > 1).any():
@@ -77,25 +79,25 @@ def unfit(answered: Answered) -> str:
     return ""
 
 
-def outcomes(answered: Answered) -> tuple[Answered, dict[str, np.ndarray]]:
+def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredictions, dict[str, np.ndarray]]:
     """The items that have a prediction, and what their confidence may be the probability of: that the question is
     answerable (where some are not), and that the answer is right: with people's answers, that it is the commonest."""
-    at = answered.at(~answered.missing)
+    at = answered.select(~answered.missing)
     right = at.correct
-    if answered.people:
-        pairs = zip(at.said, at.items["people"], strict=True)
-        right = np.array([float(said == most_frequent(people)) for said, people in pairs])
+    if answered.has_human_answers:
+        pairs = zip(at.answer, at.items["people"], strict=True)
+        right = np.array([float(said == most_frequent_answer(people)) for said, people in pairs])
     return at, {"right": right} if answered.answerable.all() else {
         "answerable": at.answerable,
         "right": right,
     }
 
 
-def calibration_group(answered: Answered, options: Options) -> Scores:
+def score_calibration(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """ECE and Brier of each of the `outcomes`."""
-    if why := unfit(answered):
+    if why := find_calibration_obstacle(answered):
         return {"absent": why}
-    at, happened = outcomes(answered)
+    at, happened = get_calibration_outcomes(answered)
     scores: Scores = {
         name: {
             "ece": expected_calibration_error(at.confidence, outcome),

@@ -11,28 +11,28 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.atomic_files import write_text
-from ..core.errors import UserError, collected_into, counted, printable, run
-from .abstention_labels import judged
+from ..core.errors import UserError, collect_errors, format_count, make_printable, run_command
+from .abstention_labels import add_external_labels
 from .benchmark_reader import read_benchmark
-from .cli_options import options_of, parser, without_effect
-from .errata import without_errata
-from .input_validation import no_collection, read_synonyms
+from .cli_options import build_parser, find_ineffective_options, parse_options
+from .errata import exclude_errata
+from .input_validation import pause_garbage_collection, read_synonyms
 from .items import Benchmark
-from .joined_predictions import Options, Predictions
-from .model_report import EFFICIENCY, ON_SCREEN, Report, available, score
-from .outputs import WRITTEN, check_outputs
+from .joined_predictions import Predictions, ScoringOptions
+from .model_report import EFFICIENCY_GROUP, SUMMARY_GROUPS, ScoreReport, list_score_groups, score_models
+from .outputs import OUTPUT_FILES, check_outputs
 from .prediction_reader import read_predictions
-from .resources import read_extras, served
-from .text_report import kinds_of, text_of
-from .text_summary import screen_of
+from .resources import find_resource_groups, read_resources
+from .text_report import format_report, format_subgroups
+from .text_summary import format_summary
 
 T = TypeVar("T")
-WHOLE = ("table", "plots")  # options that need more than numpy
+FULL_INSTALL_OPTIONS = ("table", "plots")  # options that need more than numpy
 
 
-def read(
+def load_inputs(
     arguments: argparse.Namespace, problems: Sequence[str] = ()
-) -> tuple[Benchmark, list[Predictions], Options]:
+) -> tuple[Benchmark, list[Predictions], ScoringOptions]:
     """Everything that scoring needs, from a command line's files and options.
 
     Raises:
@@ -40,30 +40,30 @@ def read(
     """
     given = vars(arguments)
     problems = [*problems]
-    with collected_into(problems):
+    with collect_errors(problems):
         check_outputs(given)
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
-        with collected_into(problems):
+        with collect_errors(problems):
             return reader(*values)
 
-    options = attempt(options_of, given)
+    options = attempt(parse_options, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("without_errata")):
-        benchmark = attempt(without_errata, benchmark, arguments.benchmark, errata)
+        benchmark = attempt(exclude_errata, benchmark, arguments.benchmark, errata)
     as_written = options is not None and options.mode == "parity"
     models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
     devs = [attempt(read_predictions, path, as_written) for path in arguments.dev]
     for name in ("dev", "judge"):
         if 0 < len(given[name]) != len(models):
             problems.append(
-                f"--{name} is given {len(given[name])} times for {counted(len(models), 'file')} of predictions; one for each"
+                f"--{name} is given {len(given[name])} times for {format_count(len(models), 'file')} of predictions; one for each"
             )
     if len(arguments.judge) == len(models):
         pairs = zip(models, arguments.judge, strict=True)
-        words = options is None or options.free_text
-        models = [attempt(judged, model, path, words) for model, path in pairs if model]
-    files = attempt(read_extras, arguments.extra, benchmark) or {}
+        words = options is None or options.detect_abstention
+        models = [attempt(add_external_labels, model, path, words) for model, path in pairs if model]
+    files = attempt(read_resources, arguments.extra, benchmark) or {}
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
     if problems or options is None or benchmark is None:
@@ -72,87 +72,99 @@ def read(
     if devs:
         pairs = zip(read_models, devs, strict=True)
         read_models = [
-            model._replace(dev=dev, faults=model.faults + (dev.faults if dev else ())) for model, dev in pairs
+            model._replace(validation=dev, faults=model.faults + (dev.faults if dev else ())) for model, dev in pairs
         ]
     names = [model.name for model in read_models]
     if len(set(names)) < len(names):  # of one name: told apart by their folders
         for number, path in enumerate(arguments.predictions):
             name = f"{path.resolve().parent.name}/{names[number]}"
             read_models[number] = read_models[number]._replace(name=name)
-    options = _with_groups(options._replace(**files), arguments, benchmark)
-    groups = (*(options.scores or available(benchmark)), EFFICIENCY)
-    has_dev = any(model.dev for model in read_models) or (
-        options.part == "test" and options.mode != "parity" and _has_dev(benchmark, read_models)
+    options = _with_score_groups(options._replace(**files), arguments, benchmark)
+    groups = (*(options.scores or list_score_groups(benchmark)), EFFICIENCY_GROUP)
+    has_dev = any(model.validation for model in read_models) or (
+        options.part == "test"
+        and options.mode != "parity"
+        and _has_validation_predictions(benchmark, read_models)
     )
-    if vain := without_effect(given, options, benchmark, groups, has_dev):
+    if vain := find_ineffective_options(given, options, benchmark, groups, has_dev):
         raise UserError(vain)
     return benchmark, read_models, options
 
 
-def _has_dev(benchmark: Benchmark, models: Sequence[Predictions]) -> bool:
+def _has_validation_predictions(benchmark: Benchmark, models: Sequence[Predictions]) -> bool:
     """Do all models have predictions for dev items of all subsets?"""
-    dev = [items.at(items["part"] == "dev") for items in benchmark.subsets.values()]
-    return all(items.among(model.places).any() for items in dev for model in models)
+    dev = [items.select(items["part"] == "dev") for items in benchmark.subsets.values()]
+    return all(items.isin(model.index_by_id).any() for items in dev for model in models)
 
 
-def _with_groups(options: Options, arguments: argparse.Namespace, benchmark: Benchmark) -> Options:
+def _with_score_groups(
+    options: ScoringOptions, arguments: argparse.Namespace, benchmark: Benchmark
+) -> ScoringOptions:
     """The groups of scores that are to be shown or written: those named, all, or what one screen needs and files serve."""
     if options.scores:
-        return options._replace(scores=(*options.scores, *(("by",) if options.by else ())))
+        return options._replace(scores=(*options.scores, *(("by",) if options.group_by else ())))
     if any((arguments.full, arguments.json, arguments.out, arguments.table)):
         return options
-    wanted = {*ON_SCREEN, *served(options), *(("abstention",) if options.free_text else ())}
-    screen = [name for name in available(benchmark) if name in wanted]
-    return options._replace(scores=("by",) if options.by else tuple(screen))
+    wanted = {
+        *SUMMARY_GROUPS,
+        *find_resource_groups(options),
+        *(("abstention",) if options.detect_abstention else ()),
+    }
+    screen = [name for name in list_score_groups(benchmark) if name in wanted]
+    return options._replace(scores=("by",) if options.group_by else tuple(screen))
 
 
-def json_of(report: Report) -> str:
+def format_json(report: ScoreReport) -> str:
     """Every number unrounded; undefined is null, an infinite threshold (answer nothing) "infinity"."""
-    return json.dumps(_plain(report), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    return json.dumps(_to_json_value(report), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """As JSON has it; of a record without the fields that are None."""
     if hasattr(value, "_asdict"):
         value = {name: inner for name, inner in value._asdict().items() if inner is not None}
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _to_json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_to_json_value(inner) for inner in value]
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None if math.isnan(value) else "infinity"
     return int(value) if isinstance(value, np.integer) else value
 
 
-def write_report(report: Report, arguments: argparse.Namespace, options: Options) -> None:
+def write_report(report: ScoreReport, arguments: argparse.Namespace, options: ScoringOptions) -> None:
     """Print what is asked for; write the JSON and the folder."""
     if arguments.full or "scores" in arguments:
-        shown = text_of(report)
+        shown = format_report(report)
     else:
-        shown = kinds_of(report) if options.by else screen_of(report, served(options))
-    print(printable(shown), end="")  # which bears a closed output
+        shown = (
+            format_subgroups(report)
+            if options.group_by
+            else format_summary(report, find_resource_groups(options))
+        )
+    print(make_printable(shown), end="")  # which bears a closed output
     if arguments.json:
-        write_text(arguments.json, json_of(report))
+        write_text(arguments.json, format_json(report))
     if arguments.out:
-        for name, make in zip(WRITTEN, (json_of, text_of), strict=True):
+        for name, make in zip(OUTPUT_FILES, (format_json, format_report), strict=True):
             write_text(arguments.out / name, make(report))
 
 
-@no_collection()
+@pause_garbage_collection()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
-    parsed = parser().parse_intermixed_args(arguments)
+    parsed = build_parser().parse_intermixed_args(arguments)
     alone = [
         f"--{name}: `rgqa score` of the whole project makes it; this is its part with numpy alone"
-        for name in WHOLE
+        for name in FULL_INSTALL_OPTIONS
         if getattr(parsed, name)
     ]
 
     def score_and_write() -> None:
-        benchmark, models, options = read(parsed, alone)
-        write_report(score(benchmark, models, options), parsed, options)
+        benchmark, models, options = load_inputs(parsed, alone)
+        write_report(score_models(benchmark, models, options), parsed, options)
 
-    run(score_and_write)
+    run_command(score_and_write)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..core.errors import UserError, no_effect
+from ..core.errors import UserError, no_effect_message
 from .items import Benchmark
-from .joined_predictions import FILES, Options
-from .model_report import EFFICIENCY, NAMES, available
-from .resources import EXTRAS
-from .subgroups import KINDS
+from .joined_predictions import FILE_OPTIONS, ScoringOptions
+from .model_report import EFFICIENCY_GROUP, GROUP_NAMES, list_score_groups
+from .resources import RESOURCES
+from .subgroups import GROUPING_FIELDS
 from .version import VERSION
 
 
@@ -26,29 +26,31 @@ class CommandOption(NamedTuple):
     help: str
     example: str = ""
     default: str = ""
-    how: Mapping[str, Any] = MappingProxyType({})
+    argparse_kwargs: Mapping[str, Any] = MappingProxyType({})
 
     @property
-    def shown(self) -> str:
+    def help_text(self) -> str:
         """Its line in the help."""
-        default = self.default or _words(getattr(Options(), self.name[2:].replace("-", "_")))
+        default = self.default or _format_default(getattr(ScoringOptions(), self.name[2:].replace("-", "_")))
         line = f"{self.name} {self.example}".strip()
         return f"{self.help} (default: {default}; example: {line})"
 
 
-def _words(value: Any) -> str:
+def _format_default(value: Any) -> str:
     if isinstance(value, tuple):
         return " ".join(f"{part:g}" for part in value)
     return "no" if value is False else "none" if value is None else str(value)
 
 
-FLAG = {"action": "store_true"}
-SHOWN = {"action": "store_true", "default": False}  # what the command does with the scores
-FILE = {"type": Path, "default": None}
-MANY = {"action": "append", "default": []}
-OPTIONS = {
+FLAG_KWARGS = {"action": "store_true"}
+OUTPUT_FLAG_KWARGS = {"action": "store_true", "default": False}  # what the command does with the scores
+FILE_KWARGS = {"type": Path, "default": None}
+REPEATABLE_KWARGS = {"action": "append", "default": []}
+OPTION_GROUPS = {
     "what is scored": [
-        CommandOption("--subset", "a subset of a release; may be repeated", "pt-hard", "all", MANY),
+        CommandOption(
+            "--subset", "a subset of a release; may be repeated", "pt-hard", "all", REPEATABLE_KWARGS
+        ),
         CommandOption("--part", "items of a release: test (with thresholds from dev), dev or all", "all"),
         CommandOption(
             "--without-errata",
@@ -62,7 +64,7 @@ OPTIONS = {
             "predictions to choose thresholds on, for each model a file",
             "dev.json",
             "none",
-            {"type": Path} | MANY,
+            {"type": Path} | REPEATABLE_KWARGS,
         ),
         CommandOption("--missing", "items without a prediction: refuse, wrong (accepted) or drop", "wrong"),
         CommandOption(
@@ -79,40 +81,62 @@ OPTIONS = {
             "--match", "what answers lose before they are compared: exact (nothing), vqa or squad", "squad"
         ),
         CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
-        CommandOption("--free-text", "read abstentions from the answers instead of confidences", how=FLAG),
+        CommandOption(
+            "--free-text",
+            "read abstentions from the answers instead of confidences",
+            argparse_kwargs=FLAG_KWARGS,
+        ),
         CommandOption(
             "--judge",
             "who says which answers abstain instead, for each model a file (id, abstained)",
             "judge.csv",
             "none",
-            {"type": Path} | MANY,
+            {"type": Path} | REPEATABLE_KWARGS,
         ),
         CommandOption(
-            "--threshold", "accept from here on, where no dev items choose it", "0.3", how={"type": float}
+            "--threshold",
+            "accept from here on, where no dev items choose it",
+            "0.3",
+            argparse_kwargs={"type": float},
         ),
-        CommandOption("--risks", "of C@R", "0.05 0.1", how={"type": float, "nargs": "+"}),
-        CommandOption("--costs", "of effective reliability", "1 100", how={"type": float, "nargs": "+"}),
-        CommandOption("--bootstrap", "repetitions for intervals, 0 for none", "10000", how={"type": int}),
-        CommandOption("--seed", "of the bootstrap", "7", how={"type": int}),
+        CommandOption("--risks", "of C@R", "0.05 0.1", argparse_kwargs={"type": float, "nargs": "+"}),
+        CommandOption(
+            "--costs", "of effective reliability", "1 100", argparse_kwargs={"type": float, "nargs": "+"}
+        ),
+        CommandOption(
+            "--bootstrap", "repetitions for intervals, 0 for none", "10000", argparse_kwargs={"type": int}
+        ),
+        CommandOption("--seed", "of the bootstrap", "7", argparse_kwargs={"type": int}),
     ],
     "what is shown and written": [
-        CommandOption("--full", "print every score of every subset", "", "one screen", SHOWN),
+        CommandOption("--full", "print every score of every subset", "", "one screen", OUTPUT_FLAG_KWARGS),
         CommandOption(
-            "--by", f"print the scores by {', '.join(KINDS)}; commas between", "category,edit", "not printed"
+            "--by",
+            f"print the scores by {', '.join(GROUPING_FIELDS)}; commas between",
+            "category,edit",
+            "not printed",
         ),
-        CommandOption("--scores", f"print these groups: {', '.join(NAMES)}", "realistic,pairs", "one screen"),
-        CommandOption("--json", "write every number, unrounded", "scores.json", "not written", FILE),
         CommandOption(
-            "--out", "folder for scores.json and scores.txt, the full print", "scores", "not written", FILE
+            "--scores", f"print these groups: {', '.join(GROUP_NAMES)}", "realistic,pairs", "one screen"
+        ),
+        CommandOption("--json", "write every number, unrounded", "scores.json", "not written", FILE_KWARGS),
+        CommandOption(
+            "--out",
+            "folder for scores.json and scores.txt, the full print",
+            "scores",
+            "not written",
+            FILE_KWARGS,
         ),
         CommandOption(
             "--table",
             "every number as a row of a .csv, .xlsx or .parquet (rgqa score)",
             "t.csv",
             "not written",
-            FILE,
+            FILE_KWARGS,
         ),
-        CommandOption("--plots", "folder for plots, as SVG and PNG (rgqa score)", "plots", "not drawn", FILE),
+        CommandOption(
+            "--plots", "folder for plots, as SVG and PNG (rgqa score)", "plots", "not drawn", FILE_KWARGS
+        ),
     ],
     "beyond": [
         CommandOption(
@@ -120,12 +144,12 @@ OPTIONS = {
             "a file for further scores, one of those below; may be repeated",
             "wordnet=dict",
             "none",
-            MANY | {"metavar": "NAME=FILE"},
+            REPEATABLE_KWARGS | {"metavar": "NAME=FILE"},
         ),
     ],
 }
 # What some options must be, and whether a value is.
-WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
+VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
     "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
     "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
@@ -138,9 +162,9 @@ WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
+def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     """The options of scoring. Those of `Options` that are not given are not in the parsed namespace."""
-    extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in EXTRAS.items())
+    extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in RESOURCES.items())
     parser = argparse.ArgumentParser(
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
@@ -155,16 +179,22 @@ def parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     parser.add_argument(
         "predictions", type=Path, nargs="+", help="a file of them or a harness's log; several are compared"
     )
-    for title, options in OPTIONS.items():
+    for title, options in OPTION_GROUPS.items():
         group = parser.add_argument_group(title)
         for option in options:
-            group.add_argument(option.name, help=option.shown.replace("%", "%%"), **option.how)
+            group.add_argument(
+                option.name, help=option.help_text.replace("%", "%%"), **option.argparse_kwargs
+            )
     parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
 
-def without_effect(
-    given: Mapping[str, Any], options: Options, benchmark: Benchmark, groups: Collection[str], has_dev: bool
+def find_ineffective_options(
+    arguments: Mapping[str, Any],
+    options: ScoringOptions,
+    benchmark: Benchmark,
+    score_groups: Collection[str],
+    has_validation: bool,
 ) -> list[str]:
     """List the options that were given although they change nothing beside the others or for this benchmark.
 
@@ -178,48 +208,57 @@ def without_effect(
         why["seed"] = "--bootstrap 0 draws nothing"
     if not benchmark.parts:
         why["part"] = "the benchmark has no parts"
-    if "selective" not in groups:
+    if "selective" not in score_groups:
         why |= dict.fromkeys(
             ("risks", "costs"),
             "no score that is shown uses it; add --full, --json FILE or --scores selective",
         )
-    if groups and not {"pairs", "answerability"}.intersection(groups):
+    if score_groups and not {"pairs", "answerability"}.intersection(score_groups):
         why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
-    elif has_dev and "answerability" not in groups:
+    elif has_validation and "answerability" not in score_groups:
         why["threshold"] = "dev items choose the threshold of the scores that are shown"
     if options.mode == "parity":
         why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
         why |= {"match": "--mode parity compares exactly", "part": "--mode parity scores all parts"}
-    found = [no_effect(f"--{name}", reason) for name, reason in why.items() if name in given]
-    suited = [*available(benchmark), EFFICIENCY]
-    for text in given.get("extra", ()):
+    found = [no_effect_message(f"--{name}", reason) for name, reason in why.items() if name in arguments]
+    suited = [*list_score_groups(benchmark), EFFICIENCY_GROUP]
+    for text in arguments.get("extra", ()):
         name = text.partition("=")[0]
-        group = EXTRAS[name].group if name in EXTRAS else EFFICIENCY
+        group = RESOURCES[name].score_group if name in RESOURCES else EFFICIENCY_GROUP
         if group not in suited:
-            found.append(no_effect(f"--extra {name}", f"its scores ({group}) are not for such a benchmark"))
-        elif group not in groups:
-            found.append(no_effect(f"--extra {name}", f"--scores leaves out {group}"))
+            found.append(
+                no_effect_message(f"--extra {name}", f"its scores ({group}) are not for such a benchmark")
+            )
+        elif group not in score_groups:
+            found.append(no_effect_message(f"--extra {name}", f"--scores leaves out {group}"))
     return found
 
 
-def options_of(arguments: Mapping[str, Any]) -> Options:
+def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
     """The options among a command line's arguments, but for the files.
 
     Raises:
         UserError: lists all of them that cannot be.
     """
-    given = {name: arguments[name] for name in Options._fields if name in arguments and name not in FILES}
+    given = {
+        name: arguments[name]
+        for name in ScoringOptions._fields
+        if name in arguments and name not in FILE_OPTIONS
+    }
     for name in ("scores", "by"):
         if name in given:
             given[name] = tuple(part.strip() for part in given[name].split(",") if part.strip())
     for name in ("risks", "costs"):
         if name in given:
             given[name] = tuple(given[name])
-    options, problems = Options(**given), []
-    for name, (wanted, fits) in WANTED.items():
+    options, problems = ScoringOptions(**given), []
+    for name, (wanted, fits) in VALUE_CHECKS.items():
         if not fits(value := getattr(options, name)):
             problems.append(f"--{name} is {value!r}, wanted {wanted}")
-    for name, asked, there in (("scores", options.scores, NAMES), ("by", options.by, KINDS)):
+    for name, asked, there in (
+        ("scores", options.scores, GROUP_NAMES),
+        ("by", options.group_by, GROUPING_FIELDS),
+    ):
         wrong = [part for part in asked if part not in there]
         if wrong or (asked == () and name in given):
             problems.append(f"--{name}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}")

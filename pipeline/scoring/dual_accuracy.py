@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .input_validation import arrays
-from .joined_predictions import Answered, Options, Scores
+from .input_validation import check_arrays
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
-FEWEST_PAIRS = 20  # of which a report prints a score
+MIN_PAIRS = 20  # of which a report prints a score
 
 
 def dual_accuracy(
@@ -35,14 +35,16 @@ def dual_accuracy(
     >>> dual_accuracy([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False], ["a", "a", "b", "b"], threshold=0.5)
     0.5
     """
-    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
-    uqs, lowest, right = pairs(confidence, correct, answerable.astype(bool), np.asarray(pair))
+    confidence, correct, answerable = check_arrays(
+        confidence=confidence, correct=correct, answerable=answerable
+    )
+    uqs, lowest, right = find_pairs(confidence, correct, answerable.astype(bool), np.asarray(pair))
     high = confidence[uqs]
     apart = lowest > high if threshold is None else (lowest >= threshold) & (high < threshold)
     return float((right * apart).mean()) if len(uqs) else float("nan")
 
 
-def pairs(
+def find_pairs(
     confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows of the UQs that have an AQ, and of each one's AQs the lowest confidence and the lowest worth."""
@@ -54,12 +56,12 @@ def pairs(
     return uqs, lowest[group[uqs]], right[group[uqs]]
 
 
-def best_dual_threshold(
+def choose_dual_threshold(
     confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
 ) -> float:
     """The threshold with the highest dual accuracy, the lowest of several; one sort, as each pair counts where its
     UQ's confidence < threshold <= its AQ's. NaN where there is no pair."""
-    uqs, lowest, right = pairs(confidence, correct, answerable, pair)
+    uqs, lowest, right = find_pairs(confidence, correct, answerable, pair)
     if not len(uqs):
         return float("nan")
     high, thresholds = confidence[uqs], np.unique(confidence)
@@ -70,12 +72,12 @@ def best_dual_threshold(
     return float(thresholds[np.flatnonzero(total >= total.max() - 1e-9)[0]])
 
 
-def has_enough_pairs(answered: Answered) -> bool:
+def has_enough_pairs(answered: JoinedPredictions) -> bool:
     """Are there enough pairs for a score of them?"""
-    return answered.has_pairs and len(pairs(*answered.paired)[0]) >= FEWEST_PAIRS
+    return answered.has_pairs and len(find_pairs(*answered.paired_metric_inputs)[0]) >= MIN_PAIRS
 
 
-def pairs_group(answered: Answered, options: Options) -> Scores:
+def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Score pairs: dual accuracy with a threshold for each pair, and with one for all.
 
     The threshold for all is chosen on dev when part test is scored, else it is the fixed one. Fewer pairs than
@@ -85,18 +87,22 @@ def pairs_group(answered: Answered, options: Options) -> Scores:
         return {
             "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
-    count = len(pairs(*answered.paired)[0])
+    count = len(find_pairs(*answered.paired_metric_inputs)[0])
     if not has_enough_pairs(answered):
-        return {"pairs": count, "absent": f"too few pairs ({count}); wanted {FEWEST_PAIRS} or more"}
-    threshold = best_dual_threshold(*answered.dev.paired) if answered.dev else options.threshold
+        return {"pairs": count, "absent": f"too few pairs ({count}); wanted {MIN_PAIRS} or more"}
+    threshold = (
+        choose_dual_threshold(*answered.validation.paired_metric_inputs)
+        if answered.validation
+        else options.threshold
+    )
     return {
         "pairs": count,
-        "dual_accuracy": dual_accuracy(*answered.paired),
+        "dual_accuracy": dual_accuracy(*answered.paired_metric_inputs),
         "threshold": threshold,
         "threshold_from": "dev"
-        if answered.dev
+        if answered.validation
         else "default"
-        if threshold == Options().threshold
+        if threshold == ScoringOptions().threshold
         else "option",
-        "dual_accuracy_at_threshold": dual_accuracy(*answered.paired, threshold=threshold),
+        "dual_accuracy_at_threshold": dual_accuracy(*answered.paired_metric_inputs, threshold=threshold),
     }

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.errors import UserError
-from .input_validation import arrays, each, loads, read_bytes
+from .input_validation import check_arrays, loads_strict, parse_each_row, read_bytes
 
-PERCENTILES = (50, 90, 95, 99)
-KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
+LATENCY_PERCENTILES = (50, 90, 95, 99)
+RUN_LOG_KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
 
 
-def efficiency(
+def compute_efficiency(
     seconds: ArrayLike,
     items: ArrayLike | None = None,
     memory: ArrayLike | None = None,
@@ -28,14 +28,20 @@ def efficiency(
         memory: [n] bytes in use (None: not measured, NaN). wall_seconds: from the first start to the last end,
             for requests that overlap; else their sum.
     """
-    (seconds,) = arrays(seconds=seconds)
-    (items,) = arrays(items=np.ones(len(seconds)) if items is None else items)
+    (seconds,) = check_arrays(seconds=seconds)
+    (items,) = check_arrays(items=np.ones(len(seconds)) if items is None else items)
     if len(seconds) and (seconds < 0).any():
         raise ValueError(f"seconds has {np.count_nonzero(seconds < 0)} negative values")
     total = float(seconds.sum()) if wall_seconds is None else wall_seconds
     used = np.asarray([] if memory is None else memory, float)
-    percentiles = np.percentile(seconds, PERCENTILES) if len(seconds) else np.full(len(PERCENTILES), np.nan)
-    return {f"latency_p{p}": float(value) for p, value in zip(PERCENTILES, percentiles, strict=True)} | {
+    percentiles = (
+        np.percentile(seconds, LATENCY_PERCENTILES)
+        if len(seconds)
+        else np.full(len(LATENCY_PERCENTILES), np.nan)
+    )
+    return {
+        f"latency_p{p}": float(value) for p, value in zip(LATENCY_PERCENTILES, percentiles, strict=True)
+    } | {
         "latency_mean": float(seconds.mean()) if len(seconds) else float("nan"),
         "items_per_second": float(items.sum()) / total if total > 0 else float("nan"),
         "peak_memory_bytes": float(used.max()) if len(used) else float("nan"),
@@ -51,12 +57,12 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     Raises:
         UserError: lists every line that is not so.
     """
-    rows, problems = each(read_bytes(path).splitlines(), "line", _numbers)
+    rows, problems = parse_each_row(read_bytes(path).splitlines(), "line", _parse_log_line)
     if problems or not rows:
         raise UserError([f"{path}: not a run log", *(problems or ["no lines"])])
-    columns = {key: [row[key] for row in rows if key in row] for key in KEYS}
+    columns = {key: [row[key] for row in rows if key in row] for key in RUN_LOG_KEYS}
     ends = [row["start"] + row["seconds"] for row in rows if "start" in row]
-    return efficiency(
+    return compute_efficiency(
         columns["seconds"],
         [row.get("items", 1.0) for row in rows],
         columns["memory_bytes"],
@@ -64,10 +70,10 @@ def read_run_log(path: Path | str) -> dict[str, float]:
     )
 
 
-def _numbers(line: bytes) -> dict[str, float]:
+def _parse_log_line(line: bytes) -> dict[str, float]:
     try:
-        row = loads(line)
-        numbers = {key: float(row[key]) for key in KEYS if key in row}
+        row = loads_strict(line)
+        numbers = {key: float(row[key]) for key in RUN_LOG_KEYS if key in row}
         if wrong := [key for key in numbers if isinstance(row[key], str | bool)]:
             raise ValueError(f"{', '.join(wrong)}: no number")
         if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import UserError, counted
-from .joined_predictions import Answered, Options
+from ..core.errors import UserError, format_count
+from .joined_predictions import JoinedPredictions, ScoringOptions
 
-Questions = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
+GqaRecords = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
 Answers = Mapping[str, str]
 Score = dict[str, Any]
-SUM_SLACK = 1e-3  # weights written with four decimals still sum to 1
-COMMON = ("color", "material", "shape")  # what "what do both have in common" may be answered with
+SUM_TOLERANCE = 1e-3  # weights written with four decimals still sum to 1
+COMMON_ATTRIBUTES = ("color", "material", "shape")  # what "what do both have in common" may be answered with
 
 
-def gqa_diagnostics(
-    questions: Questions,
+def compute_gqa_diagnostics(
+    questions: GqaRecords,
     predictions: Answers,
     *,
-    all_questions: Questions | None = None,
-    choices: Questions | None = None,
-    scenes: Questions | None = None,
+    all_questions: GqaRecords | None = None,
+    choices: GqaRecords | None = None,
+    scenes: GqaRecords | None = None,
     attention: Any = None,
 ) -> dict[str, Score]:
     """Each score with how many items it rests on, or {"absent": why} where a file that it needs is not there.
@@ -49,7 +49,7 @@ def gqa_diagnostics(
     everything = {**(all_questions or {}), **questions}
     questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
     if lost := [name for name in questions if name not in predictions]:
-        raise UserError(f"{counted(len(lost), 'question')} without a prediction: {', '.join(lost[:20])}")
+        raise UserError(f"{format_count(len(lost), 'question')} without a prediction: {', '.join(lost[:20])}")
     right = {name: predictions[name] == question["answer"] for name, question in questions.items()}
     types = {name: question.get("types") or {} for name, question in questions.items()}
     structural = {name: kinds.get("structural") or "none" for name, kinds in types.items()}
@@ -60,29 +60,31 @@ def gqa_diagnostics(
         "open": _mean([right[name] for name in questions if structural[name] == "query"]),
         "by_structural": _mean_by(structural, right),
         "by_semantic": _mean_by(semantic, right),
-        "by_steps": _mean_by({name: str(steps(question)) for name, question in questions.items()}, right),
+        "by_steps": _mean_by(
+            {name: str(count_reasoning_steps(question)) for name, question in questions.items()}, right
+        ),
         "consistency": _consistency(questions, predictions, right, everything),
-        "validity": _allowed(questions, predictions, choices, "valid"),
-        "plausibility": _allowed(questions, predictions, choices, "plausible"),
+        "validity": _choice_rate(questions, predictions, choices, "valid"),
+        "plausibility": _choice_rate(questions, predictions, choices, "plausible"),
         "grounding": _grounding(questions, scenes, attention),
         "distribution": _distribution(questions, predictions),
     }
 
 
-def steps(question: Mapping[str, Any]) -> int:
+def count_reasoning_steps(question: Mapping[str, Any]) -> int:
     """Steps of reasoning: those of the program but for `exist`, `query: name` and `choose name`, which only ask."""
     asking = ("exist", "query: name", "choose name")
     program = [f"{step['operation']}: {step['argument']}" for step in question.get("semantic") or ()]
     return sum(not any(text in step for text in asking) for step in program)
 
 
-def gqa_group(answered: Answered, options: Options) -> dict[str, Any]:
+def score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> dict[str, Any]:
     questions = dict(zip(answered.items["id"], answered.items["question"], strict=True))
     if not all(questions.values()):
         return {"absent": "needs GQA's questions file as the benchmark"}
-    said = dict(zip(questions, answered.said, strict=True)) | answered.model.answers
+    said = dict(zip(questions, answered.answer, strict=True)) | answered.predictions.answer_by_id
     names = ("all_questions", "choices", "scenes", "attention")
-    return gqa_diagnostics(questions, said, **{name: getattr(options, name) for name in names})
+    return compute_gqa_diagnostics(questions, said, **{name: getattr(options, name) for name in names})
 
 
 def _mean(values: Sequence[float]) -> Score:
@@ -99,7 +101,7 @@ def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, S
 
 
 def _consistency(
-    questions: Questions, said: Answers, right: Mapping[str, bool], everything: Questions
+    questions: GqaRecords, said: Answers, right: Mapping[str, bool], everything: GqaRecords
 ) -> Score:
     """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
     scores, lost, entailing = [], 0, 0
@@ -120,22 +122,22 @@ def _consistency(
     return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
 
 
-def _allowed(questions: Questions, said: Answers, choices: Questions | None, which: str) -> Score:
+def _choice_rate(questions: GqaRecords, said: Answers, choices: GqaRecords | None, which: str) -> Score:
     if choices is None:
         absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
         return {"absent": absent}
     if lost := sum(which not in choices.get(name, {}) for name in questions):
         return {
-            "absent": f"the file of choices has nothing `{which}` for {lost} of {counted(len(questions), 'question')}"
+            "absent": f"the file of choices has nothing `{which}` for {lost} of {format_count(len(questions), 'question')}"
         }
     marks = []
     for name, question in questions.items():
         common = "Common" in ((question.get("types") or {}).get("detailed") or "")
-        marks.append(said[name] in (COMMON if common else choices[name][which]))
+        marks.append(said[name] in (COMMON_ATTRIBUTES if common else choices[name][which]))
     return _mean(marks)
 
 
-def _distribution(questions: Questions, predictions: Answers) -> Score:
+def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
     """Chi-square / 100 of predicted against true answers in each global group, weighted by the group's questions."""
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
@@ -154,7 +156,7 @@ def _distribution(questions: Questions, predictions: Answers) -> Score:
     return {"value": float(sum(chi_squares) / total / 100), "items": total}
 
 
-def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -> Score:
+def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any) -> Score:
     """Attention on the boxes that question and answer point to: for every box and cell, the cell's weight times the
     share of it that lies in the box, summed. As in GQA's script, what two boxes share counts twice, a question
     without boxes scores 0, and none points to the whole picture (its test for the scene looks among the *keys* of a
@@ -166,23 +168,26 @@ def _grounding(questions: Questions, scenes: Questions | None, attention: Any) -
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
         return {
-            "absent": f"{lost} of {counted(len(questions), 'question')} have no attention or no scene graph"
+            "absent": f"{lost} of {format_count(len(questions), 'question')} have no attention or no scene graph"
         }
     scores, faults = [], []
     for name, question in questions.items():
         try:
-            cells = _cells(attention[name])
-            scores.append(_on_boxes(cells, _boxes(question, scenes[question["imageId"]])))
+            cells = _attention_cells(attention[name])
+            scores.append(_weight_inside_boxes(cells, _pointer_boxes(question, scenes[question["imageId"]])))
         except ValueError as error:
             faults.append(f"question {name}: {error}")
     if faults:
         raise UserError(
-            [f"attention: {len(faults)} of {counted(len(questions), 'question')} cannot be scored", *faults]
+            [
+                f"attention: {len(faults)} of {format_count(len(questions), 'question')} cannot be scored",
+                *faults,
+            ]
         )
     return _mean(scores)
 
 
-def _cells(weights: Any) -> np.ndarray:
+def _attention_cells(weights: Any) -> np.ndarray:
     """[cells, 5]: left, top, right, bottom, weight.
 
     Raises:
@@ -199,7 +204,7 @@ def _cells(weights: Any) -> np.ndarray:
         table = np.stack([x, y, x + 1, y + 1, table.ravel() * len(table)], axis=1) / len(table)
     if not np.isfinite(table).all():
         raise ValueError("attention has NaN or infinite values")
-    if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_SLACK:
+    if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_TOLERANCE:
         raise ValueError(
             f"weights from {table[:, 4].min():.6g} on, sum {table[:, 4].sum():.6g}; wanted none below 0 and a sum of 1"
         )
@@ -208,7 +213,7 @@ def _cells(weights: Any) -> np.ndarray:
     return table
 
 
-def _boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
+def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
     """[boxes, 4]: left, top, right, bottom as shares of the picture, of every pointer of question and full answer.
 
     Raises:
@@ -224,7 +229,7 @@ def _boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
     return np.array(corners, float).reshape(-1, 4) / [width, height, width, height]
 
 
-def _on_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
+def _weight_inside_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
     """The sum over cells and boxes of weight x share of the cell in the box."""
     low = np.maximum(cells[:, None, :2], boxes[None, :, :2])
     high = np.minimum(cells[:, None, 2:4], boxes[None, :, 2:])

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
-def _texts(value: Any) -> bool:
+def _is_string_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _named_texts(value: Any) -> bool:
+def _is_string_mapping(value: Any) -> bool:
     return value is None or (
         isinstance(value, dict) and all(isinstance(text, str | None) for text in value.values())
     )
 
 
-def _program(value: Any) -> bool:
+def _is_program(value: Any) -> bool:
     return value is None or (
         isinstance(value, list)
         and all(isinstance(step, dict) and {"operation", "argument"} <= step.keys() for step in value)
@@ -24,20 +24,20 @@ def _program(value: Any) -> bool:
 
 
 # What a question's fields must be, as far as it has them, and whether a value is.
-FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+FIELD_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "answer": ("a text", lambda value: isinstance(value, str)),
-    "types": ("an object of texts", _named_texts),
-    "groups": ("an object of texts", _named_texts),
-    "entailed": ("a list of ids", lambda value: value is None or _texts(value)),
-    "semantic": ("a list of objects with operation and argument", _program),
+    "types": ("an object of texts", _is_string_mapping),
+    "groups": ("an object of texts", _is_string_mapping),
+    "entailed": ("a list of ids", lambda value: value is None or _is_string_list(value)),
+    "semantic": ("a list of objects with operation and argument", _is_program),
     "isBalanced": ("true or false", lambda value: isinstance(value, bool)),
 }
 
 
-def question_faults(questions: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def find_question_faults(questions: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What is wrong with any question, by its id."""
     for name, question in questions.items():
-        for field, (wanted, fits) in FIELDS.items():
+        for field, (wanted, fits) in FIELD_CHECKS.items():
             if field in question and not fits(question[field]):
                 yield f"question {name}: {field} is {question[field]!r:.60}, wanted {wanted}"
 
@@ -47,6 +47,6 @@ def has_answer(question: Any) -> bool:
     return isinstance(question, dict) and isinstance(question.get("answer"), str)
 
 
-def offers(choices: Any) -> bool:
+def is_choices_record(choices: Any) -> bool:
     """Is it what GQA has of a question's choices?"""
-    return isinstance(choices, dict) and all(map(_texts, choices.values()))
+    return isinstance(choices, dict) and all(map(_is_string_list, choices.values()))

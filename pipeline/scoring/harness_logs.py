@@ -11,25 +11,25 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from ..core.column_aliases import ALIASES, ITEM_ID
-from ..core.server_errors import reason_of
-from .input_validation import number_of
+from ..core.column_aliases import COLUMN_ALIASES, ITEM_ID_COLUMNS
+from ..core.server_errors import get_failure_reason
+from .input_validation import parse_number
 
 Row = Mapping[str, Any]
-Found = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
+FieldValue = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
 
-IDS, CONFIDENCES = ITEM_ID, ALIASES["confidence"]
+ID_FIELDS, CONFIDENCE_FIELDS = ITEM_ID_COLUMNS, COLUMN_ALIASES["confidence"]
 # What stands in the place of an answer where a request failed. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
 # (vlmeval/inference.py): these words, with more around them. lmms-eval 0.7.3: a word in brackets (models/chat/openai.py,
 # async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py), which cannot be distinguished
 # from a model that had nothing to say: it is an empty reply.
-FAILURE = re.compile(
+FAILURE_PATTERN = re.compile(
     r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED)\b"
 )
-BLOCKED = "[SAFETY_BLOCKED"  # in the place of an answer that a filter withheld
+BLOCKED_PREFIX = "[SAFETY_BLOCKED"  # in the place of an answer that a filter withheld
 TRUNCATED, FILTERED, EMPTY = "truncated", "filtered", "empty"
 # How the errors of our own tasks for inspect_ai begin, where what was said is no row of predictions.
-UNUSABLE = re.compile(r"(truncated|no answer|no confidence):")
+UNUSABLE_REPLY_PATTERN = re.compile(r"(truncated|no answer|no confidence):")
 
 
 class Sample(NamedTuple):
@@ -42,17 +42,17 @@ class Sample(NamedTuple):
             picture, where it was asked once for all of them.
     """
 
-    id: Found
-    answer: Found
-    beside: Mapping[str, Row]
+    id: FieldValue
+    answer: FieldValue
+    confidence_sources: Mapping[str, Row]
     failure: str = ""
-    answers: int = 1
+    num_responses: int = 1
     epoch: int = 1
-    alike: tuple[str, ...] = ()
+    shared_item_ids: tuple[str, ...] = ()
     is_filtered: bool = False
 
 
-def _lmms_eval(row: Row) -> Sample:
+def _parse_lmms_eval(row: Row) -> Sample:
     """Its log has no id but what a task's `process_results` returns, as a metric or in one, and does not say which responses
     were cut off: those that took exactly the tokens allowed, where a release's tasks say how many that are."""
     metrics = {
@@ -64,37 +64,42 @@ def _lmms_eval(row: Row) -> Sample:
     while isinstance(answer, list):
         count *= len(answer)
         answer = answer[0] if answer else None
-    places = metrics | {"doc": mapping(row.get("doc"))}
+    places = metrics | {"doc": as_mapping(row.get("doc"))}
     limit = row.get("max_new_tokens")
-    cut_off = any(tokens.get("output_tokens") == limit for tokens in _dicts(row.get("token_counts")))
-    failure = _failure_in(answer) or (TRUNCATED if limit and cut_off else "")
+    cut_off = any(tokens.get("output_tokens") == limit for tokens in _only_dicts(row.get("token_counts")))
+    failure = _find_failure(answer) or (TRUNCATED if limit and cut_off else "")
     return Sample(
-        find(places, IDS), (field, answer), metrics, failure, answers=count, is_filtered=_is_blocked(answer)
+        find_field(places, ID_FIELDS),
+        (field, answer),
+        metrics,
+        failure,
+        num_responses=count,
+        is_filtered=_is_blocked(answer),
     )
 
 
-def _inspect(row: Row) -> Sample:
+def _parse_inspect(row: Row) -> Sample:
     """A scorer's `prediction` is the answer where it gives one, since the model may have been asked more after it; else
     `completion`, the text of the first choice's message without its reasoning."""
-    output, more = mapping(row.get("output")), mapping(row.get("metadata"))
-    scores = {name: mapping(score) for name, score in mapping(row.get("scores")).items()}
+    output, more = as_mapping(row.get("output")), as_mapping(row.get("metadata"))
+    scores = {name: as_mapping(score) for name, score in as_mapping(row.get("scores")).items()}
     beside = {
         "scores": {name: score.get("value") for name, score in scores.items()},
-        **{f"scores.{name}.value": mapping(score.get("value")) for name, score in scores.items()},
-        **{f"scores.{name}.metadata": mapping(score.get("metadata")) for name, score in scores.items()},
+        **{f"scores.{name}.value": as_mapping(score.get("value")) for name, score in scores.items()},
+        **{f"scores.{name}.metadata": as_mapping(score.get("metadata")) for name, score in scores.items()},
         "metadata": more,
     }
-    choices, alike = _dicts(output.get("choices")), more.get("items")
-    answer = find(beside, ["prediction"])
+    choices, alike = _only_dicts(output.get("choices")), more.get("items")
+    answer = find_field(beside, ["prediction"])
     failure, stop = "", choices[0].get("stop_reason") if choices else None
     if not answer[0]:
         answer = ("output.completion", (output.get("completion") or "") if choices else None)
         if stop in ("max_tokens", "model_length"):
             failure = TRUNCATED
-    if limit := mapping(row.get("limit")):
+    if limit := as_mapping(row.get("limit")):
         failure = f"its limit of {limit.get('type')}"
     if error := row.get("error"):
-        failure = _error(mapping(error))
+        failure = _summarize_error(as_mapping(error))
     return Sample(
         ("id", row.get("id")),
         answer,
@@ -107,32 +112,40 @@ def _inspect(row: Row) -> Sample:
     )
 
 
-def _error(error: Row) -> str:
+def _summarize_error(error: Row) -> str:
     """Why a sample of inspect_ai failed, on one line that is the same for all that failed alike."""
     message, traceback = (str(error.get(name) or "") for name in ("message", "traceback"))
-    if kind := UNUSABLE.match(message):
+    if kind := UNUSABLE_REPLY_PATTERN.match(message):
         return kind[1]
-    return reason_of(SimpleNamespace(message=message, traceback=traceback)).replace("\\'", "'") or "an error"
+    return (
+        get_failure_reason(SimpleNamespace(message=message, traceback=traceback)).replace("\\'", "'")
+        or "an error"
+    )
 
 
-def _openai(row: Row) -> Sample:
+def _parse_openai(row: Row) -> Sample:
     """The message of a chat completion, or of a response; what it says in refusing is its answer, too. The
     probabilities of its words are not taken as confidence: a refusal may be as sure of itself as an answer."""
-    response = mapping(row.get("response"))
-    body = mapping(response.get("body"))
-    choices = _dicts(body.get("choices"))
+    response = as_mapping(row.get("response"))
+    body = as_mapping(response.get("body"))
+    choices = _only_dicts(body.get("choices"))
     if choices:
         place = "response.body.choices.0.message"
-        message = mapping(choices[0].get("message"))
+        message = as_mapping(choices[0].get("message"))
         field = "refusal" if message.get("content") in (None, "") and message.get("refusal") else "content"
-        answer: Found = (f"{place}.{field}", _text_of(message.get(field)) if message else None)
+        answer: FieldValue = (f"{place}.{field}", _join_message_text(message.get(field)) if message else None)
         reason = choices[0].get("finish_reason")
     else:
-        parts = [part for item in _dicts(body.get("output")) for part in _dicts(item.get("content"))]
-        answer = ("response.body.output", _text_of(parts) if isinstance(body.get("output"), list) else None)
-        reason = mapping(body.get("incomplete_details")).get("reason")
+        parts = [
+            part for item in _only_dicts(body.get("output")) for part in _only_dicts(item.get("content"))
+        ]
+        answer = (
+            "response.body.output",
+            _join_message_text(parts) if isinstance(body.get("output"), list) else None,
+        )
+        reason = as_mapping(body.get("incomplete_details")).get("reason")
     cut_off = reason in ("length", "max_output_tokens", "max_tokens")
-    error = mapping(row.get("error")) or mapping(body.get("error"))
+    error = as_mapping(row.get("error")) or as_mapping(body.get("error"))
     failure = TRUNCATED if cut_off else ""
     if (status := response.get("status_code", 200)) != 200:
         failure = f"status {status}"
@@ -148,85 +161,85 @@ def _openai(row: Row) -> Sample:
     )
 
 
-def _text_of(content: Any) -> Any:
+def _join_message_text(content: Any) -> Any:
     """The text of a message, "" for none; of several parts those that are text or a refusal, not reasoning."""
     if not isinstance(content, list):
         return "" if content is None else content
     texts = {"text": "text", "output_text": "text", "refusal": "refusal"}
     return "".join(
-        str(part.get(texts[part["type"]]) or "") for part in _dicts(content) if part.get("type") in texts
+        str(part.get(texts[part["type"]]) or "") for part in _only_dicts(content) if part.get("type") in texts
     )
 
 
-def _vlmevalkit(row: Row) -> Sample:
+def _parse_vlmevalkit(row: Row) -> Sample:
     """`answer` is the right answer there. Tables hold numbers as text."""
     said, beside = row.get("prediction"), dict(row)
-    for name in CONFIDENCES:
+    for name in CONFIDENCE_FIELDS:
         with suppress(ValueError, KeyError):
-            beside[name] = number_of(str(beside[name]))
+            beside[name] = parse_number(str(beside[name]))
     return Sample(
-        find({"": row}, (*IDS, "index")),
+        find_field({"": row}, (*ID_FIELDS, "index")),
         ("prediction", said),
         {"": beside},
-        _failure_in(said),
+        _find_failure(said),
         is_filtered=_is_blocked(said),
     )
 
 
-def _failure_in(answer: Any) -> str:
+def _find_failure(answer: Any) -> str:
     """Why there is no answer where one is wanted."""
-    found = FAILURE.search(answer) if isinstance(answer, str) else None
+    found = FAILURE_PATTERN.search(answer) if isinstance(answer, str) else None
     return next(filter(None, found.groups())) if found else ""
 
 
 def _is_blocked(answer: Any) -> bool:
-    return isinstance(answer, str) and answer.startswith(BLOCKED)
+    return isinstance(answer, str) and answer.startswith(BLOCKED_PREFIX)
 
 
-def find(places: Mapping[str, Row], names: Sequence[str]) -> Found:
+def find_field(sources: Mapping[str, Row], names: Sequence[str]) -> FieldValue:
     """The first of these names that has a value in one of the places; none where there is none."""
     for name in names:
-        for place, values in places.items():
+        for place, values in sources.items():
             if values.get(name) not in (None, ""):
                 return f"{place}.{name}".removeprefix("."), values[name]
     return "", None
 
 
-def mapping(value: Any) -> Row:
+def as_mapping(value: Any) -> Row:
     return value if isinstance(value, dict) else {}
 
 
-def _dicts(values: Any) -> list[dict[str, Any]]:
+def _only_dicts(values: Any) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 class Harness(NamedTuple):
     """Whether a row is one of a harness's log, what the row says, and what to do where it names no item."""
 
-    writes: Callable[[Row], bool]
-    sample: Callable[[Row], Sample]
+    is_log_row: Callable[[Row], bool]
+    parse_row: Callable[[Row], Sample]
     hint: str
 
 
 HARNESSES: dict[str, Harness] = {
     "lmms-eval": Harness(
         lambda row: "doc_id" in row and bool({"resps", "filtered_resps"} & row.keys()),
-        _lmms_eval,
+        _parse_lmms_eval,
         "run the tasks of the release's harness/lmms_eval, whose results hold item_id",
     ),
     "inspect_ai": Harness(
         lambda row: {"epoch", "output"} <= row.keys(),
-        _inspect,
+        _parse_inspect,
         "give each inspect_ai Sample the item's item_id as its id",
     ),
     "OpenAI batch": Harness(
         lambda row: "custom_id" in row and bool({"response", "error"} & row.keys()),
-        _openai,
+        _parse_openai,
         "give each request the item's item_id as its custom_id",
     ),
     "VLMEvalKit": Harness(
         lambda row: {"index", "question", "prediction"} <= row.keys(),
-        _vlmevalkit,
+        _parse_vlmevalkit,
         "put each item's item_id into VLMEvalKit's column index; a row's number is none, and spreadsheets drop leading zeros",
     ),
 }

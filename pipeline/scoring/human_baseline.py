@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.column_aliases import ITEM_ID, first_value
+from ..core.column_aliases import ITEM_ID_COLUMNS, get_first_value
 from ..core.errors import UserError
-from .input_validation import arrays, each, parse_json, read_bytes
-from .joined_predictions import Answered, Options, Scores
+from .input_validation import check_arrays, parse_each_row, parse_json, read_bytes
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .realistic_vqa import fpr_at_tpr
-from .threshold_sweep import mean_defined
+from .threshold_sweep import nan_mean
 
 
-def human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
+def compute_human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
     """From people's judgements: `true_positive_rate` (share of AQs accepted), `rejection_accuracy` (share of UQs
     rejected), and how many of each there were. NaN without the kind.
 
@@ -29,11 +29,11 @@ def human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, flo
     >>> human_rejection([1, 1, 0, 0], [True, True, False, False])["rejection_accuracy"]
     1.0
     """
-    accepted, answerable = arrays(accepted=accepted, answerable=answerable)
+    accepted, answerable = check_arrays(accepted=accepted, answerable=answerable)
     accepted, answerable = accepted.astype(bool), answerable.astype(bool)
     return {
-        "true_positive_rate": mean_defined(accepted[answerable]),
-        "rejection_accuracy": mean_defined(~accepted[~answerable]),
+        "true_positive_rate": nan_mean(accepted[answerable]),
+        "rejection_accuracy": nan_mean(~accepted[~answerable]),
         "aqs": int(answerable.sum()),
         "uqs": int((~answerable).sum()),
     }
@@ -49,7 +49,7 @@ def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -
     return 1 - fpr_at_tpr(confidence, answerable, tpr=tpr)
 
 
-def read_judgements(path: Path | str) -> dict[str, list[bool]]:
+def read_human_judgments(path: Path | str) -> dict[str, list[bool]]:
     """A human study: a list of {"item_id", "accepted"}, one for each judgement; whether it was accepted, by item.
 
     Raises:
@@ -57,7 +57,7 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
     """
     rows = parse_json(read_bytes(path), path)
     rows = rows if isinstance(rows, list) else [rows]
-    judgements, problems = each(rows, "human study, judgement", _judgement)
+    judgements, problems = parse_each_row(rows, "human study, judgement", _parse_judgment)
     if problems:
         raise UserError(problems)
     study: dict[str, list[bool]] = {}
@@ -66,23 +66,25 @@ def read_judgements(path: Path | str) -> dict[str, list[bool]]:
     return study
 
 
-def _judgement(row: Any) -> tuple[str, bool]:
-    item = first_value(row, ITEM_ID) if isinstance(row, dict) else None
+def _parse_judgment(row: Any) -> tuple[str, bool]:
+    item = get_first_value(row, ITEM_ID_COLUMNS) if isinstance(row, dict) else None
     if item is None or not isinstance(row.get("accepted"), bool):
         raise UserError("wanted an object with item_id (or question_id) and accepted (true or false)")
     return str(item), row["accepted"]
 
 
-def human_group(answered: Answered, options: Options) -> Scores:
+def score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
-    study = options.human
+    study = options.human_judgments
     if study is None:
         return {"absent": "needs people's judgements (--extra human=FILE)"}
-    at = answered.at(answered.items.among(study))
+    at = answered.select(answered.items.isin(study))
     if not len(at.items):
         return {"absent": "the human study has no item of this subset"}
     judgements = [study[name] for name in at.items["id"]]
-    people = human_rejection(np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements))))
+    people = compute_human_rejection(
+        np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements)))
+    )
     tpr = people["true_positive_rate"]
     same, whole = (rejection_at_tpr(of.confidence, of.answerable, tpr) for of in (at, answered))
     return people | {

@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..core.duplicate_keys import repeated_keys
-from ..core.errors import UserError, counted, some_of
+from ..core.duplicate_keys import find_duplicate_keys
+from ..core.errors import UserError, format_count, join_examples
 
 T = TypeVar("T")
-LINES = 1 << 9  # parsed at once
+LINES_PER_BATCH = 1 << 9  # parsed at once
 Texts = Iterable[str]
 TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
 
 
-def arrays(**named: object) -> list[np.ndarray]:
+def check_arrays(**named: object) -> list[np.ndarray]:
     """One-dimensional arrays of one length; floats must be finite. Returned in the order named.
 
     Raises:
@@ -32,7 +32,7 @@ def arrays(**named: object) -> list[np.ndarray]:
     """
     values = {name: np.asarray(value) for name, value in named.items()}
     faults = [
-        f"{name} has {counted(value.ndim, 'dimension')}, wanted 1"
+        f"{name} has {format_count(value.ndim, 'dimension')}, wanted 1"
         for name, value in values.items()
         if value.ndim != 1
     ]
@@ -53,20 +53,20 @@ def arrays(**named: object) -> list[np.ndarray]:
     return list(values.values())
 
 
-def fractions(**named: object) -> list[np.ndarray]:
+def check_fractions(**named: object) -> list[np.ndarray]:
     """As `arrays`, as floats in [0, 1].
 
     Raises:
         ValueError: also where something lies outside.
     """
-    values = arrays(**named)
+    values = check_arrays(**named)
     for name, value in zip(named, values, strict=True):
         if outside := np.count_nonzero((value < 0) | (value > 1)):
-            raise ValueError(f"{name} has {counted(outside, 'value')} outside [0, 1]")
+            raise ValueError(f"{name} has {format_count(outside, 'value')} outside [0, 1]")
     return [value.astype(float) for value in values]
 
 
-def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[list[str]]]:
+def check_strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[list[str]]]:
     """Predictions and the answers of people, one list of answers for each prediction.
 
     Raises:
@@ -80,9 +80,9 @@ def strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[lis
     if len(predictions) != len(answers):
         faults.append(f"lengths differ: predictions {len(predictions)}, answers {len(answers)}")
     if wrong := sum(not isinstance(text, str) for text in predictions):
-        faults.append(f"predictions has {counted(wrong, 'value')} of another type than text")
+        faults.append(f"predictions has {format_count(wrong, 'value')} of another type than text")
     if wrong := sum(not isinstance(text, str) for row in answers for text in row):
-        faults.append(f"answers has {counted(wrong, 'value')} of another type than text")
+        faults.append(f"answers has {format_count(wrong, 'value')} of another type than text")
     if wrong := sum(not row for row in answers):
         faults.append(f"answers has {wrong} empty lists")
     if faults:
@@ -110,7 +110,7 @@ def read_bytes(path: Path | str) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def number_of(text: str) -> float:
+def parse_number(text: str) -> float:
     """The number that a text is. Python reads 1_0 as 10, which nobody writes who means a number.
 
     Raises:
@@ -128,45 +128,49 @@ def parse_json(data: bytes, path: Path | str) -> Any:
         UserError: says where it breaks.
     """
     try:
-        return loads(data)
-    except Repeated as error:
+        return loads_strict(data)
+    except DuplicateKeyError as error:
         raise UserError(f"{path}: {error}") from None
     except ValueError as error:
         raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
 
 
-def parse_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
+def parse_json_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
     """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
 
     Raises:
         UserError: a line that is not JSON.
     """
     lines = data.splitlines()
-    for start in range(0, len(lines), LINES):
-        part = [(n, line) for n, line in enumerate(lines[start : start + LINES], start + 1) if line.strip()]
+    for start in range(0, len(lines), LINES_PER_BATCH):
+        part = [
+            (n, line)
+            for n, line in enumerate(lines[start : start + LINES_PER_BATCH], start + 1)
+            if line.strip()
+        ]
         try:
-            values = loads(b"[" + b",".join(line for _, line in part) + b"]")
+            values = loads_strict(b"[" + b",".join(line for _, line in part) + b"]")
         except ValueError:
             values = []
         if len(values) != len(part):
-            values = [_line(number, line, path) for number, line in part]
+            values = [_parse_json_line(number, line, path) for number, line in part]
         yield from zip((number for number, _ in part), values, strict=True)
 
 
-def _line(number: int, line: bytes, path: Path | str) -> Any:
+def _parse_json_line(number: int, line: bytes, path: Path | str) -> Any:
     try:
-        return loads(line)
-    except Repeated as error:
+        return loads_strict(line)
+    except DuplicateKeyError as error:
         raise UserError(f"{path}, line {number}: {error}") from None
     except ValueError as error:
         raise UserError(f"{path}, line {number}: not valid JSON ({error})") from None
 
 
-class Repeated(ValueError):
+class DuplicateKeyError(ValueError):
     """An object names a key twice, so that nobody knows which value counts; readers of JSON keep the last one silently."""
 
 
-def loads(data: bytes) -> Any:
+def loads_strict(data: bytes) -> Any:
     """As `json.loads`, but a key that stands twice in an object is an error.
 
     Raises:
@@ -177,8 +181,10 @@ def loads(data: bytes) -> Any:
         # Every key is followed by a colon; where there are as many as keys were read of a list of flat objects, which most
         # files hold, none is there twice. All others are read once more with a look at each object.
         flat = isinstance(value, list) and all(type(row) is dict for row in value)
-        if (not flat or sum(map(len, value)) != len(_KEYS.findall(data))) and (twice := repeated_keys(data)):
-            raise Repeated(f"an object has the key {', '.join(twice)} twice; keep one")
+        if (not flat or sum(map(len, value)) != len(_KEY_PATTERN.findall(data))) and (
+            twice := find_duplicate_keys(data)
+        ):
+            raise DuplicateKeyError(f"an object has the key {', '.join(twice)} twice; keep one")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except RecursionError:
@@ -186,11 +192,11 @@ def loads(data: bytes) -> Any:
     return value
 
 
-_KEYS = re.compile(rb'"\s*:')
+_KEY_PATTERN = re.compile(rb'"\s*:')
 
 
-def read_mapping(
-    path: Path | str, wanted: str = "", fits: Callable[[Any], bool] = lambda _: True
+def read_json_object(
+    path: Path | str, expected: str = "", is_valid: Callable[[Any], bool] = lambda _: True
 ) -> dict[str, Any]:
     """The JSON object of a file: questions, choices, scenes or attention by id.
 
@@ -203,8 +209,8 @@ def read_mapping(
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
         raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
-    if wrong := [name for name, value in mapping.items() if not fits(value)]:
-        raise UserError(f"{path}: wanted {wanted}; not so for {some_of(wrong)}")
+    if wrong := [name for name, value in mapping.items() if not is_valid(value)]:
+        raise UserError(f"{path}: wanted {expected}; not so for {join_examples(wrong)}")
     return mapping
 
 
@@ -214,7 +220,7 @@ def read_synonyms(path: Path | str) -> dict[str, str]:
     Raises:
         UserError: it cannot be read, or is no object of strings.
     """
-    return read_mapping(path, "a string for each answer", lambda other: isinstance(other, str))
+    return read_json_object(path, "a string for each answer", lambda other: isinstance(other, str))
 
 
 def read_attention(path: Path | str) -> dict[str, Any]:
@@ -234,7 +240,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Python's search for cyclic garbage, of which reading makes none, takes half of the time that it takes to read many
     items: it is put off."""
     was_on = gc.isenabled()
@@ -246,13 +252,15 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def each(rows: Iterable[Any], where: str, make: Callable[[Any], T]) -> tuple[list[T], list[str]]:
+def parse_each_row(
+    rows: Iterable[Any], location: str, parse: Callable[[Any], T]
+) -> tuple[list[T], list[str]]:
     """What `make` makes of each row, and the faults that it raises as UserError: "<where> <number>: <fault>"."""
     made: list[T] = []
     problems: list[str] = []
     for number, row in enumerate(rows, 1):
         try:
-            made.append(make(row))
+            made.append(parse(row))
         except UserError as error:
-            problems += [f"{where} {number}: {problem}" for problem in error.problems]
+            problems += [f"{location} {number}: {problem}" for problem in error.problems]
     return made, problems

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-UNANSWERABLE = "UQ"
+UNANSWERABLE_LABEL = "UQ"
 
 
 class BenchmarkItem(NamedTuple):
@@ -25,8 +25,8 @@ class BenchmarkItem(NamedTuple):
     id: str
     picture: str
     answers: Mapping[str, float]
-    people: tuple[str, ...] = ()
-    asked: str = ""
+    human_answers: tuple[str, ...] = ()
+    question_text: str = ""
     category: str = ""
     difficulty: str = ""
     edits: tuple[str, ...] = ()
@@ -34,8 +34,8 @@ class BenchmarkItem(NamedTuple):
     semantic: str = ""
     detailed: str = ""
     part: str = ""
-    pair: str = ""
-    question: Mapping[str, Any] = MappingProxyType({})
+    pair_id: str = ""
+    gqa_question: Mapping[str, Any] = MappingProxyType({})
 
 
 class Items:
@@ -57,7 +57,7 @@ class Items:
         }
 
     @classmethod
-    def of(cls, rows: Iterable[BenchmarkItem]) -> Items:
+    def from_rows(cls, rows: Iterable[BenchmarkItem]) -> Items:
         """The table of these rows."""
         rows = list(rows)
         return cls(dict(zip(BenchmarkItem._fields, zip(*rows, strict=True), strict=bool(rows))), len(rows))
@@ -74,16 +74,16 @@ class Items:
             self._columns[name] = np.fromiter(repeat(default, self._count), object, self._count)
         return self._columns[name]
 
-    def at(self, which: np.ndarray) -> Items:
+    def select(self, rows: np.ndarray) -> Items:
         """The items at `which` (booleans or places)."""
-        count = int(which.sum()) if which.dtype == bool else len(which)
-        return Items({name: values[which] for name, values in self._columns.items()}, count)
+        count = int(rows.sum()) if rows.dtype == bool else len(rows)
+        return Items({name: values[rows] for name, values in self._columns.items()}, count)
 
-    def among(self, ids: Collection[str]) -> np.ndarray:
+    def isin(self, ids: Collection[str]) -> np.ndarray:
         """Which items' ids are among these? [n] booleans."""
         return np.fromiter(map(ids.__contains__, self["id"]), bool, self._count)
 
-    def in_whole_pairs(self, ids: Collection[str]) -> np.ndarray:
+    def is_in_complete_pair(self, ids: Collection[str]) -> np.ndarray:
         """Find the items that are among `ids` together with all others of their pair.
 
         Args:
@@ -96,7 +96,7 @@ class Items:
         >>> items.in_whole_pairs({"a", "c"}).tolist(), items.in_whole_pairs({"a", "b"}).tolist()
         ([False, False, True], [True, True, False])
         """
-        there = self.among(ids)
+        there = self.isin(ids)
         broken = {pair for pair in self["pair"][~there].tolist() if pair}
         return there & ~np.fromiter(map(broken.__contains__, self["pair"]), bool, self._count)
 
@@ -162,7 +162,7 @@ class Benchmark(NamedTuple):
         """The name with the version."""
         return full_name(self.name, self.version)
 
-    def words(self) -> set[str]:
+    def human_answer_words(self) -> set[str]:
         """All words of people's answers, lower-cased."""
         texts = {text for items in self.subsets.values() for people in items["people"] for text in people}
         return {word for text in texts for word in text.lower().split()}

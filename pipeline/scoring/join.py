@@ -8,87 +8,93 @@ from itertools import repeat
 
 import numpy as np
 
-from ..core.errors import UserError, counted, some_of
-from .abstention import read
-from .abstention_labels import unlabelled
+from ..core.errors import UserError, format_count, join_examples
+from .abstention import classify_abstention
+from .abstention_labels import describe_unlabelled
 from .items import Benchmark, Items
-from .joined_predictions import Answered, Options, Predictions
-from .matching import verdicts
+from .joined_predictions import JoinedPredictions, Predictions, ScoringOptions
+from .matching import match_answers
 
 
-def faults(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
+def find_faults(benchmark: Benchmark, predictions: Predictions, options: ScoringOptions) -> Iterator[str]:
     """What keeps these predictions from being scored, beside faulty rows: another version of the benchmark, ids that
     are not in the benchmark, items without a prediction, no confidences."""
-    if predictions.version and benchmark.version and predictions.version != benchmark.version:
-        yield f"made for version {predictions.version} of the benchmark, this is {benchmark.version}"
-    said = predictions.places.keys()
-    dev = predictions.dev.places.keys() if predictions.dev else frozenset()
+    if (
+        predictions.benchmark_version
+        and benchmark.version
+        and predictions.benchmark_version != benchmark.version
+    ):
+        yield f"made for version {predictions.benchmark_version} of the benchmark, this is {benchmark.version}"
+    said = predictions.index_by_id.keys()
+    dev = predictions.validation.index_by_id.keys() if predictions.validation else frozenset()
     extra = (options.all_questions or {}).keys()
     unknown = sorted({*said, *dev}.difference(benchmark.ids, extra))
-    yield from _unknown(benchmark, unknown)
-    yield from _repeated_sources(benchmark, predictions.reading.repeated)
-    if predictions.dev:
-        yield from _misplaced(benchmark, said, dev, options)
+    yield from _explain_unknown_ids(benchmark, unknown)
+    yield from _explain_repeated_source_ids(benchmark, predictions.file_info.duplicate_ids)
+    if predictions.validation:
+        yield from _explain_misplaced_ids(benchmark, said, dev, options)
     everything = not (unknown or dev or extra) and len(said) == len(benchmark.ids)
     if options.missing == "refuse" and not everything:
-        yield from _missing(benchmark, predictions, options)
-    needs_confidences = benchmark.kind == "rgqa" and not options.free_text
+        yield from _explain_missing_items(benchmark, predictions, options)
+    needs_confidences = benchmark.kind == "rgqa" and not options.detect_abstention
     if needs_confidences and predictions.confidence is None and not predictions.faults:
-        unknown_labels = unlabelled(predictions)
-        columns = predictions.reading.columns
-        lacking = f": no row has `confidence`, the first has {some_of(columns, 8)}" if columns else ""
+        unknown_labels = describe_unlabelled(predictions)
+        columns = predictions.file_info.columns
+        lacking = f": no row has `confidence`, the first has {join_examples(columns, 8)}" if columns else ""
         yield (
             f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
             f"{unknown_labels and f': {unknown_labels}'}), or take --free-text to read it from the answers"
         )
 
 
-def _unknown(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
+def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
     """Ids that are not in the benchmark: those of source questions, those whose leading zeros were lost, and others."""
     if not unknown:
         return
-    of_source, padded = _sources(benchmark), _padded(benchmark)
+    of_source, padded = _item_by_source_id(benchmark), _zero_padded_ids(benchmark)
     sources = [name for name in unknown if name in of_source]
-    shortened = [name for name in unknown if name not in of_source and _as_number(name) in padded]
+    shortened = [name for name in unknown if name not in of_source and _strip_decimal_suffix(name) in padded]
     others = [name for name in unknown if name not in {*sources, *shortened}]
     if sources:
-        yield _explained_source(sources, of_source[sources[0]])
+        yield _explain_source_ids(sources, of_source[sources[0]])
     if shortened:
         is_one = len(shortened) == 1
-        examples = some_of([f"{name} for {padded[_as_number(name)]}" for name in shortened], 3)
+        examples = join_examples(
+            [f"{name} for {padded[_strip_decimal_suffix(name)]}" for name in shortened], 3
+        )
         yield (
-            f"{counted(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
+            f"{format_count(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
             "them in quotes in JSON, and read and write tables with that column as text (pandas: dtype=str)"
         )
     if others:
         yield (
-            f"{counted(len(others), 'id is', 'ids are')} not in the benchmark (is it another version or subset?): "
-            f"{some_of(others)}"
+            f"{format_count(len(others), 'id is', 'ids are')} not in the benchmark (is it another version or subset?): "
+            f"{join_examples(others)}"
         )
 
 
-def _repeated_sources(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator[str]:
+def _explain_repeated_source_ids(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator[str]:
     """Duplicate ids that are those of source questions, of which several items are made."""
-    of_source = _sources(benchmark) if repeated else {}
+    of_source = _item_by_source_id(benchmark) if repeated else {}
     if sources := [name for name in repeated if name in of_source]:
-        yield _explained_source(sources, of_source[sources[0]])
+        yield _explain_source_ids(sources, of_source[sources[0]])
 
 
-def _explained_source(sources: Sequence[str], item: str) -> str:
-    are = counted(len(sources), "id is that of a source question", "ids are those of source questions")
+def _explain_source_ids(sources: Sequence[str], item: str) -> str:
+    are = format_count(len(sources), "id is that of a source question", "ids are those of source questions")
     return (
-        f"{are}, which several items may share: {some_of(sources)}. Use the id of the item, such as {item}: "
+        f"{are}, which several items may share: {join_examples(sources)}. Use the id of the item, such as {item}: "
         "`item_id` of the release's tables (data/*.parquet), `question_id` of rgqa/*.json"
     )
 
 
-def _sources(benchmark: Benchmark) -> dict[str, str]:
+def _item_by_source_id(benchmark: Benchmark) -> dict[str, str]:
     """By id of a source question, an item that is made from it: "clipeasy_n1+0229" from "0229"."""
     made = ((name.rpartition("+"), name) for name in sorted(benchmark.ids, reverse=True))
     return {source: name for (subset, _, source), name in made if subset}
 
 
-def _padded(benchmark: Benchmark) -> dict[str, str]:
+def _zero_padded_ids(benchmark: Benchmark) -> dict[str, str]:
     """Ids with leading zeros, by what is left of them once they were a number."""
     return {
         name.lstrip("0"): name
@@ -97,28 +103,30 @@ def _padded(benchmark: Benchmark) -> dict[str, str]:
     }
 
 
-def _as_number(name: str) -> str:
+def _strip_decimal_suffix(name: str) -> str:
     return name.removesuffix(".0")
 
 
-def _misplaced(
-    benchmark: Benchmark, said: Collection[str], dev: Collection[str], options: Options
+def _explain_misplaced_ids(
+    benchmark: Benchmark, said: Collection[str], validation_ids: Collection[str], options: ScoringOptions
 ) -> Iterator[str]:
     """Items of --dev that are to be scored."""
-    if both := sorted(name for name in dev if name in said):
-        yield f"{counted(len(both), 'id is', 'ids are')} both scored and in --dev: {some_of(both)}"
-    parted = [items.at(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
-    if held_back := sorted(set().union(*parted).intersection(dev)):
-        of_part = counted(len(held_back), "id of --dev is", "ids of --dev are")
-        yield f"{of_part} of part {options.part}, which is to be scored: {some_of(held_back)}"
+    if both := sorted(name for name in validation_ids if name in said):
+        yield f"{format_count(len(both), 'id is', 'ids are')} both scored and in --dev: {join_examples(both)}"
+    parted = [items.select(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
+    if held_back := sorted(set().union(*parted).intersection(validation_ids)):
+        of_part = format_count(len(held_back), "id of --dev is", "ids of --dev are")
+        yield f"{of_part} of part {options.part}, which is to be scored: {join_examples(held_back)}"
 
 
-def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -> Iterator[str]:
+def _explain_missing_items(
+    benchmark: Benchmark, predictions: Predictions, options: ScoringOptions
+) -> Iterator[str]:
     """Items that are scored without a prediction; those of dev need one if another of them has one."""
-    said, dev = predictions.places, (predictions.dev or predictions).places
+    said, dev = predictions.index_by_id, (predictions.validation or predictions).index_by_id
     needed: dict[str, list[str]] = {}
     for name, items in benchmark.subsets.items():
-        scored, chosen_on = split(items, predictions, options)
+        scored, chosen_on = split_items(items, predictions, options)
         ids = chosen_on["id"].tolist()
         needed[name] = scored["id"].tolist() + (ids if any(one in dev for one in ids) else [])
     missing = {
@@ -133,79 +141,81 @@ def _missing(benchmark: Benchmark, predictions: Predictions, options: Options) -
         )
         have = "has" if len(lost) == 1 else "have"
         reasons = Counter(
-            predictions.reading.failed[name] for name in lost if name in predictions.reading.failed
+            predictions.file_info.failures[name] for name in lost if name in predictions.file_info.failures
         )
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
-            f"{len(lost):,} of {counted(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
-            f"wrong answer, --missing drop leaves them out){meant}: {some_of(lost)}"
+            f"{len(lost):,} of {format_count(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
+            f"wrong answer, --missing drop leaves them out){meant}: {join_examples(lost)}"
         )
 
 
-def split(items: Items, model: Predictions, options: Options) -> tuple[Items, Items]:
+def split_items(items: Items, predictions: Predictions, options: ScoringOptions) -> tuple[Items, Items]:
     """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
     part, none = items["part"], np.zeros(len(items), bool)
     parted = options.part != "all" and any(part)
     scored = part == options.part if parted else ~none
-    if model.dev:
-        chosen_on = items.among(model.dev.places)
+    if predictions.validation:
+        chosen_on = items.isin(predictions.validation.index_by_id)
         scored = scored & ~chosen_on
     else:
         chosen_on = part == "dev" if parted and options.part == "test" else none
-    return items if scored.all() else items.at(scored), items.at(chosen_on)
+    return items if scored.all() else items.select(scored), items.select(chosen_on)
 
 
-def join(items: Items, model: Predictions, options: Options) -> Answered:
+def join_predictions(items: Items, predictions: Predictions, options: ScoringOptions) -> JoinedPredictions:
     """Join one subset with the predictions: the items that are scored, with those of dev beside them.
 
     Raises:
         UserError: no item that is to be scored has a prediction.
     """
-    scored, dev = split(items, model, options)
-    source = model.dev or model
-    answered = dev.among(source.places).any()
-    return _join(scored, model, options)._replace(dev=_join(dev, source, options) if answered else None)
+    scored, dev = split_items(items, predictions, options)
+    source = predictions.validation or predictions
+    answered = dev.isin(source.index_by_id).any()
+    return _join_items(scored, predictions, options)._replace(
+        validation=_join_items(dev, source, options) if answered else None
+    )
 
 
-def _join(items: Items, model: Predictions, options: Options) -> Answered:
+def _join_items(items: Items, model: Predictions, options: ScoringOptions) -> JoinedPredictions:
     if options.missing == "drop":
-        items = items.at(items.among(model.places))
+        items = items.select(items.isin(model.index_by_id))
     ids = items["id"].tolist()
-    in_order = ids == [*model.places]  # as they mostly are; else each is looked up
-    found = range(len(ids)) if in_order else map(model.places.get, ids, repeat(-1))
+    in_order = ids == [*model.index_by_id]  # as they mostly are; else each is looked up
+    found = range(len(ids)) if in_order else map(model.index_by_id.get, ids, repeat(-1))
     places = np.fromiter(found, int, len(ids))
     missing = places < 0
     if missing.all():
         raise UserError(f"{model.name}: no item of the subset has a prediction")
-    said: list[str] = np.array([*model.said, ""], object)[places].tolist()  # place -1 is the last one, ""
-    if options.free_text:
-        confidence = _read(items, said, model)
+    said: list[str] = np.array([*model.answer, ""], object)[places].tolist()  # place -1 is the last one, ""
+    if options.detect_abstention:
+        confidence = _classify_answers(items, said, model)
     elif model.confidence is None:  # answers alone are scored: all are alike
         confidence = np.ones(len(items))
     else:
         confidence = model.confidence[places]
     if missing.any():
         confidence[missing] = confidence[~missing].max() + 1
-    return Answered(
+    return JoinedPredictions(
         items,
         model,
         said,
         confidence,
         answerable=items.answerable,
         correct=np.where(
-            missing, 0.0, verdicts(said, items["answers"].tolist(), options.match, options.synonyms)
+            missing, 0.0, match_answers(said, items["answers"].tolist(), options.match, options.synonyms)
         ),
         missing=missing,
-        confident=options.free_text or model.confidence is not None,
+        has_confidence=options.detect_abstention or model.confidence is not None,
     )
 
 
-def _read(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
+def _classify_answers(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
     """The words, read where nobody else says whether they abstain, [n]."""
-    labels = np.fromiter(map(model.labels.get, items["id"], repeat(np.nan)), float, len(items))
+    labels = np.fromiter(map(model.abstention_labels.get, items["id"], repeat(np.nan)), float, len(items))
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
-        labels[open_ones] = read(
+        labels[open_ones] = classify_abstention(
             items["asked"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
         )
     return labels

@@ -9,18 +9,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..core.errors import counted
-from .items import UNANSWERABLE, Items
+from ..core.errors import format_count
+from .items import UNANSWERABLE_LABEL, Items
 
-SHOWN = 5  # failures that are named
-MANY_DECLINED = 0.05  # proportion of replies without text from which on there is a warning
-Match = Literal["exact", "vqa", "squad"]
+MAX_EXAMPLES = 5  # failures that are named
+EMPTY_REPLY_WARNING_RATE = 0.05  # proportion of replies without text from which on there is a warning
+MatchMode = Literal["exact", "vqa", "squad"]
 
 # Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
 Scores = dict[str, Any]
 
 
-class Reading(NamedTuple):
+class PredictionFileInfo(NamedTuple):
     """How a file of predictions was read.
 
     Attributes:
@@ -31,52 +31,56 @@ class Reading(NamedTuple):
         columns: the keys of the first row. repeated: ids that stand there more than once.
     """
 
-    form: str = ""
-    id: str = ""
-    answer: str = ""
-    confidence: str = ""
-    failed: Mapping[str, str] = MappingProxyType({})
+    file_format: str = ""
+    id_field: str = ""
+    answer_field: str = ""
+    confidence_field: str = ""
+    failures: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
-    declined: Mapping[str, str] = MappingProxyType({})
+    empty_replies: Mapping[str, str] = MappingProxyType({})
     columns: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
+    duplicate_ids: tuple[str, ...] = ()
 
-    def lines(self) -> list[str]:
+    def describe(self) -> list[str]:
         """All of it: a line on how the file was read, one on the requests that failed, and one on replies without text, if there
         are any.
 
         >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).lines()
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
         """
-        fields = {"id": self.id, "answer": self.answer, "confidence": self.confidence}
+        fields = {"id": self.id_field, "answer": self.answer_field, "confidence": self.confidence_field}
         parts = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
-        lines = [f"read as {self.form}: " + "; ".join([", ".join(parts), *self.notes])]
-        if self.failed:
-            reasons = ", ".join(f"{n:,} {why}" for why, n in Counter(self.failed.values()).most_common(SHOWN))
-            ids = ", ".join([*self.failed][:SHOWN]) + (", ..." if len(self.failed) > SHOWN else "")
-            lines.append(f"{len(self.failed):,} FAILED ({reasons}): {ids}")
-        if self.declined:
+        lines = [f"read as {self.file_format}: " + "; ".join([", ".join(parts), *self.notes])]
+        if self.failures:
+            reasons = ", ".join(
+                f"{n:,} {why}" for why, n in Counter(self.failures.values()).most_common(MAX_EXAMPLES)
+            )
+            ids = ", ".join([*self.failures][:MAX_EXAMPLES]) + (
+                ", ..." if len(self.failures) > MAX_EXAMPLES else ""
+            )
+            lines.append(f"{len(self.failures):,} FAILED ({reasons}): {ids}")
+        if self.empty_replies:
             kinds = " and ".join(
-                f"{n:,} {kind}" for kind, n in sorted(Counter(self.declined.values()).items())
+                f"{n:,} {kind}" for kind, n in sorted(Counter(self.empty_replies.values()).items())
             )
             lines.append(
-                f"{kinds} {'reply counts' if len(self.declined) == 1 else 'replies count'} as abstaining"
+                f"{kinds} {'reply counts' if len(self.empty_replies) == 1 else 'replies count'} as abstaining"
             )
         return lines
 
 
-def warning_of_declined(declined: Collection[str], total: int) -> str:
+def warn_of_empty_replies(empty_replies: Collection[str], total: int) -> str:
     """What to look at where 5 % or more of `total` replies are empty or filtered, as `Reading.declined` has them; else "".
 
     >>> warning_of_declined(["empty"] * 3, 50).partition(":")[0], warning_of_declined(["empty"], 50)
     ('3 of 50 replies have no text (3 empty)', '')
     """
-    if not declined or len(declined) < MANY_DECLINED * total:
+    if not empty_replies or len(empty_replies) < EMPTY_REPLY_WARNING_RATE * total:
         return ""
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(declined).items()))
-    have = "has" if len(declined) == 1 else "have"
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(empty_replies).items()))
+    have = "has" if len(empty_replies) == 1 else "have"
     return (
-        f"{len(declined):,} of {counted(total, 'reply', 'replies')} {have} no text ({kinds}): they count as abstaining; look in the server's or the "
+        f"{len(empty_replies):,} of {format_count(total, 'reply', 'replies')} {have} no text ({kinds}): they count as abstaining; look in the server's or the "
         "harness's log whether the model had nothing to say, a filter withheld its answer, or the request failed"
     )
 
@@ -97,22 +101,22 @@ class Predictions(NamedTuple):
 
     name: str
     sha256: str
-    places: dict[str, int]
-    said: list[str]
+    index_by_id: dict[str, int]
+    answer: list[str]
     confidence: np.ndarray | None
-    version: str = ""
+    benchmark_version: str = ""
     faults: tuple[str, ...] = ()
-    dev: Predictions | None = None
-    reading: Reading = Reading()
-    labels: Mapping[str, float] = MappingProxyType({})
+    validation: Predictions | None = None
+    file_info: PredictionFileInfo = PredictionFileInfo()
+    abstention_labels: Mapping[str, float] = MappingProxyType({})
 
     @property
-    def answers(self) -> dict[str, str]:
+    def answer_by_id(self) -> dict[str, str]:
         """By id of the item."""
-        return dict(zip(self.places, self.said, strict=True))
+        return dict(zip(self.index_by_id, self.answer, strict=True))
 
 
-class Answered(NamedTuple):
+class JoinedPredictions(NamedTuple):
     """The items of a subset with what a model said of them; all arrays are [n].
 
     Attributes:
@@ -125,49 +129,49 @@ class Answered(NamedTuple):
     """
 
     items: Items
-    model: Predictions
-    said: list[str]
+    predictions: Predictions
+    answer: list[str]
     confidence: np.ndarray
     answerable: np.ndarray
     correct: np.ndarray
     missing: np.ndarray
-    confident: bool
-    dev: Answered | None = None
+    has_confidence: bool
+    validation: JoinedPredictions | None = None
 
-    def at(self, which: np.ndarray) -> Answered:
+    def select(self, rows: np.ndarray) -> JoinedPredictions:
         """The items at `which` (booleans or places)."""
-        if which.dtype == bool and which.all():
+        if rows.dtype == bool and rows.all():
             return self
-        places = np.flatnonzero(which) if which.dtype == bool else which
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
         arrays = {
             name: value[places] for name, value in self._asdict().items() if isinstance(value, np.ndarray)
         }
         return self._replace(
-            items=self.items.at(places),
-            said=[self.said[i] for i in places.tolist()],
+            items=self.items.select(places),
+            answer=[self.answer[i] for i in places.tolist()],
             **arrays,
         )
 
     @property
-    def literal(self) -> np.ndarray:
+    def is_literal_match(self) -> np.ndarray:
         """Is the prediction letter by letter the first label ("UQ" for an unanswerable question)? [n]"""
-        labels = (next(iter(answers), UNANSWERABLE) for answers in self.items["answers"])
-        same = [said == label for said, label in zip(self.said, labels, strict=True)]
+        labels = (next(iter(answers), UNANSWERABLE_LABEL) for answers in self.items["answers"])
+        same = [said == label for said, label in zip(self.answer, labels, strict=True)]
         return np.array(same, bool) & ~self.missing
 
     @property
-    def people(self) -> bool:
+    def has_human_answers(self) -> bool:
         """Are there the answers of several people (VQA)?"""
         return bool(self.items["people"][0])
 
     @property
-    def right(self) -> list[list[str]]:
+    def reference_answers(self) -> list[list[str]]:
         """The answers of people to each item, or the right answers where no people were asked."""
         both = zip(self.items["people"], self.items["answers"], strict=True)
         return [list(people or answers) for people, answers in both]
 
     @property
-    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Confidence, correct and answerable, for scores of how well AQs and UQs are told apart: there a missing
         prediction for an AQ has the lowest confidence, so that leaving out wins nothing."""
         lost = self.missing & self.answerable
@@ -180,12 +184,12 @@ class Answered(NamedTuple):
         return bool(self.items["pair"].all())
 
     @property
-    def paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def paired_metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """These columns and the name of each item's pair, "" where it has none."""
-        return *self.columns, self.items["pair"].astype(str)
+        return *self.metric_inputs, self.items["pair"].astype(str)
 
 
-class Options(NamedTuple):
+class ScoringOptions(NamedTuple):
     """What to score and how; the command line's defaults are these.
 
     Attributes:
@@ -206,29 +210,31 @@ class Options(NamedTuple):
     """
 
     scores: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
+    group_by: tuple[str, ...] = ()
     part: Literal["test", "dev", "all"] = "test"
     mode: Literal["strict", "parity"] = "strict"
-    match: Match = "vqa"
+    match: MatchMode = "vqa"
     bootstrap: int = 1000
     seed: int = 0
     risks: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
     costs: tuple[float, ...] = (1, 10, 100)
     threshold: float = 0.5
     missing: Literal["refuse", "wrong", "drop"] = "refuse"
-    free_text: bool = False
+    detect_abstention: bool = False
     synonyms: Mapping[str, str] | None = None
-    vectors: Mapping[str, np.ndarray] | None = None
+    word_vectors: Mapping[str, np.ndarray] | None = None
     wordnet: Any = None
     all_questions: Mapping[str, Any] | None = None
     choices: Mapping[str, Any] | None = None
     scenes: Mapping[str, Any] | None = None
     attention: Mapping[str, Any] | None = None
-    human: Mapping[str, list[bool]] | None = None
+    human_judgments: Mapping[str, list[bool]] | None = None
     run_log: Mapping[str, float] | None = None
 
 
-FILES = Options._fields[Options._fields.index("synonyms") :]  # the options that are read from files
+FILE_OPTIONS = ScoringOptions._fields[
+    ScoringOptions._fields.index("synonyms") :
+]  # the options that are read from files
 
 
 class ReportedScore(NamedTuple):
@@ -236,6 +242,6 @@ class ReportedScore(NamedTuple):
     and whether it needs the answers of several people."""
 
     title: str
-    of: Callable[..., Any]
+    compute: Callable[..., Any]
     lower_is_better: bool = False
-    of_people: bool = False
+    needs_human_answers: bool = False

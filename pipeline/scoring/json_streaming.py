@@ -12,49 +12,52 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..core.errors import UserError
-from .input_validation import Repeated, loads, parse_json, parse_lines
+from .input_validation import DuplicateKeyError, loads_strict, parse_json, parse_json_lines
 
-ROWS = 1 << 9  # rows that are looked at together
-PART, TRIES = 1 << 15, 8  # bytes that are parsed at once: their objects fit the cache; gaps tried
+ROWS_PER_CHUNK = 1 << 9  # rows that are looked at together
+BYTES_PER_CHUNK, MAX_BOUNDARY_ATTEMPTS = (
+    1 << 15,
+    8,
+)  # bytes that are parsed at once: their objects fit the cache; gaps tried
 T = TypeVar("T")
-_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")  # after a byte-order mark, if there is one
+_LIST_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")  # after a byte-order mark, if there is one
 _SPACE = re.compile(r"\s*")
-_GAP = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
+_OBJECT_BOUNDARY = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
-def parse_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
+def stream_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
     """The values of a file's JSON list, parsed part by part, so that never all of them need be held; None if it is no list.
 
     Raises:
         UserError: says where it breaks, once that is reached.
     """
-    data = as_utf8(data)
-    opening = _OPENING.match(data)
-    return chain.from_iterable(_parts(data, opening.end(), path)) if opening else None
+    data = to_utf8(data)
+    opening = _LIST_OPENING.match(data)
+    return chain.from_iterable(_stream_chunks(data, opening.end(), path)) if opening else None
 
 
-def parse_documents(data: bytes, path: Path | str) -> Iterator[Any]:
+def stream_documents(data: bytes, path: Path | str) -> Iterator[Any]:
     """The values of JSON Lines, or of JSON values one after the other that are pretty-printed.
 
     Raises:
         UserError: says in which line it breaks, once that is reached.
     """
-    data = as_utf8(data)
+    data = to_utf8(data)
     first, _, _ = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     with suppress(ValueError):
-        loads(first)
-        return (value for _, value in parse_lines(data, path))
-    return _documents(data, path)
+        loads_strict(first)
+        return (value for _, value in parse_json_lines(data, path))
+    return _stream_concatenated(data, path)
 
 
-def begins_with_several(data: bytes) -> bool:
+def has_multiple_documents(data: bytes) -> bool:
     """Do the bytes begin with a JSON value in a line of its own, or with one that is followed by an object?"""
-    data = as_utf8(data)
+    data = to_utf8(data)
     first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     if not rest.strip():
         return False
     with suppress(ValueError):
-        loads(first)
+        loads_strict(first)
         return True
     with suppress(ValueError, RecursionError):
         text = data.decode("utf-8-sig")
@@ -63,7 +66,7 @@ def begins_with_several(data: bytes) -> bool:
     return False
 
 
-def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, str]]:
+def stream_raw_documents(data: bytes, path: Path | str) -> Iterator[tuple[int, str]]:
     """The JSON values that stand one after the other, as they are written, each with the line in which it begins.
 
     Raises:
@@ -89,18 +92,18 @@ def documents_as_written(data: bytes, path: Path | str) -> Iterator[tuple[int, s
         line += text.count("\n", start, place)
 
 
-def _documents(data: bytes, path: Path | str) -> Iterator[Any]:
-    for line, text in documents_as_written(data, path):
+def _stream_concatenated(data: bytes, path: Path | str) -> Iterator[Any]:
+    for line, text in stream_raw_documents(data, path):
         try:
-            value = loads(text.encode("utf-8", "surrogatepass"))
-        except Repeated as error:
+            value = loads_strict(text.encode("utf-8", "surrogatepass"))
+        except DuplicateKeyError as error:
             raise UserError(f"{path}, line {line}: {error}") from None
         except ValueError as error:
             raise UserError(f"{path}, line {line}: not valid JSON ({error})") from None
         yield value
 
 
-def as_utf8(data: bytes) -> bytes:
+def to_utf8(data: bytes) -> bytes:
     """JSON's bytes as UTF-8, if they are UTF-16 or UTF-32."""
     if not (encoding := json.detect_encoding(data)).startswith("utf-8"):
         with suppress(UnicodeDecodeError):  # else the parser says what is wrong
@@ -108,7 +111,7 @@ def as_utf8(data: bytes) -> bytes:
     return data
 
 
-def list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
+def find_list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
     """The key of the list of rows in an object: the first of `names` that has a list; else the only list of objects, or the
     only list.
 
@@ -123,26 +126,26 @@ def list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def in_parts(rows: Iterable[T]) -> Iterator[list[T]]:
+def iterate_chunks(rows: Iterable[T]) -> Iterator[list[T]]:
     """Rows, `ROWS` at a time."""
     left = iter(rows)
-    while part := list(islice(left, ROWS)):
+    while part := list(islice(left, ROWS_PER_CHUNK)):
         yield part
 
 
-def _parts(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
+def _stream_chunks(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
     """Cut between two objects; where such a part is no list, the gap was inside of an object or a string."""
-    reach, tries = place + PART, 0
-    while tries < TRIES and (gap := _GAP.search(data, reach)):
+    reach, tries = place + BYTES_PER_CHUNK, 0
+    while tries < MAX_BOUNDARY_ATTEMPTS and (gap := _OBJECT_BOUNDARY.search(data, reach)):
         reach = gap.end() - 1
         try:
-            part = loads(b"[%b]" % data[place : gap.start() + 1])
+            part = loads_strict(b"[%b]" % data[place : gap.start() + 1])
         except ValueError:
             tries += 1
             continue
         yield part
-        place, reach, tries = reach, reach + PART, 0
+        place, reach, tries = reach, reach + BYTES_PER_CHUNK, 0
     try:
-        yield loads(b"[" + data[place:])
+        yield loads_strict(b"[" + data[place:])
     except ValueError:
         yield parse_json(data, path)  # which says what is wrong

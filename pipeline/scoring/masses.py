@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.errors import UserError, counted
-from .input_validation import TextLists, Texts, number_of, strings
-from .joined_predictions import Answered, Options, Scores
-from .normalize import fold
-from .threshold_sweep import mean_defined
+from ..core.errors import UserError, format_count
+from .input_validation import TextLists, Texts, check_strings, parse_number
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
+from .normalize import fold_case
+from .threshold_sweep import nan_mean
 
-THRESHOLDS = (0.7, 0.9)
-_GROUP = "\0group"  # the common name of answers that merge; no answer of a person is written so
+SIMILARITY_THRESHOLDS = (0.7, 0.9)
+_MERGED_ANSWER = "\0group"  # the common name of answers that merge; no answer of a person is written so
 
 
 def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
@@ -76,17 +76,17 @@ def _factors(
     answers = list(answers)
     predictions = [""] * len(answers) if predictions is None else predictions
     ma, s = [], []
-    for said, people in zip(*strings(predictions, answers), strict=True):
-        texts = [fold(text) for text in people]
-        merged = dict.fromkeys(_alike(texts, vectors or {}, threshold), _GROUP)
+    for said, people in zip(*check_strings(predictions, answers), strict=True):
+        texts = [fold_case(text) for text in people]
+        merged = dict.fromkeys(_similar_answers(texts, vectors or {}, threshold), _MERGED_ANSWER)
         counts = Counter(merged.get(text, text) for text in texts)
-        highest, said = max(counts.values()), fold(said)
+        highest, said = max(counts.values()), fold_case(said)
         ma.append(counts[merged.get(said, said)] / highest)
         s.append((highest - 1) / (len(texts) - 1) if len(texts) > 1 else np.nan)
     return np.array(ma), np.array(s)
 
 
-def _alike(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) -> list[str]:
+def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) -> list[str]:
     """The answers of like meaning."""
     means = {}
     for answer in dict.fromkeys(texts):
@@ -102,31 +102,31 @@ def _alike(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) ->
     return [answer for answer, cosine in zip(means, cosines, strict=True) if cosine >= threshold - 1e-9]
 
 
-def masses_group(answered: Answered, options: Options) -> Scores:
+def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """The means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `THRESHOLDS`."""
-    if not answered.people:
+    if not answered.has_human_answers:
         return {"absent": "needs several people's answers to each question (VQA's annotations)"}
-    said, people, vectors = answered.said, answered.right, options.vectors
+    said, people, vectors = answered.answer, answered.reference_answers, options.word_vectors
     ma, s = _factors(said, people)
-    scores: Scores = {"ma": mean_defined(ma), "s": mean_defined(s), "ma_x_s": mean_defined(ma * s)}
+    scores: Scores = {"ma": nan_mean(ma), "s": nan_mean(s), "ma_x_s": nan_mean(ma * s)}
     if vectors is None:
         return scores | {"ses": {"absent": "needs word vectors (--extra vectors=FILE)"}}
-    for t in THRESHOLDS:
+    for t in SIMILARITY_THRESHOLDS:
         ma, ses = _factors(said, people, vectors, t)
-        scores |= {f"ses_{t}": mean_defined(ses), f"masses_{t}": mean_defined(ma * ses)}
+        scores |= {f"ses_{t}": nan_mean(ses), f"masses_{t}": nan_mean(ma * ses)}
     return scores
 
 
-def vectors_of(name: str, words: Collection[str]) -> dict[str, np.ndarray]:
+def load_word_vectors(name: str, words: Collection[str]) -> dict[str, np.ndarray]:
     """The vectors of these words, from a text file or from an installed spaCy model.
 
     Raises:
         UserError: there is neither, or it has no vectors.
     """
-    return read_vectors(name, words) if Path(name).is_file() else spacy_vectors(name, words)
+    return read_vector_file(name, words) if Path(name).is_file() else load_spacy_vectors(name, words)
 
 
-def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarray]:
+def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.ndarray]:
     """The vectors of these words. Each line is a word and its numbers, separated by spaces; word2vec's first line (how
     many, how long) is skipped.
 
@@ -143,14 +143,14 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
             length = length or len(rest.split())
             if word in words:
                 try:
-                    vectors[word] = np.array([*map(number_of, rest.split()[-length:])], np.float32)
+                    vectors[word] = np.array([*map(parse_number, rest.split()[-length:])], np.float32)
                 except ValueError:
                     raise UserError(
-                        f"{path}, line {number}: not a word and {counted(length, 'number')}"
+                        f"{path}, line {number}: not a word and {format_count(length, 'number')}"
                     ) from None
                 if (count := len(vectors[word])) != length:
                     raise UserError(
-                        f"{path}, line {number}: {counted(count, 'number')}, the first line has {length}"
+                        f"{path}, line {number}: {format_count(count, 'number')}, the first line has {length}"
                     )
                 if not np.isfinite(vectors[word]).all():
                     raise UserError(f"{path}, line {number}: a number that is none (NaN) or infinite")
@@ -159,7 +159,7 @@ def read_vectors(path: Path | str, words: Collection[str]) -> dict[str, np.ndarr
     return vectors
 
 
-def spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
+def load_spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
     """The static vectors that an installed spaCy model has of these words (the small models have none).
 
     Raises:

@@ -7,21 +7,21 @@ from itertools import chain
 
 import numpy as np
 
-from .joined_predictions import Match
-from .normalize import normalize_answer, plain_text
+from .joined_predictions import MatchMode
+from .normalize import normalize_answer, to_plain_text
 
 # From the strictest on; every one matches what those before it match.
-FORMS: dict[Match, Callable[[str], str]] = {
+NORMALIZERS: dict[MatchMode, Callable[[str], str]] = {
     "exact": str,
-    "vqa": lambda text: normalize_answer(plain_text(text)),
-    "squad": lambda text: normalize_answer(normalize_answer(plain_text(text)), form="squad"),
+    "vqa": lambda text: normalize_answer(to_plain_text(text)),
+    "squad": lambda text: normalize_answer(normalize_answer(to_plain_text(text)), normalization="squad"),
 }
 
 
-def verdicts(
-    said: Sequence[str],
+def match_answers(
+    predictions: Sequence[str],
     answers: Sequence[Mapping[str, float]],
-    match: Match,
+    match: MatchMode,
     synonyms: Mapping[str, str] | None = None,
 ) -> np.ndarray:
     """What each answer is worth, in [0, 1]: the worth of the label that it matches, 0 if it matches none; [n].
@@ -38,7 +38,7 @@ def verdicts(
     >>> verdicts(["sofa"], [{"couch": 1.0}], "vqa", {"sofa": "couch"}).tolist()
     [1.0]
     """
-    form = FORMS[match]
+    form = NORMALIZERS[match]
     same = {form(one): form(other) for one, other in (synonyms or {}).items()}
     numbers: dict[str, int] = {}  # of the common forms
 
@@ -46,12 +46,12 @@ def verdicts(
         text = form(text)
         return numbers.setdefault(same.get(text, text), len(numbers))
 
-    number_of = {text: number(text) for text in {*said}.union(*answers)}
+    number_of = {text: number(text) for text in {*predictions}.union(*answers)}
     labels = np.fromiter(map(number_of.__getitem__, chain.from_iterable(answers)), int)
     worths = np.fromiter(chain.from_iterable(row.values() for row in answers), float)
-    rows = np.repeat(np.arange(len(said)), np.fromiter(map(len, answers), int, len(said)))
-    said_as = np.fromiter(map(number_of.__getitem__, said), int, len(said))
+    rows = np.repeat(np.arange(len(predictions)), np.fromiter(map(len, answers), int, len(predictions)))
+    said_as = np.fromiter(map(number_of.__getitem__, predictions), int, len(predictions))
     matching = np.flatnonzero(labels == said_as[rows])[::-1]
-    worth = np.zeros(len(said))
+    worth = np.zeros(len(predictions))
     worth[rows[matching]] = worths[matching]  # of several that match, the first: it is written last
     return worth

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .answer_scores import SCORES as ANSWER_SCORES
+from .answer_scores import ANSWER_SCORES as ANSWER_SCORES
 from .bootstrap import simultaneous_intervals
 from .bootstrap_scores import Replicates
 from .joined_predictions import Scores
-from .realistic_vqa import SCORES as REALISTIC_SCORES
+from .realistic_vqa import REALISTIC_SCORES as REALISTIC_SCORES
 
 # The scores by which models are compared: their titles, and which of them are better when lower.
-TITLES = {name: score.title for name, score in (REALISTIC_SCORES | ANSWER_SCORES).items()} | {
+SCORE_TITLES = {name: score.title for name, score in (REALISTIC_SCORES | ANSWER_SCORES).items()} | {
     "dual_accuracy": "dual accuracy",
     "dual_accuracy_at_threshold": "dual accuracy at threshold",
     "auc": "risk-coverage AUC",
@@ -26,66 +26,66 @@ TITLES = {name: score.title for name, score in (REALISTIC_SCORES | ANSWER_SCORES
     "ece_equal_mass": "ECE of equal mass",
     "brier": "Brier score",
 }
-LOWER = {name for name, score in REALISTIC_SCORES.items() if score.lower_is_better} | {
+LOWER_IS_BETTER = {name for name, score in REALISTIC_SCORES.items() if score.lower_is_better} | {
     *("auc", "ece", "ece_equal_mass", "brier")
 }
-GROUPS = ("realistic", "pairs", "answers", "selective", "calibration")
-WHOLE = ("realistic", "answers")  # of these groups, all numbers
+COMPARED_GROUPS = ("realistic", "pairs", "answers", "selective", "calibration")
+FULLY_COMPARED_GROUPS = ("realistic", "answers")  # of these groups, all numbers
 
 
-class Change(NamedTuple):
+class ScoreDifference(NamedTuple):
     """A score of a model minus that of another. With a bootstrap also the interval of the paired difference, simultaneous
     with those of all other pairs, and the proportion of replicates in which the model is better."""
 
     difference: float
     interval: tuple[float, float] | None = None
-    share_better: float | None = None
+    proportion_better: float | None = None
 
 
-class Difference(NamedTuple):
+class ModelComparison(NamedTuple):
     """A model against another: the change of each score, by subset (and "mean")."""
 
     model: str
-    against: str
-    scores: dict[str, dict[str, Change]]
+    baseline: str
+    scores: dict[str, dict[str, ScoreDifference]]
 
 
-def compared(groups: Mapping[str, Scores]) -> dict[str, float]:
+def select_compared_scores(groups: Mapping[str, Scores]) -> dict[str, float]:
     """The scores by which models are compared, by the way to each within its group ("coverage_at_risk/0.01")."""
     return {
         name: value
-        for group in GROUPS
-        for name, value in numbers(groups.get(group, {}))
-        if group in WHOLE or not TITLES.keys().isdisjoint(name.split("/"))
+        for group in COMPARED_GROUPS
+        for name, value in flatten_scores(groups.get(group, {}))
+        if group in FULLY_COMPARED_GROUPS or not SCORE_TITLES.keys().isdisjoint(name.split("/"))
     }
 
 
-def numbers(scores: Mapping[str, Any], above: str = "") -> list[tuple[str, float]]:
+def flatten_scores(scores: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:
     """Every number of a group with the way to it; texts and intervals are left out."""
     found: list[tuple[str, float]] = []
     for name, value in scores.items():
         if isinstance(value, Mapping):
-            found += numbers(value, f"{above}{name}/")
+            found += flatten_scores(value, f"{prefix}{name}/")
         elif not isinstance(value, str | list | tuple):
-            found.append((above + name, float(value)))
+            found.append((prefix + name, float(value)))
     return found
 
 
-def title_of(name: str) -> str:
+def get_score_title(name: str) -> str:
     """What a compared score is called, by its way: "coverage at risk 0.01", "ECE answerable"."""
     parts = name.removeprefix("effective_reliability/").split("/")
-    titled = sorted(parts, key=lambda part: part not in TITLES)
-    return " ".join(TITLES.get(part, part.replace("_", " ")) for part in titled)
+    titled = sorted(parts, key=lambda part: part not in SCORE_TITLES)
+    return " ".join(SCORE_TITLES.get(part, part.replace("_", " ")) for part in titled)
 
 
 def lower_is_better(name: str) -> bool:
     """Of a score, by its way."""
-    return not LOWER.isdisjoint(name.split("/"))
+    return not LOWER_IS_BETTER.isdisjoint(name.split("/"))
 
 
-def differences(
+def compare_models(
     models: Sequence[tuple[str, Mapping[str, Mapping[str, float]], Replicates]],
-) -> list[Difference]:
+) -> list[ModelComparison]:
     """Each model minus each one before it.
 
     Args:
@@ -94,7 +94,7 @@ def differences(
     if len(models) < 2:
         return []
     pairs = list(combinations(range(len(models)), 2))
-    rows: list[dict[str, dict[str, Change]]] = [{} for _ in pairs]
+    rows: list[dict[str, dict[str, ScoreDifference]]] = [{} for _ in pairs]
     for place in models[0][1]:
         names = [
             name for name in models[0][1][place] if all(name in scores[place] for _, scores, _ in models)
@@ -104,31 +104,33 @@ def differences(
         for name in names:
             values = [scores[place][name] for _, scores, _ in models]
             drawn = [repeated[place][name] for _, _, repeated in models if name in repeated.get(place, {})]
-            changes = [Change(values[j] - values[i]) for i, j in pairs]
+            changes = [ScoreDifference(values[j] - values[i]) for i, j in pairs]
             if len(drawn) == len(models):
                 each = np.array([drawn[j] - drawn[i] for i, j in pairs])
                 better = each < 0 if lower_is_better(name) else each > 0
                 bounds = simultaneous_intervals([change.difference for change in changes], each).tolist()
                 changes = [
-                    Change(change.difference, (low, high), float(share))
+                    ScoreDifference(change.difference, (low, high), float(share))
                     for change, (low, high), share in zip(changes, bounds, better.mean(axis=1), strict=True)
                 ]
             for row, change in zip(rows, changes, strict=True):
                 row[place][name] = change
-    return [Difference(models[j][0], models[i][0], row) for (i, j), row in zip(pairs, rows, strict=True)]
+    return [ModelComparison(models[j][0], models[i][0], row) for (i, j), row in zip(pairs, rows, strict=True)]
 
 
-def sentence(difference: Difference, place: str, name: str) -> str:
+def describe_difference(difference: ModelComparison, subset: str, name: str) -> str:
     """A difference in words: which model is better in a score, by how much, and how sure that is."""
-    change, lower = difference.scores[place][name], lower_is_better(name)
-    what = f"mean {title_of(name)}" if place == "mean" else f"{title_of(name)} on {place}"
-    ahead, behind = difference.model, difference.against
+    change, lower = difference.scores[subset][name], lower_is_better(name)
+    what = f"mean {get_score_title(name)}" if subset == "mean" else f"{get_score_title(name)} on {subset}"
+    ahead, behind = difference.model, difference.baseline
     if math.isnan(change.difference):
         return f"{ahead} and {behind} cannot be compared: {what} is undefined for one of them"
     sign = -1 if lower else 1
     if sign * change.difference < 0:
         ahead, behind, sign = behind, ahead, -sign
-    amount = f"{_points(sign * change.difference)} points of {what}{' (lower is better)' if lower else ''}"
+    amount = (
+        f"{_format_points(sign * change.difference)} points of {what}{' (lower is better)' if lower else ''}"
+    )
     if change.interval is None:
         return f"{ahead} is ahead of {behind} by {amount}; no interval says whether by chance"
     low, high = sorted(sign * bound for bound in change.interval)
@@ -136,7 +138,7 @@ def sentence(difference: Difference, place: str, name: str) -> str:
         return (
             f"no difference can be told: {what} of {ahead} or {behind} is undefined in too many repetitions"
         )
-    span = f"95 % interval {_points(low)} to {_points(high)}, pictures resampled"
+    span = f"95 % interval {_format_points(low)} to {_format_points(high)}, pictures resampled"
     if low > 0:
         return f"{ahead} is better than {behind}: {amount}, {span}"
     told = (
@@ -147,7 +149,7 @@ def sentence(difference: Difference, place: str, name: str) -> str:
     return f"no difference can be told: {told}, {span}"
 
 
-def _points(share: float) -> str:
+def _format_points(share: float) -> str:
     """In points; more digits for what would read 0.0 and is not."""
     points = 100 * share + 0.0
     return f"{points:.1f}" if abs(points) >= 0.05 or not points else f"{points:.1g}"

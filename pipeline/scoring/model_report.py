@@ -14,42 +14,51 @@ import numpy as np
 
 from ..core.errors import UserError
 from . import answer_scores, realistic_vqa, resources
-from .abstention import abstention_group
+from .abstention import score_abstention
 from .bootstrap import percentile_interval
-from .bootstrap_scores import Replicates, replicates, resampled
-from .calibration import calibration_group
-from .compared_items import ComparedItems, compared_items
-from .dual_accuracy import pairs_group
+from .bootstrap_scores import Replicates, bootstrap_subsets, make_score_statistic
+from .calibration import score_calibration
+from .compared_items import ComparedItems, count_compared_items
+from .dual_accuracy import score_pairs
 from .harness_logs import HARNESSES
 from .items import Benchmark
-from .join import faults, join, split
-from .joined_predictions import FILES, Answered, Options, Predictions, Reading, Scores
-from .model_comparison import GROUPS as COMPARED
-from .model_comparison import Difference, compared, differences
-from .prediction_warnings import cautions
-from .selective_prediction import selective_group
-from .subgroups import by_group
+from .join import find_faults, join_predictions, split_items
+from .joined_predictions import (
+    FILE_OPTIONS,
+    JoinedPredictions,
+    PredictionFileInfo,
+    Predictions,
+    Scores,
+    ScoringOptions,
+)
+from .model_comparison import COMPARED_GROUPS, ModelComparison, compare_models, select_compared_scores
+from .prediction_warnings import find_prediction_warnings
+from .selective_prediction import score_selective_prediction
+from .subgroups import score_subgroups
 from .version import VERSION
 
-UQS, ANSWERS = {"rgqa"}, {"gqa", "vqa"}  # the kinds of benchmarks: with unanswerable questions, and without
+KINDS_WITH_UQS, KINDS_WITHOUT_UQS = (
+    {"rgqa"},
+    {"gqa", "vqa"},
+)  # the kinds of benchmarks: with unanswerable questions, and without
 # The groups of scores: what computes them, and for which benchmarks. A report has them in this order.
-GROUPS: dict[str, tuple[Callable[[Answered, Options], Scores], set[str]]] = {
-    "realistic": (realistic_vqa.realistic_group, UQS),
-    "pairs": (pairs_group, UQS),
-    "answers": (answer_scores.answers_group, ANSWERS),
-    "masses": (resources.masses, ANSWERS),
-    "wups": (resources.wups, ANSWERS),
-    "selective": (selective_group, UQS | ANSWERS),
-    "calibration": (calibration_group, UQS | ANSWERS),
-    "answerability": (realistic_vqa.answerability_group, UQS),
-    "abstention": (abstention_group, UQS),
-    "human": (resources.human, UQS),
-    "gqa": (resources.gqa, ANSWERS),
-    "by": (by_group, UQS),
+SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scores], set[str]]] = {
+    "realistic": (realistic_vqa.score_realistic_vqa, KINDS_WITH_UQS),
+    "pairs": (score_pairs, KINDS_WITH_UQS),
+    "answers": (answer_scores.score_answers, KINDS_WITHOUT_UQS),
+    "masses": (resources.lazy_score_masses, KINDS_WITHOUT_UQS),
+    "wups": (resources.lazy_score_wups, KINDS_WITHOUT_UQS),
+    "selective": (score_selective_prediction, KINDS_WITH_UQS | KINDS_WITHOUT_UQS),
+    "calibration": (score_calibration, KINDS_WITH_UQS | KINDS_WITHOUT_UQS),
+    "answerability": (realistic_vqa.score_answerability, KINDS_WITH_UQS),
+    "abstention": (score_abstention, KINDS_WITH_UQS),
+    "human": (resources.lazy_score_human_baseline, KINDS_WITH_UQS),
+    "gqa": (resources.lazy_score_gqa, KINDS_WITHOUT_UQS),
+    "by": (score_subgroups, KINDS_WITH_UQS),
 }
-EFFICIENCY = "efficiency"  # of the whole run, not of a subset
-NAMES = sorted([*GROUPS, EFFICIENCY])
-ON_SCREEN = ("realistic", "pairs", "answers")  # the groups that one screen needs
+EFFICIENCY_GROUP = "efficiency"  # of the whole run, not of a subset
+GROUP_NAMES = sorted([*SCORE_GROUPS, EFFICIENCY_GROUP])
+SUMMARY_GROUPS = ("realistic", "pairs", "answers")  # the groups that one screen needs
 
 
 class ModelReport(NamedTuple):
@@ -68,15 +77,15 @@ class ModelReport(NamedTuple):
     mean: dict[str, Scores] | None = None
     efficiency: Mapping[str, float] | None = None
     warnings: Mapping[str, list[str]] = MappingProxyType({})
-    reading: Reading = Reading()
+    file_info: PredictionFileInfo = PredictionFileInfo()
 
     @property
-    def places(self) -> dict[str, dict[str, Scores]]:
+    def scores_by_subset(self) -> dict[str, dict[str, Scores]]:
         """The groups of each subset, and of several, first, those of their "mean"."""
         return ({"mean": self.mean} if self.mean else {}) | self.subsets
 
 
-class Report(NamedTuple):
+class ScoreReport(NamedTuple):
     """Every model on one benchmark.
 
     Attributes:
@@ -88,85 +97,103 @@ class Report(NamedTuple):
     options: dict[str, Any]
     benchmark: dict[str, Any]
     models: list[ModelReport]
-    differences: list[Difference]
-    compared: ComparedItems | None = None
+    comparisons: list[ModelComparison]
+    compared_items: ComparedItems | None = None
 
 
-def score(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Report:
+def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions) -> ScoreReport:
     """Score models on a benchmark.
 
     Raises:
         UserError: everything that is wrong with the benchmark or any predictions file.
     """
-    options = settled(options)
-    problems = list(unfit(benchmark, options))
+    options = resolve_options(options)
+    problems = list(find_benchmark_faults(benchmark, options))
     for model in models:
-        found = [*model.faults, *(f"{model.name}: {line}" for line in faults(benchmark, model, options))]
-        if found and (harness := HARNESSES.get(model.reading.form)):
-            found += [f"{model.name}: {line}" for line in model.reading.lines()]
-            found += [harness.hint] if benchmark.ids.isdisjoint(model.places) else []
+        found = [*model.faults, *(f"{model.name}: {line}" for line in find_faults(benchmark, model, options))]
+        if found and (harness := HARNESSES.get(model.file_info.file_format)):
+            found += [f"{model.name}: {line}" for line in model.file_info.describe()]
+            found += [harness.hint] if benchmark.ids.isdisjoint(model.index_by_id) else []
         problems += found
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         problems.append("two predictions files have the same name: " + ", ".join(names))
-    if len({frozenset(model.dev.places) if model.dev else None for model in models}) > 1:
+    if len({frozenset(model.validation.index_by_id) if model.validation else None for model in models}) > 1:
         problems.append("the files of --dev put aside different items; models are compared on the same")
     if problems:
         raise UserError(["cannot score", *problems])
-    common = in_common(benchmark, models, options)
-    scored = [_scored(benchmark, common, model, options) for model in models]
-    return Report(
+    common = restrict_to_common_items(benchmark, models, options)
+    scored = [_score_model(benchmark, common, model, options) for model in models]
+    return ScoreReport(
         {"rgqa_scorers": VERSION, "numpy": np.__version__, "python": platform.python_version()},
-        {name: value for name, value in options._asdict().items() if name not in FILES},
+        {name: value for name, value in options._asdict().items() if name not in FILE_OPTIONS},
         {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
             "parts": benchmark.parts,
         },
         [report for report, _ in scored],
-        differences(
+        compare_models(
             [
-                (report.name, {place: compared(groups) for place, groups in report.places.items()}, repeated)
+                (
+                    report.name,
+                    {
+                        place: select_compared_scores(groups)
+                        for place, groups in report.scores_by_subset.items()
+                    },
+                    repeated,
+                )
                 for report, repeated in scored
             ]
         ),
-        _compared(benchmark, models, options),
+        _count_compared_items(benchmark, models, options),
     )
 
 
-def _compared(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> ComparedItems | None:
+def _count_compared_items(
+    benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions
+) -> ComparedItems | None:
     """Which items several models are compared on, where predictions are left out."""
     if options.missing != "drop" or len(models) < 2:
         return None
-    scored = [split(items, models[0], options)[0]["id"].tolist() for items in benchmark.subsets.values()]
-    found = compared_items({*chain(*scored)}, {model.name: model.places.keys() for model in models})
-    return found if found.sentence else None
+    scored = [
+        split_items(items, models[0], options)[0]["id"].tolist() for items in benchmark.subsets.values()
+    ]
+    found = count_compared_items(
+        {*chain(*scored)}, {model.name: model.index_by_id.keys() for model in models}
+    )
+    return found if found.summary else None
 
 
-def in_common(benchmark: Benchmark, models: Sequence[Predictions], options: Options) -> Benchmark:
+def restrict_to_common_items(
+    benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions
+) -> Benchmark:
     """The benchmark with the items that all models are scored on: what one of them leaves out is left out of all."""
     if options.missing != "drop":
         return benchmark
-    said = [model.places.keys() | (model.dev.places.keys() if model.dev else set()) for model in models]
+    said = [
+        model.index_by_id.keys() | (model.validation.index_by_id.keys() if model.validation else set())
+        for model in models
+    ]
     kept = frozenset.intersection(*map(frozenset, said))
     return benchmark._replace(
-        subsets={name: items.at(items.among(kept)) for name, items in benchmark.subsets.items()}
+        subsets={name: items.select(items.isin(kept)) for name, items in benchmark.subsets.items()}
     )
 
 
-def settled(options: Options) -> Options:
+def resolve_options(options: ScoringOptions) -> ScoringOptions:
     """The options as they are applied: mode parity settles some others."""
     return options._replace(match="exact", part="all") if options.mode == "parity" else options
 
 
-def available(benchmark: Benchmark) -> list[str]:
+def list_score_groups(benchmark: Benchmark) -> list[str]:
     """The groups of scores that suit a benchmark."""
-    return [name for name, (_, kinds) in GROUPS.items() if benchmark.kind in kinds]
+    return [name for name, (_, kinds) in SCORE_GROUPS.items() if benchmark.kind in kinds]
 
 
-def unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
+def find_benchmark_faults(benchmark: Benchmark, options: ScoringOptions) -> Iterator[str]:
     """What the benchmark lacks for the scores asked for."""
-    there = sorted([*available(benchmark), EFFICIENCY])
+    there = sorted([*list_score_groups(benchmark), EFFICIENCY_GROUP])
     for name in options.scores:
         if name not in there:
             yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {', '.join(there)}"
@@ -180,40 +207,44 @@ def unfit(benchmark: Benchmark, options: Options) -> Iterator[str]:
             yield f'{name}: has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark'
 
 
-def _scored(
-    benchmark: Benchmark, common: Benchmark, model: Predictions, options: Options
+def _score_model(
+    benchmark: Benchmark, common: Benchmark, model: Predictions, options: ScoringOptions
 ) -> tuple[ModelReport, Replicates]:
-    joined = {name: join(items, model, options) for name, items in common.subsets.items()}
-    chosen = [name for name in available(benchmark) if not options.scores or name in options.scores]
+    joined = {name: join_predictions(items, model, options) for name, items in common.subsets.items()}
+    chosen = [name for name in list_score_groups(benchmark) if not options.scores or name in options.scores]
     repeated: Replicates = {}
-    if options.bootstrap and options.mode != "parity" and not set(COMPARED).isdisjoint(chosen):
-        repeated = replicates(joined, partial(resampled, groups=chosen), options)
+    if options.bootstrap and options.mode != "parity" and not set(COMPARED_GROUPS).isdisjoint(chosen):
+        repeated = bootstrap_subsets(joined, partial(make_score_statistic, groups=chosen), options)
     subsets = {}
     for name, answered in joined.items():
-        groups = {group: GROUPS[group][0](answered, options) for group in chosen}
-        wanted = split(benchmark.subsets[name], model, options)[0]
-        counts = _counts(answered, len(wanted), int((~wanted.among(model.places)).sum()))
-        subsets[name] = {"counts": counts, **groups, "intervals": _intervals(repeated, name)}
-    mean = _mean(list(subsets.values())) if len(subsets) > 1 else {}
+        groups = {group: SCORE_GROUPS[group][0](answered, options) for group in chosen}
+        wanted = split_items(benchmark.subsets[name], model, options)[0]
+        counts = _count_items(answered, len(wanted), int((~wanted.isin(model.index_by_id)).sum()))
+        subsets[name] = {"counts": counts, **groups, "intervals": _compute_intervals(repeated, name)}
+    mean = _average_subsets(list(subsets.values())) if len(subsets) > 1 else {}
     if mean:
-        mean["intervals"] = _intervals(repeated, "mean")
-    warnings = {name: texts for name, answered in joined.items() if (texts := cautions(answered, options))}
+        mean["intervals"] = _compute_intervals(repeated, "mean")
+    warnings = {
+        name: texts
+        for name, answered in joined.items()
+        if (texts := find_prediction_warnings(answered, options))
+    }
     return ModelReport(
-        model.name, model.sha256, subsets, mean or None, options.run_log, warnings, model.reading
+        model.name, model.sha256, subsets, mean or None, options.run_log, warnings, model.file_info
     ), repeated
 
 
-def _mean(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
+def _average_subsets(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
     """The mean over subsets of each score by which models are compared, in its group."""
     means: dict[str, Scores] = {}
-    for group in COMPARED:
-        rows = [compared({group: groups.get(group, {})}) for groups in subsets]
+    for group in COMPARED_GROUPS:
+        rows = [select_compared_scores({group: groups.get(group, {})}) for groups in subsets]
         if shared := [name for name in rows[0] if all(name in row for row in rows)]:
             means[group] = {name: float(np.mean([row[name] for row in rows])) for name in shared}
     return means
 
 
-def _counts(answered: Answered, all_items: int, without_prediction: int) -> Scores:
+def _count_items(answered: JoinedPredictions, all_items: int, without_prediction: int) -> Scores:
     left_out = all_items - len(answered.items)
     return {
         "items": len(answered.items),
@@ -223,12 +254,12 @@ def _counts(answered: Answered, all_items: int, without_prediction: int) -> Scor
         "missing": int(answered.missing.sum()),
         "left_out": left_out,
         "left_out_for_others": max(0, left_out - without_prediction),
-        "dev": len(answered.dev.items) if answered.dev else 0,
+        "dev": len(answered.validation.items) if answered.validation else 0,
         "says_uq": sum(
-            times for text, times in Counter(answered.said).items() if text.strip().upper() == "UQ"
+            times for text, times in Counter(answered.answer).items() if text.strip().upper() == "UQ"
         ),
     }
 
 
-def _intervals(repeated: Replicates, place: str) -> Scores:
+def _compute_intervals(repeated: Replicates, place: str) -> Scores:
     return {score: percentile_interval(values) for score, values in repeated.get(place, {}).items()}

@@ -8,12 +8,12 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
-Form = Literal["official", "corrected", "squad"]
-_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-NUMBERS = {word: str(n) for n, word in enumerate(_DIGITS)} | {"none": "0"}
+Normalization = Literal["official", "corrected", "squad"]
+_NUMBER_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER_WORDS = {word: str(n) for n, word in enumerate(_NUMBER_NAMES)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
 # Characters beyond ASCII, by the ASCII character or characters that mean the same. NFKC would make spaces and combining marks of some.
-_ALIKE = str.maketrans(
+_ASCII_EQUIVALENTS = str.maketrans(
     dict.fromkeys("‘’‚‛′‵ʹʻʼʽˈ´｀＇‹›", "'")
     | dict.fromkeys("“”„‟″‶«»〝〞〟＂", '"')
     | dict.fromkeys("。｡۔։።。｡।॥", ".")
@@ -28,22 +28,22 @@ _ALIKE = str.maketrans(
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # VQA's list, in its order; no colon, full stop or apostrophe
 
 # Full forms, of which people leave out one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
-_FULL = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
+_CONTRACTIONS = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
 it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock oughtn't shan't should've shouldn't somebody'll
 somebody's someone'd someone'll someone's something'd something'll that's there'd there're there's they'd they'll they're
 they've 'twas wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll who's who've
 why'll why're why's won't would've wouldn't y'all you'd you'll you're you've couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
 there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll y'all'd've 'ow's'at""".split()  # noqa: SIM905
-_ODD = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
+_OFFICIAL_EXCEPTIONS = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
 # VQA writes the first three with a capital I, so that they never match.
-_LOST = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
+_OFFICIAL_OMISSIONS = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
 
 
 # The closing quote is an apostrophe, too, so a pair of quotes is recognized by the characters around it.
 _SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
 
 
-def fold(text: str) -> str:
+def fold_case(text: str) -> str:
     """Letter case and spaces aside: the plainest way to compare.
 
     >>> fold(" Dark  Red")
@@ -52,7 +52,7 @@ def fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def plain_text(text: str) -> str:
+def to_plain_text(text: str) -> str:
     """The text in the plainest characters that mean the same, with single spaces.
 
     Invisible characters (zero width, byte order mark, control, variation selectors) go. Characters are composed and brought to
@@ -66,8 +66,8 @@ def plain_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     text = _SINGLE_QUOTED.sub(r'"\1"', text)
-    plain = unicodedata.normalize("NFKC", text.translate(_ALIKE))
-    plain = "".join(map(_plain_character, plain.translate(_ALIKE)))
+    plain = unicodedata.normalize("NFKC", text.translate(_ASCII_EQUIVALENTS))
+    plain = "".join(map(_plain_character, plain.translate(_ASCII_EQUIVALENTS)))
     if any(map(str.isalnum, plain)):
         plain = "".join(" " if _is_pictograph(one) else one for one in plain)
     return " ".join(plain.split())
@@ -101,10 +101,10 @@ def has_text(reply: str) -> bool:
     >>> has_text(" red"), has_text(" \n"), has_text("\ufeff\u200b")
     (True, False, False)
     """
-    return bool(reply.strip()) and (reply.isascii() or bool(plain_text(reply)))
+    return bool(reply.strip()) and (reply.isascii() or bool(to_plain_text(reply)))
 
 
-def normalize_answer(answer: str, *, form: Form = "official") -> str:
+def normalize_answer(answer: str, *, normalization: Normalization = "official") -> str:
     """The answer's common form.
 
     Args:
@@ -116,10 +116,10 @@ def normalize_answer(answer: str, *, form: Form = "official") -> str:
     """
     if not isinstance(answer, str):
         raise ValueError(f"answer is {answer!r}, wanted a string")
-    return _FORMS[form](answer)
+    return _NORMALIZERS[normalization](answer)
 
 
-def official_punctuation(text: str) -> str:
+def process_punctuation(text: str) -> str:
     """VQA's `processPunctuation`. A mark becomes nothing where it stands beside a space *anywhere* in the text or
     where the text holds a number with a comma, else a space. Full stops go unless a digit follows, the first 32."""
     beside_number = re.search(r"\d,\d", text) is not None
@@ -130,36 +130,41 @@ def official_punctuation(text: str) -> str:
     return re.sub(r"\.(?!\d)", "", out, count=32) if "." in out else out
 
 
-def _words(text: str, contractions: dict[str, str]) -> str:
+def _normalize_words(text: str, contractions: dict[str, str]) -> str:
     """Lower case, number words as digits, no articles, apostrophes where they belong."""
-    words = (NUMBERS.get(word, word) for word in text.lower().split())
+    words = (NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(contractions.get(word, word) for word in words if word not in ARTICLES)
 
 
-def single_line(text: str) -> str:
+def to_single_line(text: str) -> str:
     """What VQA's evaluation does first, to every text."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
 @lru_cache(maxsize=1 << 20)
-def _official(text: str) -> str:
-    return _words(official_punctuation(single_line(text)), OFFICIAL_CONTRACTIONS)
+def _normalize_official(text: str) -> str:
+    return _normalize_words(process_punctuation(to_single_line(text)), OFFICIAL_CONTRACTIONS)
 
 
 @lru_cache(maxsize=1 << 20)
-def _corrected(text: str) -> str:
-    text = re.sub(r"(?<=\d),(?=\d)|\.(?!\d)", "", plain_text(text))
+def _normalize_corrected(text: str) -> str:
+    text = re.sub(r"(?<=\d),(?=\d)|\.(?!\d)", "", to_plain_text(text))
     text = re.sub(r"(?<=[^\W\d])\.(?=\d)", " ", text)
-    return _words(text.translate(_TO_SPACES), CORRECTED_CONTRACTIONS)
+    return _normalize_words(text.translate(_PUNCTUATION_TO_SPACES), CORRECTED_CONTRACTIONS)
 
 
 @lru_cache(maxsize=1 << 20)
-def _squad(text: str) -> str:
+def _normalize_squad(text: str) -> str:
     text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
-_SHORT = {full[:i] + full[i + 1 :]: full for full in _FULL for i, letter in enumerate(full) if letter == "'"}
-OFFICIAL_CONTRACTIONS, CORRECTED_CONTRACTIONS = _SHORT | _ODD, _SHORT | _LOST
-_TO_SPACES = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
-_FORMS = {"official": _official, "corrected": _corrected, "squad": _squad}
+_MISSING_APOSTROPHES = {
+    full[:i] + full[i + 1 :]: full for full in _CONTRACTIONS for i, letter in enumerate(full) if letter == "'"
+}
+OFFICIAL_CONTRACTIONS, CORRECTED_CONTRACTIONS = (
+    _MISSING_APOSTROPHES | _OFFICIAL_EXCEPTIONS,
+    _MISSING_APOSTROPHES | _OFFICIAL_OMISSIONS,
+)
+_PUNCTUATION_TO_SPACES = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
+_NORMALIZERS = {"official": _normalize_official, "corrected": _normalize_corrected, "squad": _normalize_squad}

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ..core.column_aliases import ITEM_ID, PREDICTION, first_of, first_value
-from ..core.errors import UserError, counted
-from ..core.table_reader import rows_named
-from .abstention_labels import COLUMNS, labels_of, with_labels
+from ..core.column_aliases import ITEM_ID_COLUMNS, PREDICTION_COLUMNS, find_column, get_first_value
+from ..core.errors import UserError, format_count
+from ..core.table_reader import format_row_numbers
+from .abstention_labels import LABEL_COLUMNS, parse_labels, with_labels
 from .harness_logs import EMPTY, TRUNCATED
-from .input_validation import number_of, read_bytes
-from .joined_predictions import Predictions, Reading
-from .json_streaming import in_parts
-from .logs import recognised
+from .input_validation import parse_number, read_bytes
+from .joined_predictions import PredictionFileInfo, Predictions
+from .json_streaming import iterate_chunks
+from .logs import convert_log_rows
 from .normalize import has_text
-from .reasoning_parser import final_answer
-from .row_reader import VERSION, WANTED, as_text, rows_of
+from .reasoning_parser import extract_final_answer
+from .row_reader import EXPECTED_FORMAT, VERSION_KEYS, has_only_text_cells, read_rows
 
 # Where one of these stands beside `answer`, nobody knows which of the two the model said.
-RIVALS = frozenset(
+AMBIGUOUS_ANSWER_KEYS = frozenset(
     [
         "response",
         "responses",
@@ -59,7 +59,7 @@ Rows = list[dict[str, Any]]
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
-def read_predictions(path: Path | str, as_written: bool = False) -> Predictions:
+def read_predictions(path: Path | str, keep_raw: bool = False) -> Predictions:
     """Read a predictions file: rows with an item's id, an answer and, mostly, a confidence, as a list, under the key
     `predictions` of an object, as JSON Lines or a table; or a log of a harness. `column_names` has the keys that are known.
 
@@ -79,99 +79,109 @@ def read_predictions(path: Path | str, as_written: bool = False) -> Predictions:
     path = Path(path)
     data = read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
-    rows, version = rows_of(path, data)
-    rows, reading, faults = recognised(rows, path, as_written)
-    is_log = not reading.form.startswith("plain")
-    read = _Reader(version, numbers_as_text=as_text(path), as_written=as_written or is_log)
+    rows, version = read_rows(path, data)
+    rows, reading, faults = convert_log_rows(rows, path, keep_raw)
+    is_log = not reading.file_format.startswith("plain")
+    read = _PredictionBuilder(
+        version, numbers_as_text=has_only_text_cells(path), as_written=keep_raw or is_log
+    )
     read.faults += faults
-    for part in in_parts(rows):
+    for part in iterate_chunks(rows):
         if not all(isinstance(row, dict) for row in part):
-            raise UserError(f"{path}: {WANTED}")
-        read.add(part)
-    return read.predictions(path, sha256, reading)
+            raise UserError(f"{path}: {EXPECTED_FORMAT}")
+        read.add_rows(part)
+    return read.build(path, sha256, reading)
 
 
-class _Reader:
+class _PredictionBuilder:
     """What has been read of the rows so far. Answers that are alike are one text in memory."""
 
     def __init__(self, version: str, numbers_as_text: bool, as_written: bool) -> None:
-        self.version, self.numbers_as_text, self.as_written = version, numbers_as_text, as_written
-        self.names: list[str] = []
-        self.numbers: list[int] = []  # of their rows
-        self.said: list[str] = []
+        self.version, self.numbers_as_text, self.keep_raw = version, numbers_as_text, as_written
+        self.ids: list[str] = []
+        self.row_numbers: list[int] = []  # of their rows
+        self.answer: list[str] = []
         self.confidence: list[float] = []
         self.labels: dict[str, float] = {}
-        self.texts: dict[str, str] = {}  # by what is written, the final answer
-        self.failed: dict[str, str] = {}
-        self.count = 0
-        self.unsure: list[int] = []  # numbers of rows without a confidence
+        self.final_answer_cache: dict[str, str] = {}  # by what is written, the final answer
+        self.failures: dict[str, str] = {}
+        self.num_rows = 0
+        self.rows_without_confidence: list[int] = []  # numbers of rows without a confidence
         self.faults: list[str] = []
-        self.unclear: dict[str, list[int]] = defaultdict(list)
+        self.ambiguous_rows: dict[str, list[int]] = defaultdict(list)
 
-    def add(self, rows: Rows) -> None:
+    def add_rows(self, rows: Rows) -> None:
         """Columns at once where nothing is to be said of any row, else row by row."""
         keys = set().union(*rows)
         if not self._add_columns(rows, keys):
-            for number, row in enumerate(rows, self.count + 1):
+            for number, row in enumerate(rows, self.num_rows + 1):
                 self._add_row(number, row)
-        self.count += len(rows)
-        if not keys.isdisjoint(COLUMNS):
-            labels, faults = labels_of(rows, self.numbers_as_text)
+        self.num_rows += len(rows)
+        if not keys.isdisjoint(LABEL_COLUMNS):
+            labels, faults = parse_labels(rows, self.numbers_as_text)
             self.labels |= labels
             self.faults += faults
 
     def _add_columns(self, rows: Rows, keys: set[str]) -> bool:
-        names, said, values = (_column(rows, keys) for keys in (ITEM_ID, PREDICTION, ("confidence",)))
+        names, said, values = (
+            _first_values(rows, keys) for keys in (ITEM_ID_COLUMNS, PREDICTION_COLUMNS, ("confidence",))
+        )
         if (
             not {*map(type, names)} <= {str, int}
             or {*map(type, said)} != {str}
-            or not keys.isdisjoint(RIVALS)
-            or not (self.version or keys.isdisjoint(VERSION))
+            or not keys.isdisjoint(AMBIGUOUS_ANSWER_KEYS)
+            or not (self.version or keys.isdisjoint(VERSION_KEYS))
         ):
             return False
-        if not (confidence := self._confidences(values)):
+        if not (confidence := self._parse_confidences(values)):
             return False
-        finals = [text for text in map(self._final, said) if text is not None]
+        finals = [text for text in map(self._extract_answer, said) if text is not None]
         if len(finals) < len(said):
             return False
-        numbers = range(self.count + 1, self.count + len(rows) + 1)
-        self.names += map(str, names)
-        self.numbers += numbers
-        self.said += finals
+        numbers = range(self.num_rows + 1, self.num_rows + len(rows) + 1)
+        self.ids += map(str, names)
+        self.row_numbers += numbers
+        self.answer += finals
         self.confidence += confidence
-        self.unsure += numbers if math.isnan(confidence[0]) else ()
+        self.rows_without_confidence += numbers if math.isnan(confidence[0]) else ()
         return True
 
-    def _final(self, text: str) -> str | None:
+    def _extract_answer(self, text: str) -> str | None:
         """The final answer; None for reasoning without an end."""
-        if (known := self.texts.get(text)) is not None:
+        if (known := self.final_answer_cache.get(text)) is not None:
             return known
         final = text
-        if not self.as_written:
-            answer = final_answer(text)
+        if not self.keep_raw:
+            answer = extract_final_answer(text)
             if answer.is_truncated:
                 return None
             final = answer.text
-        return self.texts.setdefault(text, final)
+        return self.final_answer_cache.setdefault(text, final)
 
-    def _confidences(self, values: list[Any]) -> list[float]:
+    def _parse_confidences(self, values: list[Any]) -> list[float]:
         """The confidences, NaN where no row has one; nothing where only some have one or any is not what it should be."""
         kinds = {*map(type, values)}
         if kinds == {type(None)}:
             return [math.nan] * len(values)
         if kinds <= {float, int} or (self.numbers_as_text and kinds == {str}):
             with suppress(ValueError, OverflowError):
-                values = list(map(number_of if kinds == {str} else float, values))
+                values = list(map(parse_number if kinds == {str} else float, values))
                 return values if all(map(math.isfinite, values)) else []
         return []
 
     def _add_row(self, number: int, row: dict[str, Any]) -> None:
-        name, said, value = first_value(row, ITEM_ID), first_value(row, PREDICTION), row.get("confidence")
-        answer_key = first_of(PREDICTION, row)
+        name, said, value = (
+            get_first_value(row, ITEM_ID_COLUMNS),
+            get_first_value(row, PREDICTION_COLUMNS),
+            row.get("confidence"),
+        )
+        answer_key = find_column(PREDICTION_COLUMNS, row)
         if name is None or _is_nan(name):
-            key = first_of(ITEM_ID, row)
+            key = find_column(ITEM_ID_COLUMNS, row)
             keys = ", ".join(map(str, row)) or "no keys"
-            wanted = f"an id ({' or '.join(ITEM_ID)}) and an answer ({' or '.join(PREDICTION)})"
+            wanted = (
+                f"an id ({' or '.join(ITEM_ID_COLUMNS)}) and an answer ({' or '.join(PREDICTION_COLUMNS)})"
+            )
             self.faults.append(
                 f"row {number}: {key} is missing (null); wanted an id"
                 if key
@@ -182,78 +192,82 @@ class _Reader:
         if answer_key is None:
             keys = ", ".join(map(str, row))
             self.faults.append(
-                f"row {number} ({name}): has {keys}; wanted an answer ({' or '.join(PREDICTION)})"
+                f"row {number} ({name}): has {keys}; wanted an answer ({' or '.join(PREDICTION_COLUMNS)})"
             )
             return
-        if "prediction" not in row and (rivals := sorted(RIVALS & row.keys())):
-            self.unclear[", ".join(rivals)].append(number)
-        self.version = self.version or str(first_value(row, VERSION) or "")
+        if "prediction" not in row and (rivals := sorted(AMBIGUOUS_ANSWER_KEYS & row.keys())):
+            self.ambiguous_rows[", ".join(rivals)].append(number)
+        self.version = self.version or str(get_first_value(row, VERSION_KEYS) or "")
         if said is None or _is_nan(said):
-            self.failed[name] = (
+            self.failures[name] = (
                 f"{answer_key} is missing ({'NaN' if said is not None else 'null, or an empty cell'})"
             )
             return
         if not isinstance(said, str):
             self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
-        final = self._final(said) if isinstance(said, str) else ""
+        final = self._extract_answer(said) if isinstance(said, str) else ""
         if final is None:
-            self.failed[name] = TRUNCATED
+            self.failures[name] = TRUNCATED
             return
         confidence = math.nan
         if value is None or value == "":
-            self.unsure.append(number)
-        elif isinstance(confidence := _number(value, self.numbers_as_text), str):
+            self.rows_without_confidence.append(number)
+        elif isinstance(confidence := _parse_confidence(value, self.numbers_as_text), str):
             self.faults.append(f"row {number} ({name}): confidence is {confidence}")
             confidence = math.nan
-        self.names.append(name)
-        self.numbers.append(number)
-        self.said.append(final)
+        self.ids.append(name)
+        self.row_numbers.append(number)
+        self.answer.append(final)
         self.confidence.append(confidence)
 
-    def predictions(self, path: Path, sha256: str, reading: Reading) -> Predictions:
-        places = dict(zip(self.names, range(len(self.names)), strict=True))
+    def build(self, path: Path, sha256: str, reading: PredictionFileInfo) -> Predictions:
+        places = dict(zip(self.ids, range(len(self.ids)), strict=True))
         repeated = (
-            [name for name, count in Counter(self.names).items() if count > 1]
-            if len(places) < len(self.names)
+            [name for name, count in Counter(self.ids).items() if count > 1]
+            if len(places) < len(self.ids)
             else []
         )
-        failed = {name: why for name, why in self.failed.items() if name not in places}
-        if faults := self._all_faults({*repeated}, bool(failed or reading.failed)):
-            faults.insert(0, f"{path}: {counted(len(faults), 'fault')}")
-        confidence = np.array(self.confidence) if len(self.unsure) < len(self.said) else None
+        failed = {name: why for name, why in self.failures.items() if name not in places}
+        if faults := self._collect_faults({*repeated}, bool(failed or reading.failures)):
+            faults.insert(0, f"{path}: {format_count(len(faults), 'fault')}")
+        confidence = (
+            np.array(self.confidence) if len(self.rows_without_confidence) < len(self.answer) else None
+        )
         reading = reading._replace(
-            failed={**reading.failed, **failed},
-            declined=reading.declined
-            or {name: EMPTY for name, place in places.items() if not has_text(self.said[place])},
-            repeated=tuple(repeated),
+            failures={**reading.failures, **failed},
+            empty_replies=reading.empty_replies
+            or {name: EMPTY for name, place in places.items() if not has_text(self.answer[place])},
+            duplicate_ids=tuple(repeated),
         )
         read = Predictions(
-            path.stem, sha256, places, self.said, confidence, self.version, tuple(faults), reading=reading
+            path.stem, sha256, places, self.answer, confidence, self.version, tuple(faults), file_info=reading
         )
         return with_labels(read, self.labels)
 
-    def _twice(self, repeated: set[str]) -> Iterator[str]:
+    def _duplicate_faults(self, repeated: set[str]) -> Iterator[str]:
         seen: set[str] = set()
-        for number, name in zip(self.numbers, self.names, strict=True):
+        for number, name in zip(self.row_numbers, self.ids, strict=True):
             if name in seen:
                 yield f"row {number}: id {name!r} stands there twice"
             elif name in repeated:
                 seen.add(name)
 
-    def _all_faults(self, repeated: set[str], has_failed: bool) -> list[str]:
+    def _collect_faults(self, repeated: set[str], has_failed: bool) -> list[str]:
         """Those of single rows, then those of many."""
-        faults = [*self.faults, *(self._twice(repeated) if repeated else ())]
-        for rivals, numbers in self.unclear.items():
-            have = counted(len(numbers), "row has", "rows have")
+        faults = [*self.faults, *(self._duplicate_faults(repeated) if repeated else ())]
+        for rivals, numbers in self.ambiguous_rows.items():
+            have = format_count(len(numbers), "row has", "rows have")
             faults.append(
-                f"{have} `answer` beside {rivals} ({rows_named(numbers)}): is it the model's or the right one? "
+                f"{have} `answer` beside {rivals} ({format_row_numbers(numbers)}): is it the model's or the right one? "
                 "Call the model's `prediction`"
             )
-        if not self.said and not faults and not has_failed:
+        if not self.answer and not faults and not has_failed:
             faults.append("no rows")
-        if self.unsure and len(self.said) > len(self.unsure):
-            have = counted(len(self.unsure), "row has", "rows have")
-            faults.append(f"{have} no `confidence`, others have one ({rows_named(self.unsure)})")
+        if self.rows_without_confidence and len(self.answer) > len(self.rows_without_confidence):
+            have = format_count(len(self.rows_without_confidence), "row has", "rows have")
+            faults.append(
+                f"{have} no `confidence`, others have one ({format_row_numbers(self.rows_without_confidence)})"
+            )
         return faults
 
 
@@ -261,7 +275,7 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
+def _first_values(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
     """What `first_value` gives of each row."""
     first, *others = keys
     found = [row.get(first) for row in rows]
@@ -271,11 +285,11 @@ def _column(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
     return found
 
 
-def _number(value: object, numbers_as_text: bool) -> float | str:
+def _parse_confidence(value: object, numbers_as_text: bool) -> float | str:
     """A confidence, or what it is instead of one."""
     if isinstance(value, str) and numbers_as_text:
         with suppress(ValueError):
-            value = number_of(value)
+            value = parse_number(value)
         if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
             return f"{value!r}, wanted a number with a decimal point"
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

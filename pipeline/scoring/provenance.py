@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import UserError, counted
-from .input_validation import parse_lines
+from ..core.errors import UserError, format_count
+from .input_validation import parse_json_lines
 
-TYPES = ("structural", "semantic", "detailed")  # of questions, as GQA names them
-TEXTS = (*TYPES, "part", "category", "difficulty", "pair_id")
-PARAMS, PROVENANCE = FILES = ("params.json", "provenance.jsonl")
-PARTS = (None, "", "dev", "test")
+QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")  # of questions, as GQA names them
+STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "part", "category", "difficulty", "pair_id")
+PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
+ALLOWED_SPLITS = (None, "", "dev", "test")
 
 
-def is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Is there anything of this name, be it a folder or a link to nothing, which reading refuses? A release may lack files."""
     return os.path.lexists(path)
 
 
-def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
+def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
     """What provenance.jsonl says of each item, by subset and id.
 
     Raises:
@@ -29,25 +29,25 @@ def details_of(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]
     """
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
     problems: list[str] = []
-    for number, row in parse_lines(data, path):
+    for number, row in parse_json_lines(data, path):
         item = row.get("item") if isinstance(row, dict) else None
         if not isinstance(item, dict) or {type(item.get(key)) for key in ("subset", "item_id")} != {str}:
             problems.append(f"line {number}: not an item's provenance, wanted item with subset and item_id")
             continue
         known, name = details.setdefault(item["subset"], {}), item["item_id"]
-        faults = [*_faults(item), *(["stands there twice"] if name in known else [])]
+        faults = [*_find_item_faults(item), *(["stands there twice"] if name in known else [])]
         problems += [f"line {number} ({item['subset']}'s item {name}): {fault}" for fault in faults]
         known[name] = item
     if problems:
-        raise UserError([f"{path}: {counted(len(problems), 'fault')}", *problems])
+        raise UserError([f"{path}: {format_count(len(problems), 'fault')}", *problems])
     return details
 
 
-def _faults(item: Mapping[str, Any]) -> Iterator[str]:
-    for name in TEXTS:
+def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
+    for name in STRING_FIELDS:
         if (value := item.get(name)) is not None and not isinstance(value, str):
             yield f"{name} is {value!r}, wanted a text"
-        elif name == "part" and value not in PARTS:
+        elif name == "part" and value not in ALLOWED_SPLITS:
             yield f"part is {value!r}, wanted dev or test"
     edits = item.get("edits", [])
     if not isinstance(edits, list) or not all(

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .input_validation import arrays
-from .threshold_sweep import Sweep, area, least_error, sweep
+from .input_validation import check_arrays
+from .threshold_sweep import ThresholdSweep, area_under_curve, lowest_detection_error, sweep_thresholds
 
 # The script prints the others only where some item is rejected.
-ALWAYS = ("auaf", "ff95", "facc", "accuracy_indomain")
+ALWAYS_PRINTED = ("auaf", "ff95", "facc", "accuracy_indomain")
 
 
 def published_scores(
@@ -34,43 +34,45 @@ def published_scores(
     Raises:
         ValueError: there are no AQs or no UQs; the script stops or prints warnings there.
     """
-    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
+    confidence, correct, answerable = check_arrays(
+        confidence=confidence, correct=correct, answerable=answerable
+    )
     answerable, correct = answerable.astype(bool), correct.astype(bool)
     if answerable.all() or not answerable.any():
         kind = "AQs" if answerable.all() else "UQs"
         raise ValueError(f"the published script needs AQs and UQs; there are only {kind}")
-    swept = sweep(confidence, correct, answerable)
+    swept = sweep_thresholds(confidence, correct, answerable)
     aqs = int(swept.aqs[-1])
-    facc = swept.right[-1] / aqs
+    facc = swept.correct[-1] / aqs
     accepted = confidence > tau
     taken, hits = np.count_nonzero(accepted), np.count_nonzero(accepted & answerable)
     numbers = {
-        "auaf": area(swept),
-        "ff95": _fpr_at(0.95 * facc, swept.right, swept) if facc > 0 else 0.0,
+        "auaf": area_under_curve(swept),
+        "ff95": _fpr_at(0.95 * facc, swept.correct, swept) if facc > 0 else 0.0,
         "facc": facc,
         "fpr95": _fpr_at(0.95, swept.aqs, swept),
         "fpr81.4": _fpr_at(0.814, swept.aqs, swept),
-        "auroc": area(swept, of_all=True),
+        "auroc": area_under_curve(swept, count_all_accepted=True),
         "aupr_in": _trapezoid_aupr(swept.blocks()),
-        "aupr_out": _trapezoid_aupr(_unanswerable(swept)),
+        "aupr_out": _trapezoid_aupr(_reversed_blocks(swept)),
         "detection_error": _detection_error(swept),
         "accuracy_accept": np.count_nonzero(correct & accepted) / max(taken, 1),
         "accuracy": np.count_nonzero(correct) / len(correct),
         "f1": 2 * hits / (taken + aqs),
         "accuracy_indomain": facc,
     }
-    printed = ALWAYS if accepted.all() else numbers
+    printed = ALWAYS_PRINTED if accepted.all() else numbers
     return {name: float(value) if name in printed else float("nan") for name, value in numbers.items()}
 
 
-def _fpr_at(target: float, gain: np.ndarray, swept: Sweep) -> float:
+def _fpr_at(target: float, gain: np.ndarray, swept: ThresholdSweep) -> float:
     """As `np.interp` reads it: where the curve is flat, off its end."""
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     here = bisect_right(gain, target, key=lambda count: count / aqs) - 1
     return float(np.interp(target, gain[here : here + 2] / aqs, swept.uqs[here : here + 2] / uqs))
 
 
-def _detection_error(swept: Sweep) -> float:
+def _detection_error(swept: ThresholdSweep) -> float:
     """Over the points of the ROC curve that the script keeps: those in the midst of equal steps go. As the error is
     straight there, this matters only where the steps begin before enough is accepted."""
     aqs, uqs, last = swept.aqs, swept.uqs, len(swept.aqs) - 1
@@ -78,20 +80,20 @@ def _detection_error(swept: Sweep) -> float:
     step = aqs[first] - aqs[first - 1], uqs[first] - uqs[first - 1]
     while first < last and (aqs[first + 1] - aqs[first], uqs[first + 1] - uqs[first]) == step:
         first += 1
-    return least_error(swept, first)
+    return lowest_detection_error(swept, first)
 
 
-def _unanswerable(swept: Sweep) -> Iterator[Sweep]:
+def _reversed_blocks(swept: ThresholdSweep) -> Iterator[ThresholdSweep]:
     """The blocks of the sweep that begins with the lowest confidence and finds UQs, in reverse."""
     for part in swept.blocks():
-        yield Sweep(part.right, swept.uqs[-1] - part.uqs, swept.aqs[-1] - part.aqs)
+        yield ThresholdSweep(part.correct, swept.uqs[-1] - part.uqs, swept.aqs[-1] - part.aqs)
 
 
-def _trapezoid_aupr(blocks: Iterable[Sweep]) -> float:
+def _trapezoid_aupr(blocks: Iterable[ThresholdSweep]) -> float:
     """Area under precision over recall by trapezoids, to the point (recall 0, precision 1)."""
     total, hits = 0.0, 0
     for part in blocks:
-        taken = part.taken
+        taken = part.accepted
         precision = np.divide(part.aqs, taken, out=np.ones(len(taken)), where=taken > 0)
         total += (np.diff(part.aqs) * (precision[1:] + precision[:-1])).sum()
         hits = max(hits, part.aqs[0], part.aqs[-1])

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.errors import counted
-from .input_validation import arrays, fractions
+from ..core.errors import format_count
+from .input_validation import check_arrays, check_fractions
 
 
 def published_selective_scores(
     confidence: ArrayLike,
     accuracy: ArrayLike,
-    dev_confidence: ArrayLike | None = None,
-    dev_accuracy: ArrayLike | None = None,
+    validation_confidence: ArrayLike | None = None,
+    validation_accuracy: ArrayLike | None = None,
     *,
     risks: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
     costs: Sequence[float] = (1, 10, 100),
@@ -39,10 +39,10 @@ def published_selective_scores(
     >>> scores["coverage@0.1"], scores["threshold@0.1"]  # the right one of the two ties comes first; a tie is left
     (0.3333333333333333, 0.9)
     """
-    confidence, accuracy = _columns(confidence, accuracy)
+    confidence, accuracy = _check_columns(confidence, accuracy)
     if len(confidence) < 2:
-        raise ValueError(f"{counted(len(confidence), 'item')}, wanted 2 or more")
-    by_accuracy = np.argsort(-_rounded(accuracy), kind="stable")
+        raise ValueError(f"{format_count(len(confidence), 'item')}, wanted 2 or more")
+    by_accuracy = np.argsort(-_round_as_percent(accuracy), kind="stable")
     by_confidence = by_accuracy[np.argsort(-confidence[by_accuracy], kind="stable")]
     coverage = np.arange(1, len(confidence) + 1) / len(confidence)
     scores = {"accuracy": float(accuracy.mean())}
@@ -54,25 +54,31 @@ def published_selective_scores(
             scores[f"{prefix}coverage@{limit}"] = float(coverage[place]) if place >= 0 else 0.0
             if not prefix:
                 scores[f"threshold@{limit}"] = float(confidence[order][place]) if place >= 0 else 0.0
-    if dev_confidence is not None and dev_accuracy is not None:
-        dev_confidence, dev_accuracy = _columns(dev_confidence, dev_accuracy)
+    if validation_confidence is not None and validation_accuracy is not None:
+        validation_confidence, validation_accuracy = _check_columns(
+            validation_confidence, validation_accuracy
+        )
         for cost in costs:
-            threshold = _cost_threshold(dev_confidence, _rounded(dev_accuracy), cost)
-            phi = np.where(confidence >= threshold, _earned(_rounded(accuracy), cost), 0.0).mean()
+            threshold = _choose_cost_threshold(
+                validation_confidence, _round_as_percent(validation_accuracy), cost
+            )
+            phi = np.where(
+                confidence >= threshold, _compute_utility(_round_as_percent(accuracy), cost), 0.0
+            ).mean()
             scores |= {
                 f"phi@{cost}": float(phi),
                 f"phi_threshold@{cost}": threshold,
-                f"best_phi@{cost}": float(_rounded(accuracy).mean()),
+                f"best_phi@{cost}": float(_round_as_percent(accuracy).mean()),
             }
     return scores
 
 
-def _columns(confidence: ArrayLike, accuracy: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    return confidence, fractions(accuracy=accuracy)[0]
+def _check_columns(confidence: ArrayLike, accuracy: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
+    return confidence, check_fractions(accuracy=accuracy)[0]
 
 
-def _rounded(accuracy: np.ndarray) -> np.ndarray:
+def _round_as_percent(accuracy: np.ndarray) -> np.ndarray:
     """As the script keeps them: percent with two decimals."""
     return np.array([round(100.0 * value, 2) / 100 for value in accuracy.tolist()])
 
@@ -88,12 +94,12 @@ def _last_within(ranked: np.ndarray, risk: np.ndarray, limit: float) -> int:
     return int(max(np.flatnonzero(within & ends_tie), default=-1))
 
 
-def _cost_threshold(confidence: np.ndarray, accuracy: np.ndarray, cost: float) -> float:
+def _choose_cost_threshold(confidence: np.ndarray, accuracy: np.ndarray, cost: float) -> float:
     """The confidence of the last item (ties in the order given) up to which the sum of what is earned is highest."""
     order = np.argsort(-confidence, kind="stable")
-    total = np.cumsum(_earned(accuracy, cost)[order])
+    total = np.cumsum(_compute_utility(accuracy, cost)[order])
     return float(confidence[order][np.flatnonzero(total == total.max())[-1]])
 
 
-def _earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
+def _compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
     return np.where(accuracy > 0, accuracy, -float(cost))

@@ -9,10 +9,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .input_validation import arrays
-from .joined_predictions import Answered, Options, ReportedScore, Scores
+from .input_validation import check_arrays
+from .joined_predictions import JoinedPredictions, ReportedScore, Scores, ScoringOptions
 from .published_scripts import published_scores
-from .threshold_sweep import SLACK, Sweep, area, least_error, lowest_fpr, ratio, share, sweep
+from .threshold_sweep import (
+    TOLERANCE,
+    ThresholdSweep,
+    area_under_curve,
+    lowest_detection_error,
+    lowest_fpr,
+    safe_divide,
+    safe_divide_arrays,
+    sweep_thresholds,
+)
 
 
 def acc_fpr_curve(
@@ -34,8 +43,8 @@ def acc_fpr_curve(
     >>> acc.tolist(), fpr.tolist()
     ([0.0, 0.5, 0.5, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5, 1.0])
     """
-    swept = sweep(confidence, correct, answerable)
-    return share(swept.right, swept.aqs[-1:]), share(swept.uqs, swept.uqs[-1:])
+    swept = sweep_thresholds(confidence, correct, answerable)
+    return safe_divide_arrays(swept.correct, swept.aqs[-1:]), safe_divide_arrays(swept.uqs, swept.uqs[-1:])
 
 
 def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
@@ -45,7 +54,7 @@ def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> fl
     >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.75
     """
-    return _of("auaf", confidence, correct, answerable)
+    return _compute_score("auaf", confidence, correct, answerable)
 
 
 def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
@@ -54,18 +63,20 @@ def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> fl
     >>> facc([0.9, 0.8, 0.7], [1, 0, 0], [True, False, True])
     0.5
     """
-    return _of("facc", confidence, correct, answerable)
+    return _compute_score("facc", confidence, correct, answerable)
 
 
-def ff95(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, share: float = 0.95) -> float:
+def ff95(
+    confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, proportion: float = 0.95
+) -> float:
     """The lowest FPR at which ACC, straight between the curve's points, reaches `share` of FACC; lower is better.
     NaN where FACC is 0 or undefined, or there is no unanswerable item.
 
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.5
     """
-    swept = sweep(confidence, correct, answerable)
-    return lowest_fpr(swept.right, swept.uqs, share)
+    swept = sweep_thresholds(confidence, correct, answerable)
+    return lowest_fpr(swept.correct, swept.uqs, proportion)
 
 
 def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
@@ -75,7 +86,7 @@ def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
     >>> auroc([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.75
     """
-    return _of("auroc", confidence, answerable, answerable)
+    return _compute_score("auroc", confidence, answerable, answerable)
 
 
 def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
@@ -86,7 +97,7 @@ def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
     >>> aupr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 2/3) / 2
     0.8333333333333333
     """
-    return _of("aupr_in", confidence, answerable, answerable)
+    return _compute_score("aupr_in", confidence, answerable, answerable)
 
 
 def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
@@ -96,7 +107,7 @@ def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.9
     >>> fpr_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.5
     """
-    swept = sweep(confidence, answerable, answerable)
+    swept = sweep_thresholds(confidence, answerable, answerable)
     return lowest_fpr(swept.aqs, swept.uqs, tpr)
 
 
@@ -107,7 +118,7 @@ def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float 
     >>> detection_error([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.25
     """
-    return _detection_error(sweep(confidence, answerable, answerable), tpr)
+    return _detection_error(sweep_thresholds(confidence, answerable, answerable), tpr)
 
 
 def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
@@ -117,7 +128,7 @@ def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold:
     >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # 1 hit of 2 found and 2 there
     0.5
     """
-    confidence, answerable = arrays(confidence=confidence, answerable=answerable)
+    confidence, answerable = check_arrays(confidence=confidence, answerable=answerable)
     there, found = ~answerable.astype(bool), confidence < threshold
     both = np.count_nonzero(there) + np.count_nonzero(found)
     return 2 * np.count_nonzero(there & found) / both if both else float("nan")
@@ -129,7 +140,7 @@ def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
     >>> answerability_ap([0.9, 0.1], [True, False])
     1.0
     """
-    return _of("aupr_out", confidence, answerable, answerable)
+    return _compute_score("aupr_out", confidence, answerable, answerable)
 
 
 def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
@@ -138,43 +149,43 @@ def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
     >>> realistic_scores([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])["auaf"]
     0.75
     """
-    return scores_of(sweep(confidence, correct, answerable))
+    return scores_from_sweep(sweep_thresholds(confidence, correct, answerable))
 
 
-def scores_of(swept: Sweep) -> dict[str, float]:
+def scores_from_sweep(swept: ThresholdSweep) -> dict[str, float]:
     """The scores of a sweep."""
-    return {name: float(score.of(swept)) for name, score in SCORES.items()}
+    return {name: float(score.compute(swept)) for name, score in REALISTIC_SCORES.items()}
 
 
-def _of(name: str, *columns: ArrayLike) -> float:
-    return float(SCORES[name].of(sweep(*columns)))
+def _compute_score(name: str, *columns: ArrayLike) -> float:
+    return float(REALISTIC_SCORES[name].compute(sweep_thresholds(*columns)))
 
 
-def _detection_error(swept: Sweep, tpr: float = 0.95) -> float:
-    return least_error(swept, bisect_left(swept.aqs, tpr * swept.aqs[-1] * (1 - SLACK)))
+def _detection_error(swept: ThresholdSweep, tpr: float = 0.95) -> float:
+    return lowest_detection_error(swept, bisect_left(swept.aqs, tpr * swept.aqs[-1] * (1 - TOLERANCE)))
 
 
-def _aupr_in(swept: Sweep) -> float:
+def _aupr_in(swept: ThresholdSweep) -> float:
     total = 0.0
     for part in swept.blocks():
-        total += (np.diff(part.aqs) * part.aqs[1:] / np.maximum(part.taken[1:], 1)).sum()
-    return ratio(total, swept.aqs[-1])
+        total += (np.diff(part.aqs) * part.aqs[1:] / np.maximum(part.accepted[1:], 1)).sum()
+    return safe_divide(total, swept.aqs[-1])
 
 
-def _aupr_out(swept: Sweep) -> float:
+def _aupr_out(swept: ThresholdSweep) -> float:
     """At each threshold the items of that confidence and below are called unanswerable."""
     total, uqs, items = 0.0, swept.uqs[-1], swept.uqs[-1] + swept.aqs[-1]
     for part in swept.blocks():
-        total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.taken[:-1], 1)).sum()
-    return ratio(total, uqs)
+        total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.accepted[:-1], 1)).sum()
+    return safe_divide(total, uqs)
 
 
 # What each score is of a sweep; a score that is added here stands in every report, with an interval.
-SCORES = {
-    "auaf": ReportedScore("AUAF", area),
+REALISTIC_SCORES = {
+    "auaf": ReportedScore("AUAF", area_under_curve),
     "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.right, swept.uqs, 0.95), True),
-    "facc": ReportedScore("FACC", lambda swept: ratio(swept.right[-1], swept.aqs[-1])),
-    "auroc": ReportedScore("AUROC", partial(area, of_all=True)),
+    "facc": ReportedScore("FACC", lambda swept: safe_divide(swept.right[-1], swept.aqs[-1])),
+    "auroc": ReportedScore("AUROC", partial(area_under_curve, count_all_accepted=True)),
     "aupr_in": ReportedScore("AUPR-in", _aupr_in),
     "aupr_out": ReportedScore("AUPR-out", _aupr_out),
     "fpr95": ReportedScore("FPR at 95 % TPR", lambda swept: lowest_fpr(swept.aqs, swept.uqs, 0.95), True),
@@ -182,14 +193,14 @@ SCORES = {
 }
 
 
-def realistic_group(answered: Answered, options: Options) -> Scores:
+def score_realistic_vqa(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """The strict scores, or in mode "parity" those of the published script."""
     if options.mode == "parity":
-        return published_scores(answered.confidence, answered.literal, answered.answerable)
-    return realistic_scores(*answered.columns)
+        return published_scores(answered.confidence, answered.is_literal_match, answered.answerable)
+    return realistic_scores(*answered.metric_inputs)
 
 
-def answerability_group(answered: Answered, options: Options) -> Scores:
+def score_answerability(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Answerability as a task of its own, as VizWiz scores it: "unanswerable" is what is to be found."""
     return {
         "f1": answerability_f1(answered.confidence, answered.answerable, threshold=options.threshold),

@@ -36,7 +36,7 @@ REASONING_ELEMENTS = (
     "look",
 )
 # Other marks that open and close reasoning, as regular expressions.
-REASONING_MARKS = (
+REASONING_MARKERS = (
     (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # Magistral
     (r"(?-i:\[REASONING\])", r"(?-i:\[/REASONING\])"),
     (r"◁think▷", r"◁/think▷"),  # Kimi
@@ -63,24 +63,24 @@ REASONING_MARKS = (
 )
 # Elements and other marks that hold the answer alone.
 ANSWER_ELEMENTS = ("answer", "final_answer", "conclusion")
-ANSWER_MARKS = (
+ANSWER_MARKERS = (
     (r"<\|begin_of_solution\|>", r"<\|end_of_solution\|>"),
     (r"<\|begin_of_box\|>", r"<\|end_of_box\|>"),  # GLM-4.5V
     (r"<\|start_(?:response|text)\|>", r"<\|end_(?:response|text)\|>"),  # Cohere Command
     (r"\[answer\]", r"\[/answer\]"),
 )
 # What opens a turn of the model, and of anybody else.
-ROLES = r"(?:assistant|model|chatbot|gpt)"
+MODEL_ROLES = r"(?:assistant|model|chatbot|gpt)"
 OTHER_ROLES = r"(?:user|human|system|developer)"
-MODEL_TURN = (
-    rf"<\|(?:im_start|start|turn|role)\|?>\s*{ROLES}\b\s*:?",
-    rf"<\|start_header_id\|>\s*{ROLES}\s*<\|end_header_id\|>",
-    rf"<start_of_turn>\s*{ROLES}\b",
-    rf"<[|｜](?:{ROLES}|{ROLES}_start)(?:_token)?[|｜]>",
-    rf"<(?:seed:)?bos>\s*{ROLES}\b",
+MODEL_TURN_MARKERS = (
+    rf"<\|(?:im_start|start|turn|role)\|?>\s*{MODEL_ROLES}\b\s*:?",
+    rf"<\|start_header_id\|>\s*{MODEL_ROLES}\s*<\|end_header_id\|>",
+    rf"<start_of_turn>\s*{MODEL_ROLES}\b",
+    rf"<[|｜](?:{MODEL_ROLES}|{MODEL_ROLES}_start)(?:_token)?[|｜]>",
+    rf"<(?:seed:)?bos>\s*{MODEL_ROLES}\b",
     r"\[/INST\]",
 )
-OTHER_TURN = (
+OTHER_TURN_MARKERS = (
     rf"<\|(?:im_start|start|turn|role)\|?>\s*{OTHER_ROLES}\b\s*:?",
     rf"<\|start_header_id\|>\s*{OTHER_ROLES}\s*<\|end_header_id\|>",
     rf"<start_of_turn>\s*{OTHER_ROLES}\b",
@@ -90,7 +90,7 @@ OTHER_TURN = (
 )
 # What ends a turn, and other marks without a meaning here. Such a mark at the beginning says nothing; what follows a later
 # one is another turn.
-END_MARKS = (
+END_MARKERS = (
     r"</?s>",
     r"<(?:seed:)?(?:bos|eos|pad|unk)>",
     r"\[(?:eos|bos|pad|unk|SEP|CLS)\]",
@@ -99,31 +99,42 @@ END_MARKS = (
     r"<\|turn>|<\|message>",
 )
 # Words in place of marks, as LLaVA's and other templates of plain text have them.
-PLAIN_ROLES = re.compile(r"\A\s*(?:(?:USER|Human)\s*:.*?)?\b(?:ASSISTANT|Assistant)\s*:", re.DOTALL)
+PLAIN_TEXT_ROLES = re.compile(r"\A\s*(?:(?:USER|Human)\s*:.*?)?\b(?:ASSISTANT|Assistant)\s*:", re.DOTALL)
 
 
-def _any(*marks: str) -> str:
+def _alternation(*marks: str) -> str:
     return "|".join(marks)
 
 
-_ELEMENT = rf"(?:[a-z]\w*[:_])?(?:{_any(*REASONING_ELEMENTS)})"
-_OPENING = _any(rf"<{_ELEMENT}(?:\s[^<>]*)?>", *(opening for opening, _ in REASONING_MARKS))
-_CLOSING = _any(rf"</{_ELEMENT}\s*>", *(closing for _, closing in REASONING_MARKS))
-_REASONING = re.compile(rf"(?P<close>{_CLOSING})|(?P<open>{_OPENING})", re.IGNORECASE)
-_ANSWER_OPENING = _any(rf"<(?:{_any(*ANSWER_ELEMENTS)})>", *(opening for opening, _ in ANSWER_MARKS))
-_ANSWER_CLOSING = _any(rf"</(?:{_any(*ANSWER_ELEMENTS)})>", *(closing for _, closing in ANSWER_MARKS))
+_REASONING_ELEMENT = rf"(?:[a-z]\w*[:_])?(?:{_alternation(*REASONING_ELEMENTS)})"
+_REASONING_OPENING = _alternation(
+    rf"<{_REASONING_ELEMENT}(?:\s[^<>]*)?>", *(opening for opening, _ in REASONING_MARKERS)
+)
+_REASONING_CLOSING = _alternation(
+    rf"</{_REASONING_ELEMENT}\s*>", *(closing for _, closing in REASONING_MARKERS)
+)
+_REASONING = re.compile(rf"(?P<close>{_REASONING_CLOSING})|(?P<open>{_REASONING_OPENING})", re.IGNORECASE)
+_ANSWER_OPENING = _alternation(
+    rf"<(?:{_alternation(*ANSWER_ELEMENTS)})>", *(opening for opening, _ in ANSWER_MARKERS)
+)
+_ANSWER_CLOSING = _alternation(
+    rf"</(?:{_alternation(*ANSWER_ELEMENTS)})>", *(closing for _, closing in ANSWER_MARKERS)
+)
 _ANSWER = re.compile(
     rf"(?:{_ANSWER_OPENING})(?P<text>(?:(?!{_ANSWER_OPENING}).)*?)(?P<end>{_ANSWER_CLOSING}|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _EMPTY_ANSWER = re.compile(rf"\s*(?:{_ANSWER_OPENING})\s*(?:{_ANSWER_CLOSING})?\s*", re.IGNORECASE)
-_TURN = re.compile(rf"(?P<model>{_any(*MODEL_TURN)})|(?P<other>{_any(*OTHER_TURN)})", re.IGNORECASE)
-_END = re.compile(_any(*END_MARKS), re.IGNORECASE)
-_LEADING = re.compile(rf"(?:\s|{_any(*MODEL_TURN, *END_MARKS)})*", re.IGNORECASE)
+_TURN = re.compile(
+    rf"(?P<model>{_alternation(*MODEL_TURN_MARKERS)})|(?P<other>{_alternation(*OTHER_TURN_MARKERS)})",
+    re.IGNORECASE,
+)
+_END_MARKER = re.compile(_alternation(*END_MARKERS), re.IGNORECASE)
+_LEADING_MARKERS = re.compile(rf"(?:\s|{_alternation(*MODEL_TURN_MARKERS, *END_MARKERS)})*", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{")
-_WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
+_LATEX_WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
 # A reply without any of these has no mark.
-_MAY_HAVE_MARKS = re.compile(
+_MAY_HAVE_MARKERS = re.compile(
     r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|done thinking|\A\s*thinking\.\.\.\s*\n|assistant\s*:",
     re.I,
 )
@@ -144,7 +155,7 @@ class FinalAnswer(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def final_answer(reply: str) -> FinalAnswer:
+def extract_final_answer(reply: str) -> FinalAnswer:
     """Return the answer of a reply, without reasoning and without marks of chat templates.
 
     Reasoning that has only a closing mark begins with the reply, since some templates put the opening mark into the prompt.
@@ -159,23 +170,23 @@ def final_answer(reply: str) -> FinalAnswer:
     >>> final_answer("The answer is $\\\\boxed{\\\\text{red}}$.").text, final_answer("red<|im_end|>").text
     ('red', 'red')
     """
-    if not _MAY_HAVE_MARKS.search(reply):
+    if not _MAY_HAVE_MARKERS.search(reply):
         return FinalAnswer(reply, False, 0, len(reply))
-    start, end = _own_turn(reply)
-    start, end, is_open = _after_reasoning(reply, start, end)
+    start, end = _find_model_turn(reply)
+    start, end, is_open = _skip_reasoning(reply, start, end)
     if is_open:
         # An answer that is marked as such and complete at the end of the reply ends the reasoning, too.
         *_, last = [None, *_ANSWER.finditer(reply, start, end)]
         if not last or not last["end"] or reply[last.end() : end].strip(" \n.") or not last["text"].strip():
             return FinalAnswer("", True, end, end)
-    start, end = _without_ends(reply, start, end)
+    start, end = _strip_end_markers(reply, start, end)
     if _EMPTY_ANSWER.fullmatch(reply, start, end):
         return FinalAnswer("", False, end, end)
     found = [match for match in _ANSWER.finditer(reply, start, end) if match["text"].strip()]
     if found:
         start, end = found[-1].span("text")
-        start, end = _without_ends(reply, start, end)
-    start, end = _unboxed(reply, start, end)
+        start, end = _strip_end_markers(reply, start, end)
+    start, end = _unwrap_boxed(reply, start, end)
     if (start, end) == (0, len(reply)):
         return FinalAnswer(reply, False, start, end)
     start += len(reply[start:end]) - len(reply[start:end].lstrip())
@@ -183,22 +194,22 @@ def final_answer(reply: str) -> FinalAnswer:
     return FinalAnswer(reply[start:end], False, start, end)
 
 
-def _own_turn(reply: str) -> tuple[int, int]:
+def _find_model_turn(reply: str) -> tuple[int, int]:
     """The part that the model said: after an echo of the prompt, and before another turn."""
-    if plain := PLAIN_ROLES.match(reply):
+    if plain := PLAIN_TEXT_ROLES.match(reply):
         return plain.end(), len(reply)
     turns = [*_TURN.finditer(reply)]
     others = [turn for turn in turns if turn["other"]]
     if not others:
         return 0, len(reply)
-    echoed = not _LEADING.sub("", reply[: others[0].start()], count=1).strip()
+    echoed = not _LEADING_MARKERS.sub("", reply[: others[0].start()], count=1).strip()
     if not echoed:
         return 0, others[0].start()
     own = [turn for turn in turns if turn["model"]]
     return (own[-1].end(), len(reply)) if own else (0, len(reply))
 
 
-def _after_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
+def _skip_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
     """The last part outside of reasoning that has any words, and whether reasoning is still open at the end."""
     parts: list[tuple[int, int]] = []
     place, is_open = start, False
@@ -213,38 +224,38 @@ def _after_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
     if is_open:
         return place if place > start else start, end, True
     parts.append((place, end))
-    worded = [part for part in parts if re.search(r"\w", _END.sub("", reply[slice(*part)]))]
+    worded = [part for part in parts if re.search(r"\w", _END_MARKER.sub("", reply[slice(*part)]))]
     return *(worded or parts)[-1], False
 
 
-def _without_ends(reply: str, start: int, end: int) -> tuple[int, int]:
+def _strip_end_markers(reply: str, start: int, end: int) -> tuple[int, int]:
     """Without the marks before the first words, and without what follows the first mark that ends a turn after them."""
-    if leading := _LEADING.match(reply, start, end):
+    if leading := _LEADING_MARKERS.match(reply, start, end):
         start = leading.end() if leading.group().strip() else start
-    for ending in _END.finditer(reply, start, end):
+    for ending in _END_MARKER.finditer(reply, start, end):
         if re.search(r"\w", reply[start : ending.start()]) or not re.search(
-            r"\w", _END.sub("", reply[ending.end() : end])
+            r"\w", _END_MARKER.sub("", reply[ending.end() : end])
         ):
             return start, ending.start()
         start = ending.end()
     return start, end
 
 
-def _unboxed(reply: str, start: int, end: int) -> tuple[int, int]:
+def _unwrap_boxed(reply: str, start: int, end: int) -> tuple[int, int]:
     r"""What stands in the last \boxed{...}, without commands such as \text{...} around all of it."""
     *_, last = [None, *_BOXED.finditer(reply, start, end)]
     if not last:
         return start, end
-    inner = last.end(), _closing_brace(reply, last.end(), end)
-    while wrapped := _WRAPPED.match(reply[: inner[1]].rstrip(), inner[0]):
-        close = _closing_brace(reply, wrapped.end(), inner[1])
+    inner = last.end(), _find_closing_brace(reply, last.end(), end)
+    while wrapped := _LATEX_WRAPPER.match(reply[: inner[1]].rstrip(), inner[0]):
+        close = _find_closing_brace(reply, wrapped.end(), inner[1])
         if reply[close + 1 : inner[1]].strip():
             break
         inner = wrapped.end(), close
     return inner if reply[slice(*inner)].strip() else (start, end)
 
 
-def _closing_brace(text: str, start: int, end: int) -> int:
+def _find_closing_brace(text: str, start: int, end: int) -> int:
     depth = 1
     for place in range(start, end):
         depth += {"{": 1, "}": -1}.get(text[place], 0)

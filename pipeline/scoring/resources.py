@@ -6,78 +6,80 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..core.errors import UserError, collected_into
-from .gqa_schema import has_answer, offers
-from .input_validation import read_attention, read_mapping
+from ..core.errors import UserError, collect_errors
+from .gqa_schema import has_answer, is_choices_record
+from .input_validation import read_attention, read_json_object
 from .items import Benchmark
-from .joined_predictions import Answered, Options, Scores
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
 
-class Extra(NamedTuple):
+class Resource(NamedTuple):
     """A file that `--extra NAME=FILE` names: what it is, the group of scores that it serves, and what reads it, given
     its path and the benchmark's words."""
 
     help: str
-    group: str
+    score_group: str
     read: Callable[[str, set[str]], Any]
 
 
-def _vectors(path: str, words: set[str]) -> Any:
-    from .masses import vectors_of
+def _read_word_vectors(path: str, words: set[str]) -> Any:
+    from .masses import load_word_vectors
 
-    return vectors_of(path, words)
+    return load_word_vectors(path, words)
 
 
-def _wordnet(path: str, words: set[str]) -> Any:
+def _read_wordnet(path: str, words: set[str]) -> Any:
     from .wups import read_wordnet
 
     return read_wordnet(path)
 
 
-def _human(path: str, words: set[str]) -> Any:
-    from .human_baseline import read_judgements
+def _read_human_judgments(path: str, words: set[str]) -> Any:
+    from .human_baseline import read_human_judgments
 
-    return read_judgements(path)
+    return read_human_judgments(path)
 
 
-def _run_log(path: str, words: set[str]) -> Any:
+def _read_run_log(path: str, words: set[str]) -> Any:
     from .efficiency import read_run_log
 
     return read_run_log(path)
 
 
-def _scenes(path: str, words: set[str]) -> Any:
-    return read_mapping(path)
+def _read_scenes(path: str, words: set[str]) -> Any:
+    return read_json_object(path)
 
 
-def _questions(path: str, words: set[str]) -> Any:
-    return read_mapping(path, "for each question an object with answer, a text", has_answer)
+def _read_questions(path: str, words: set[str]) -> Any:
+    return read_json_object(path, "for each question an object with answer, a text", has_answer)
 
 
-def _choices(path: str, words: set[str]) -> Any:
-    return read_mapping(path, "for each question an object of lists of texts", offers)
+def _read_choices(path: str, words: set[str]) -> Any:
+    return read_json_object(path, "for each question an object of lists of texts", is_choices_record)
 
 
-def _attention(path: str, words: set[str]) -> Any:
+def _read_attention(path: str, words: set[str]) -> Any:
     return read_attention(path)
 
 
 # By the names of the fields of `Options` that they fill, with dashes.
-EXTRAS = {
-    "vectors": Extra(
-        "word vectors (a text file, or a spaCy model that has them), for MaSSeS", "masses", _vectors
+RESOURCES = {
+    "vectors": Resource(
+        "word vectors (a text file, or a spaCy model that has them), for MaSSeS", "masses", _read_word_vectors
     ),
-    "wordnet": Extra("WordNet's folder dict, for WUPS", "wups", _wordnet),
-    "all-questions": Extra("GQA's unbalanced questions, for consistency", "gqa", _questions),
-    "choices": Extra("GQA's choices, for validity and plausibility", "gqa", _choices),
-    "scenes": Extra("GQA's scene graphs, for grounding", "gqa", _scenes),
-    "attention": Extra("the model's attention by question, for grounding", "gqa", _attention),
-    "human": Extra("people's judgements, a list of {question_id, accepted}", "human", _human),
-    "run-log": Extra("JSON lines with seconds, items, memory_bytes", "efficiency", _run_log),
+    "wordnet": Resource("WordNet's folder dict, for WUPS", "wups", _read_wordnet),
+    "all-questions": Resource("GQA's unbalanced questions, for consistency", "gqa", _read_questions),
+    "choices": Resource("GQA's choices, for validity and plausibility", "gqa", _read_choices),
+    "scenes": Resource("GQA's scene graphs, for grounding", "gqa", _read_scenes),
+    "attention": Resource("the model's attention by question, for grounding", "gqa", _read_attention),
+    "human": Resource(
+        "people's judgements, a list of {question_id, accepted}", "human", _read_human_judgments
+    ),
+    "run-log": Resource("JSON lines with seconds, items, memory_bytes", "efficiency", _read_run_log),
 }
 
 
-def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, Any]:
+def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) -> dict[str, Any]:
     """What the files named by `NAME=FILE` hold, by the field of `Options` that it fills.
 
     Raises:
@@ -85,50 +87,54 @@ def read_extras(given: Sequence[str], benchmark: Benchmark | None) -> dict[str, 
     """
     problems: list[str] = []
     found: dict[str, Any] = {}
-    for text in given:
+    for text in name_file_pairs:
         name, _, path = text.partition("=")
-        if name not in EXTRAS or not path:
-            problems.append(f"--extra {text}: wanted NAME=FILE, NAME one of {', '.join(EXTRAS)}")
+        if name not in RESOURCES or not path:
+            problems.append(f"--extra {text}: wanted NAME=FILE, NAME one of {', '.join(RESOURCES)}")
         elif (field := name.replace("-", "_")) in found:
             problems.append(f"--extra {name} is given twice")
         else:
             found[field] = None
-            with collected_into(problems):
-                found[field] = EXTRAS[name].read(path, benchmark.words() if benchmark else set())
+            with collect_errors(problems):
+                found[field] = RESOURCES[name].read(
+                    path, benchmark.human_answer_words() if benchmark else set()
+                )
     if problems:
         raise UserError(problems)
     return found
 
 
-def served(options: Options) -> list[str]:
+def find_resource_groups(options: ScoringOptions) -> list[str]:
     """The groups of scores that the files given are for."""
-    groups = [extra.group for name, extra in EXTRAS.items() if getattr(options, name.replace("-", "_"))]
+    groups = [
+        extra.score_group for name, extra in RESOURCES.items() if getattr(options, name.replace("-", "_"))
+    ]
     return list(dict.fromkeys(groups))
 
 
-def masses(answered: Answered, options: Options) -> Scores:
+def lazy_score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Agreement with people's answers by meaning."""
-    from .masses import masses_group
+    from .masses import score_masses
 
-    return masses_group(answered, options)
+    return score_masses(answered, options)
 
 
-def wups(answered: Answered, options: Options) -> Scores:
+def lazy_score_wups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Similarity to people's answers in WordNet."""
-    from .wups import wups_group
+    from .wups import score_wups
 
-    return wups_group(answered, options)
+    return score_wups(answered, options)
 
 
-def human(answered: Answered, options: Options) -> Scores:
+def lazy_score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """People's rejections beside the model's."""
-    from .human_baseline import human_group
+    from .human_baseline import score_human_baseline
 
-    return human_group(answered, options)
+    return score_human_baseline(answered, options)
 
 
-def gqa(answered: Answered, options: Options) -> Scores:
+def lazy_score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """GQA's diagnostics."""
-    from .gqa_diagnostics import gqa_group
+    from .gqa_diagnostics import score_gqa
 
-    return gqa_group(answered, options)
+    return score_gqa(answered, options)

@@ -7,33 +7,39 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..core.column_aliases import ALIASES, ITEM_ID, PREDICTION, first_of, first_value
-from ..core.errors import UserError, counted
+from ..core.column_aliases import (
+    COLUMN_ALIASES,
+    ITEM_ID_COLUMNS,
+    PREDICTION_COLUMNS,
+    find_column,
+    get_first_value,
+)
+from ..core.errors import UserError, format_count
 from ..core.table_reader import (
-    DELIMITERS,
-    Cells,
-    delimited_cells,
-    named_rows,
-    parquet_cells,
-    sheet_cells,
-    unfit,
+    DEFAULT_DELIMITERS,
+    RowCells,
+    describe_unsupported_cell,
+    label_rows,
+    read_delimited,
+    read_parquet,
+    read_xlsx,
 )
 from .harness_logs import HARNESSES
 from .input_validation import parse_json
-from .json_streaming import begins_with_several, list_key, parse_documents, parse_list
-from .logs import samples_of
+from .json_streaming import find_list_key, has_multiple_documents, stream_documents, stream_list
+from .logs import get_log_samples
 
-VERSION = ALIASES["version"]
-WANTED = "wanted a list of objects with questionId, prediction and confidence"
-JSON_LINES = (".jsonl", ".ndjson")
-SUFFIXES = (".json", *JSON_LINES, *DELIMITERS, ".parquet", ".xlsx", ".eval")
-READ = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
-PICKLED = ", since opening a pickle runs whatever code is in it"
-REFUSED = {".pkl": PICKLED, ".pickle": PICKLED, ".npy": "", ".npz": "", ".xls": ""}
-NAMES_OF_RESULTS = ("predictions",)  # keys under which an object has the rows
+VERSION_KEYS = COLUMN_ALIASES["version"]
+EXPECTED_FORMAT = "wanted a list of objects with questionId, prediction and confidence"
+JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
+SUPPORTED_SUFFIXES = (".json", *JSON_LINES_SUFFIXES, *DEFAULT_DELIMITERS, ".parquet", ".xlsx", ".eval")
+SUPPORTED_FORMATS = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
+PICKLE_REASON = ", since opening a pickle runs whatever code is in it"
+UNSUPPORTED_SUFFIXES = {".pkl": PICKLE_REASON, ".pickle": PICKLE_REASON, ".npy": "", ".npz": "", ".xls": ""}
+RESULT_KEYS = ("predictions",)  # keys under which an object has the rows
 
 
-def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
+def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     """The rows of a file, read as they are asked for, and the benchmark's version if the file names it beside them.
 
     Empty cells of tables are None, since such a table cannot say whether a text is empty or missing.
@@ -42,33 +48,33 @@ def rows_of(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
         UserError: the file is of no format that is read, or damaged.
     """
     kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if kind in DELIMITERS:
-        return _rows(delimited_cells(data, path, DELIMITERS[kind]), path), ""
+    if kind in DEFAULT_DELIMITERS:
+        return _table_rows(read_delimited(data, path, DEFAULT_DELIMITERS[kind]), path), ""
     if kind == ".parquet":
-        return _rows(parquet_cells(data, path), path, passed_over=False), ""
+        return _table_rows(read_parquet(data, path), path, passed_over=False), ""
     if kind == ".xlsx":
         return _sheet_rows(path, data), ""
     if kind == ".eval":
-        from .inspect_eval_log import eval_samples
+        from .inspect_eval_log import read_eval_samples
 
-        return eval_samples(path, data), ""
-    if kind in REFUSED:
-        raise UserError(f"{path}: {kind} is not read{REFUSED[kind]}; wanted {READ}")
-    value = json_values(data, path, kind)
+        return read_eval_samples(path, data), ""
+    if kind in UNSUPPORTED_SUFFIXES:
+        raise UserError(f"{path}: {kind} is not read{UNSUPPORTED_SUFFIXES[kind]}; wanted {SUPPORTED_FORMATS}")
+    value = parse_json_rows(data, path, kind)
     if not isinstance(value, dict):
         return value, ""
-    if (samples := samples_of(value, path)) is not None:
+    if (samples := get_log_samples(value, path)) is not None:
         return samples, ""
-    if (first_of(ITEM_ID, value) and first_of(PREDICTION, value)) or any(
-        one.writes(value) for one in HARNESSES.values()
+    if (find_column(ITEM_ID_COLUMNS, value) and find_column(PREDICTION_COLUMNS, value)) or any(
+        one.is_log_row(value) for one in HARNESSES.values()
     ):
         return [value], ""  # JSON Lines of one line
-    if (key := list_key(value, NAMES_OF_RESULTS)) is None:
-        raise UserError(f"{path}: {WANTED}")
-    return value[key], str(first_value(value, VERSION) or "")
+    if (key := find_list_key(value, RESULT_KEYS)) is None:
+        raise UserError(f"{path}: {EXPECTED_FORMAT}")
+    return value[key], str(get_first_value(value, VERSION_KEYS) or "")
 
 
-def json_values(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict[str, Any]:
+def parse_json_rows(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict[str, Any]:
     """The values of a JSON list or of JSON Lines, read as they are asked for, or a JSON object.
 
     What the bytes are decides, compact or pretty-printed, not the file's suffix: `[` begins a list, and an object that is
@@ -77,26 +83,28 @@ def json_values(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict
     Raises:
         UserError: says where it breaks.
     """
-    if (parts := parse_list(data, path)) is not None and not (kind in JSON_LINES and _is_line(data)):
+    if (parts := stream_list(data, path)) is not None and not (
+        kind in JSON_LINES_SUFFIXES and _is_json_line(data)
+    ):
         return parts
-    if kind in JSON_LINES:
-        return parse_documents(data, path)
+    if kind in JSON_LINES_SUFFIXES:
+        return stream_documents(data, path)
     try:
         value = parse_json(data, path)
     except UserError:
-        if begins_with_several(data):
-            return parse_documents(data, path)
+        if has_multiple_documents(data):
+            return stream_documents(data, path)
         raise
     return value if isinstance(value, dict) else [value]
 
 
-def as_text(path: Path) -> bool:
+def has_only_text_cells(path: Path) -> bool:
     """Whether a file's format knows no numbers, so that they come as texts."""
-    return not DELIMITERS.keys().isdisjoint(ending.lower() for ending in path.suffixes)
+    return not DEFAULT_DELIMITERS.keys().isdisjoint(ending.lower() for ending in path.suffixes)
 
 
-def _rows(cells: Iterable[Cells], path: Path, passed_over: bool = True) -> Iterator[dict[str, Any]]:
-    return (row for _, row in named_rows(cells, path, passed_over=passed_over))
+def _table_rows(cells: Iterable[RowCells], path: Path, passed_over: bool = True) -> Iterator[dict[str, Any]]:
+    return (row for _, row in label_rows(cells, path, skip_empty_rows=passed_over))
 
 
 def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
@@ -105,30 +113,30 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: at the end: cells that the spreadsheet turned into something else than text or a number.
     """
-    texts = {*ITEM_ID, *PREDICTION, "index"}
-    numbers, faults = {*ALIASES["confidence"]}, []
-    for number, row in named_rows(sheet_cells(data, path), path):
+    texts = {*ITEM_ID_COLUMNS, *PREDICTION_COLUMNS, "index"}
+    numbers, faults = {*COLUMN_ALIASES["confidence"]}, []
+    for number, row in label_rows(read_xlsx(data, path), path):
         for name, cell in row.items():
-            if name in texts | numbers and (what := unfit(cell)):
+            if name in texts | numbers and (what := describe_unsupported_cell(cell)):
                 faults.append(f"row {number}: {name} is {what}")
-        yield {name: cell if name in numbers else _as_text(cell) for name, cell in row.items()}
+        yield {name: cell if name in numbers else _cell_to_text(cell) for name, cell in row.items()}
     if faults:
         raise UserError(
             [
-                f"{path}: {counted(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
+                f"{path}: {format_count(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
                 "you fill them, or write .csv or .json",
                 *faults,
             ]
         )
 
 
-def _as_text(cell: object) -> str | None:
+def _cell_to_text(cell: object) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _is_line(data: bytes) -> bool:
+def _is_json_line(data: bytes) -> bool:
     """Is the first line a whole JSON list, as the first of JSON Lines?"""
     first = data.lstrip(codecs.BOM_UTF8 + b" \t\r\n").partition(b"\n")
     return first[0].rstrip().endswith(b"]") and bool(first[2].strip())

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .answer_scores import vqa_accuracy
-from .input_validation import arrays, fractions
-from .joined_predictions import Answered, Options, Scores
+from .input_validation import check_arrays, check_fractions
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .published_selective import published_selective_scores
-from .threshold_sweep import BLOCK, SLACK, Ranking, Sweep, ranking, ratio
+from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, ThresholdSweep, rank_items, safe_divide
 
-Columns = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
+ConfidenceAndAccuracy = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
 # Of fewer answers than these the risk is noise, and no plot shows it.
-FEW_ANSWERS = 20
+MIN_ANSWERS = 20
 
 
 def risk_coverage_curve(
@@ -34,9 +34,13 @@ def risk_coverage_curve(
     >>> coverage.tolist(), risk.round(3).tolist(), thresholds.tolist()
     ([0.25, 0.75, 1.0], [0.0, 0.333, 0.5], [0.9, 0.8, 0.1])
     """
-    by = _ranked(confidence, accuracy)
+    by = _rank_by_confidence(confidence, accuracy)
     swept = by.sweep()
-    return swept.aqs[1:] / max(len(by.rows), 1), (swept.aqs - swept.right)[1:] / swept.aqs[1:], by.thresholds
+    return (
+        swept.aqs[1:] / max(len(by.rows), 1),
+        (swept.aqs - swept.correct)[1:] / swept.aqs[1:],
+        by.thresholds,
+    )
 
 
 def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
@@ -52,14 +56,14 @@ def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
     >>> has_enough_answers(np.array([0.1, 0.2, 1.0]), 100), has_enough_answers(np.array([0.5, 1.0]), 6)
     (array([False,  True,  True]), array([False,  True]))
     """
-    return np.round(coverage * count, 6) >= min(FEW_ANSWERS, count)
+    return np.round(coverage * count, 6) >= min(MIN_ANSWERS, count)
 
 
-def _ranked(confidence: ArrayLike, accuracy: ArrayLike) -> Ranking:
+def _rank_by_confidence(confidence: ArrayLike, accuracy: ArrayLike) -> RankedItems:
     """To be swept over: every item is one that can be answered, and right as far as it is accurate."""
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    (accuracy,) = fractions(accuracy=accuracy)
-    return ranking(confidence, accuracy, np.ones(len(accuracy), bool))
+    confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
+    (accuracy,) = check_fractions(accuracy=accuracy)
+    return rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
 
 
 def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLike) -> np.ndarray | np.float64:
@@ -69,15 +73,15 @@ def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLik
     >>> coverage_at_risk([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0], [0.0, 0.4])
     array([0.5 , 0.75])
     """
-    swept = _ranked(confidence, accuracy).sweep()
+    swept = _rank_by_confidence(confidence, accuracy).sweep()
     wanted = np.asarray(risks, float)
     if np.isnan(wanted).any():
         raise ValueError("risks has NaN, wanted numbers")
-    found = coverages(swept, wanted.ravel().tolist())
+    found = coverages_from_sweep(swept, wanted.ravel().tolist())
     return np.array([found[risk] for risk in wanted.ravel().tolist()]).reshape(wanted.shape)[()]
 
 
-def coverages(swept: Sweep, risks: Iterable[float]) -> dict[float, float]:
+def coverages_from_sweep(swept: ThresholdSweep, risks: Iterable[float]) -> dict[float, float]:
     """C@R for each risk of a sweep in which every UQ that is taken counts as answered wrong."""
     found, end = {}, len(swept.aqs)
     items = int(swept.aqs[-1] + swept.uqs[-1])
@@ -85,19 +89,19 @@ def coverages(swept: Sweep, risks: Iterable[float]) -> dict[float, float]:
     for risk in sorted(risks, reverse=True):
         found[risk] = float("nan")
         while items and end and math.isnan(found[risk]):
-            start = max(0, end - BLOCK)
+            start = max(0, end - BLOCK_SIZE)
             taken = swept.aqs[start:end] + swept.uqs[start:end]
-            within = np.flatnonzero(taken - swept.right[start:end] <= (risk + SLACK) * taken)
+            within = np.flatnonzero(taken - swept.correct[start:end] <= (risk + TOLERANCE) * taken)
             end = start + int(within[-1]) + 1 if len(within) else start
             if len(within):
-                found[risk] = ratio(taken[within[-1]], items)
+                found[risk] = safe_divide(taken[within[-1]], items)
     return found
 
 
 def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -> float:
     """The threshold that reaches C@R at `risk`; infinite where none does (answer nothing)."""
     _, risks, thresholds = risk_coverage_curve(confidence, accuracy)
-    within = np.flatnonzero(risks <= risk + SLACK)
+    within = np.flatnonzero(risks <= risk + TOLERANCE)
     return float(thresholds[within[-1]]) if len(within) else float("inf")
 
 
@@ -111,33 +115,33 @@ def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
     >>> round(risk_coverage_auc([0.9, 0.5, 0.5], [1, 1, 0]), 9)  # risks 0, (0 + 1/2) / 2, 1/3: (1/4 / 2 + (1/4 + 1/3) / 2) / 3
     0.138888889
     """
-    by = _ranked(confidence, accuracy)
+    by = _rank_by_confidence(confidence, accuracy)
     count, swept = len(by.rows), by.sweep()
     if count < 2:
         return float("nan")
     answered = np.arange(1, count + 1)
-    losses = swept.aqs - swept.right
+    losses = swept.aqs - swept.correct
     # Inside of a tie the losses of all its items are spread evenly.
-    risk = (losses[1:] if by.ends is None else np.interp(answered, swept.aqs, losses)) / answered
+    risk = (losses[1:] if by.tie_ends is None else np.interp(answered, swept.aqs, losses)) / answered
     return float(risk.sum() - (risk[0] + risk[-1]) / 2) / count
 
 
-def best_selection(accuracy: ArrayLike) -> np.ndarray:
+def oracle_confidence(accuracy: ArrayLike) -> np.ndarray:
     """Confidences of a model that knows how right it is, [n], without ties: give them to the functions above for
     the best possible C@R and AUC of these answers.
 
     >>> float(coverage_at_risk(best_selection([0, 1, 0, 1]), [0, 1, 0, 1], 0.4))
     0.75
     """
-    (accuracy,) = arrays(accuracy=accuracy)
+    (accuracy,) = check_arrays(accuracy=accuracy)
     ranks = np.empty(len(accuracy))
     ranks[np.argsort(accuracy, kind="stable")] = np.arange(len(accuracy))
     return ranks
 
 
 def threshold_transfer(
-    dev_confidence: ArrayLike,
-    dev_accuracy: ArrayLike,
+    validation_confidence: ArrayLike,
+    validation_accuracy: ArrayLike,
     confidence: ArrayLike,
     accuracy: ArrayLike,
     risk: float,
@@ -148,13 +152,15 @@ def threshold_transfer(
         threshold; coverage and risk there (risk NaN where nothing is answered); delta_risk = risk - the risk asked
         for; delta_coverage = coverage - C@R of these items.
     """
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    found = _at(threshold_at_risk(dev_confidence, dev_accuracy, risk), confidence, accuracy)
+    confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
+    found = _metrics_at_threshold(
+        threshold_at_risk(validation_confidence, validation_accuracy, risk), confidence, accuracy
+    )
     best = float(coverage_at_risk(confidence, accuracy, risk))
     return found | {"delta_risk": found["risk"] - risk, "delta_coverage": found["coverage"] - best}
 
 
-def _at(threshold: float, confidence: np.ndarray, accuracy: np.ndarray) -> dict[str, float]:
+def _metrics_at_threshold(threshold: float, confidence: np.ndarray, accuracy: np.ndarray) -> dict[str, float]:
     answered = confidence >= threshold
     return {
         "threshold": threshold,
@@ -172,8 +178,8 @@ def effective_reliability(
     >>> effective_reliability([0.9, 0.6, 0.1], [1, 0, 0.3], cost=1, threshold=0.5)
     0.0
     """
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
-    gained = np.where(confidence >= threshold, earned(accuracy, cost), 0.0)
+    confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
+    gained = np.where(confidence >= threshold, compute_utility(accuracy, cost), 0.0)
     return float(gained.mean()) if len(gained) else float("nan")
 
 
@@ -186,41 +192,41 @@ def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float)
     >>> choose_threshold([0.9, 0.6, 0.1], [1, 0, 1], cost=10)
     0.9
     """
-    confidence, accuracy = arrays(confidence=confidence, accuracy=accuracy)
+    confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
     if not len(confidence):
         return float("inf")
-    by = ranking(confidence, earned(accuracy, cost), np.ones(len(confidence), bool))
-    total = by.sweep().right[1:]
+    by = rank_items(confidence, compute_utility(accuracy, cost), np.ones(len(confidence), bool))
+    total = by.sweep().correct[1:]
     best = np.flatnonzero(total >= total.max() - 1e-9)[-1]
     return float(by.thresholds[best]) if total[best] >= 0 else float("inf")
 
 
 def best_effective_reliability(accuracy: ArrayLike) -> float:
     """The highest Phi_c these answers allow: answer unless all wrong. By Lemma 1 the mean accuracy, at any cost."""
-    (accuracy,) = arrays(accuracy=accuracy)
+    (accuracy,) = check_arrays(accuracy=accuracy)
     return float(np.mean(accuracy)) if len(accuracy) else float("nan")
 
 
-def earned(accuracy: np.ndarray, cost: float) -> np.ndarray:
+def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
     """What each answer earns once it is given, [n]: its accuracy, or `-cost` where it is all wrong."""
-    (accuracy,) = fractions(accuracy=accuracy)
+    (accuracy,) = check_fractions(accuracy=accuracy)
     if cost < 0:
         raise ValueError(f"cost is {cost}, wanted 0 or more")
     return np.where(accuracy > 0, accuracy, -float(cost))
 
 
-def selective_group(answered: Answered, options: Options) -> Scores:
+def score_selective_prediction(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Thresholds are chosen on the items of dev and applied to those that are scored."""
-    if not answered.confident:
+    if not answered.has_confidence:
         return {"absent": "the predictions give no confidences"}
-    confidence, accuracy = answered.confidence, accuracies(answered)
+    confidence, accuracy = answered.confidence, compute_item_accuracy(answered)
     test, dev = (confidence, accuracy), None
-    if answered.dev:
-        dev = answered.dev.confidence, accuracies(answered.dev)
+    if answered.validation:
+        dev = answered.validation.confidence, compute_item_accuracy(answered.validation)
     risks, costs = options.risks, options.costs
     if options.mode == "parity":
         return published_selective_scores(*test, *(dev or (None, None)), risks=risks, costs=costs)
-    best = best_selection(accuracy)
+    best = oracle_confidence(accuracy)
     scores: Scores = {
         "accuracy": float(np.mean(accuracy)),
         "auc": risk_coverage_auc(confidence, accuracy),
@@ -237,7 +243,7 @@ def selective_group(answered: Answered, options: Options) -> Scores:
         "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in risks},
         "effective_reliability": {
             f"{cost:g}": _reliability_at(threshold, test, cost)
-            for cost, threshold in thresholds_of_costs(*dev, costs).items()
+            for cost, threshold in choose_thresholds(*dev, costs).items()
         },
     }
 
@@ -246,24 +252,28 @@ def _by_risk(values: np.ndarray | np.float64, risks: Sequence[float]) -> dict[st
     return dict(zip(map(str, risks), np.ravel(values).tolist(), strict=True))
 
 
-def accuracies(answered: Answered) -> np.ndarray:
+def compute_item_accuracy(answered: JoinedPredictions) -> np.ndarray:
     """VQA accuracy of each item where people answered, else what its answer is worth, [n]."""
-    return vqa_accuracy(answered.said, answered.right) if answered.people else answered.correct
+    return (
+        vqa_accuracy(answered.answer, answered.reference_answers)
+        if answered.has_human_answers
+        else answered.correct
+    )
 
 
-def thresholds_of_costs(
-    dev_confidence: np.ndarray, dev_accuracy: np.ndarray, costs: Sequence[float]
+def choose_thresholds(
+    validation_confidence: np.ndarray, validation_accuracy: np.ndarray, costs: Sequence[float]
 ) -> dict[float, float]:
     """For each cost the threshold that is best on these items."""
-    return {cost: choose_threshold(dev_confidence, dev_accuracy, cost=cost) for cost in costs}
+    return {cost: choose_threshold(validation_confidence, validation_accuracy, cost=cost) for cost in costs}
 
 
-def _reliability_at(threshold: float, test: Columns, cost: float) -> dict[str, float]:
+def _reliability_at(threshold: float, test: ConfidenceAndAccuracy, cost: float) -> dict[str, float]:
     """Effective Reliability at a cost with the threshold chosen on other items, and what it comes to."""
     return {
         "threshold": threshold,
         "phi": effective_reliability(*test, cost=cost, threshold=threshold),
         "best_phi": best_effective_reliability(test[1]),
         "phi_answering_all": effective_reliability(*test, cost=cost, threshold=-np.inf),
-        **_at(threshold, *test),
+        **_metrics_at_threshold(threshold, *test),
     }

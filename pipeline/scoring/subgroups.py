@@ -9,39 +9,52 @@ from functools import partial
 import numpy as np
 
 from .bootstrap import percentile_interval
-from .bootstrap_scores import replicates, resampled
-from .joined_predictions import Answered, Options, Scores
+from .bootstrap_scores import bootstrap_subsets, make_score_statistic
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .realistic_vqa import realistic_scores
 
-KINDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
-OF_UQS = ("category", "difficulty", "edit")  # of UQs alone: all AQs of the subset stand against each of them
-SHOWN = ("auaf", "ff95", "facc", "auroc")
-FEW = 20  # items: with fewer, the interval is exact, and a table shows it instead of the score
+GROUPING_FIELDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
+UQ_ONLY_FIELDS = (
+    "category",
+    "difficulty",
+    "edit",
+)  # of UQs alone: all AQs of the subset stand against each of them
+REPORTED_SCORES = ("auaf", "ff95", "facc", "auroc")
+MIN_ITEMS = 20  # items: with fewer, the interval is exact, and a table shows it instead of the score
 
 
-def by_group(answered: Answered, options: Options) -> Scores:
+def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """For each kind the scores in `SHOWN`, their `intervals`, and how many AQs and UQs there are. Few items (of the
     rarer kind; for FACC, of AQs) have the exact interval of `bounded_mean_interval`; others that of the bootstrap, where
     `options.by` asks for it."""
     slices: Scores = {}
-    confidence, correct, answerable = answered.columns
-    for name in options.by or KINDS:
-        parts = dict(_slices(answered, name))
+    confidence, correct, answerable = answered.metric_inputs
+    for name in options.group_by or GROUPING_FIELDS:
+        parts = dict(_subgroup_masks(answered, name))
         drawn = {}
-        if options.by and options.bootstrap:
-            many = {kind: answered.at(at) for kind, at in parts.items() if answerable[at].sum() >= FEW}
-            drawn = replicates(many, partial(resampled, groups=("realistic",)), options) if many else {}
+        if options.group_by and options.bootstrap:
+            many = {
+                kind: answered.select(at) for kind, at in parts.items() if answerable[at].sum() >= MIN_ITEMS
+            }
+            drawn = (
+                bootstrap_subsets(many, partial(make_score_statistic, groups=("realistic",)), options)
+                if many
+                else {}
+            )
         for kind, at in parts.items():
             scores = realistic_scores(confidence[at], correct[at], answerable[at])
             aqs, uqs = np.flatnonzero(at & answerable), np.flatnonzero(at & ~answerable)
-            row: Scores = {score: scores[score] for score in SHOWN} | {"aqs": len(aqs), "uqs": len(uqs)}
+            row: Scores = {score: scores[score] for score in REPORTED_SCORES} | {
+                "aqs": len(aqs),
+                "uqs": len(uqs),
+            }
             intervals = {}
-            for score in SHOWN:
-                if few(row, score):
+            for score in REPORTED_SCORES:
+                if has_too_few_items(row, score):
                     rarer = aqs if score == "facc" or len(aqs) < len(uqs) else uqs
                     pictures = set(answered.items.clusters[rarer])
                     # With enough AQs FACC is known, above which AUAF cannot be.
-                    most = scores["facc"] if score == "auaf" and len(aqs) >= FEW else 1.0
+                    most = scores["facc"] if score == "auaf" and len(aqs) >= MIN_ITEMS else 1.0
                     bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(pictures))
                     intervals[score] = (most * bounds[0], most * bounds[1])
                 elif kind in drawn:
@@ -52,9 +65,9 @@ def by_group(answered: Answered, options: Options) -> Scores:
     }
 
 
-def few(row: Scores, score: str) -> bool:
+def has_too_few_items(row: Scores, score: str) -> bool:
     """Are there too few items for a score of a row of `by_group`?"""
-    return (row["aqs"] if score == "facc" else min(row["aqs"], row["uqs"])) < FEW
+    return (row["aqs"] if score == "facc" else min(row["aqs"], row["uqs"])) < MIN_ITEMS
 
 
 def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple[float, float]:
@@ -75,10 +88,10 @@ def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple
         parts = ((mean, p), (1 - mean, 1 - p))
         return sum(x * math.log(x / y) if y > 0 else math.inf for x, y in parts if x > 0) <= limit
 
-    return _edge(inside, mean, 0.0), _edge(inside, mean, 1.0)
+    return _bisect_bound(inside, mean, 0.0), _bisect_bound(inside, mean, 1.0)
 
 
-def _edge(inside: Callable[[float], bool], near: float, far: float) -> float:
+def _bisect_bound(inside: Callable[[float], bool], near: float, far: float) -> float:
     """Where `inside` ends between a place inside and one outside (or `far`, if it is inside)."""
     if inside(far):
         return far
@@ -88,7 +101,7 @@ def _edge(inside: Callable[[float], bool], near: float, far: float) -> float:
     return near
 
 
-def _slices(answered: Answered, name: str) -> Iterator[tuple[str, np.ndarray]]:
+def _subgroup_masks(answered: JoinedPredictions, name: str) -> Iterator[tuple[str, np.ndarray]]:
     """Which items are of each kind, [n]."""
     kinds_of = answered.items["edits" if name == "edit" else name].tolist()
     number = {kinds: place for place, kinds in enumerate(dict.fromkeys(kinds_of))}
@@ -96,7 +109,7 @@ def _slices(answered: Answered, name: str) -> Iterator[tuple[str, np.ndarray]]:
         return
     numbers = np.array([number[kinds] for kinds in kinds_of])
     several = {kinds: kinds if name == "edit" else (kinds,) for kinds in number}
-    everywhere = answered.answerable & (name in OF_UQS)
+    everywhere = answered.answerable & (name in UQ_ONLY_FIELDS)
     for kind in sorted({kind for kinds in several.values() for kind in kinds if kind}):
         of_kind = np.isin(numbers, [number[those] for those, kinds in several.items() if kind in kinds])
         if (of_kind & ~everywhere).any():

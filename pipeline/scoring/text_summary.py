@@ -7,37 +7,51 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..core.errors import counted
+from ..core.errors import format_count
 from .harness_logs import HARNESSES
 from .joined_predictions import Scores
-from .model_comparison import Difference, compared, sentence
-from .model_report import ModelReport, Report
-from .text_report import benchmark_line, cell, group_lines, heading, number, oddities, percent, table
+from .model_comparison import ModelComparison, describe_difference, select_compared_scores
+from .model_report import ModelReport, ScoreReport
+from .text_report import (
+    format_benchmark_line,
+    format_cell,
+    format_count_warnings,
+    format_heading,
+    format_number,
+    format_percent,
+    format_score_group,
+    format_table,
+)
 
-WIDTH = 100  # columns of the screen
-MOST = 7  # notes, or pairs of models
+SCREEN_WIDTH = 100  # columns of the screen
+MAX_ENTRIES = 7  # notes, or pairs of models
 # The scores that are shown, as far as there are any.
-SHOWN = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
-MORE = "more: --full (every score), --by category (kinds of items), --json FILE (all numbers)"
+SUMMARY_SCORES = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
+MORE_HINT = "more: --full (every score), --by category (kinds of items), --json FILE (all numbers)"
 
 
-def screen_of(report: Report, further: Collection[str] = ()) -> str:
+def format_summary(report: ScoreReport, extra_groups: Collection[str] = ()) -> str:
     """The whole screen; below it the groups in `further`."""
-    lines = [*textwrap.wrap(benchmark_line(report), WIDTH), _what_numbers_are(report.options)]
-    lines += [*(textwrap.wrap(report.compared.sentence, WIDTH) if report.compared else ()), ""]
-    lines += _single(report.models[0]) if len(report.models) == 1 else _several(report)
-    notes = [line for model in report.models for line in _notes(model, len(report.models) > 1)]
+    lines = [*textwrap.wrap(format_benchmark_line(report), SCREEN_WIDTH), _describe_units(report.options)]
+    lines += [
+        *(textwrap.wrap(report.compared_items.summary, SCREEN_WIDTH) if report.compared_items else ()),
+        "",
+    ]
+    lines += (
+        _format_single_model(report.models[0]) if len(report.models) == 1 else _format_several_models(report)
+    )
+    notes = [line for model in report.models for line in _format_notes(model, len(report.models) > 1)]
     if notes:
         lines.append("")
-        for note in notes[:MOST]:
-            lines += textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_long_words=False)
-        lines += [f"... and {len(notes) - MOST} more: --full"] if len(notes) > MOST else []
+        for note in notes[:MAX_ENTRIES]:
+            lines += textwrap.wrap(note, SCREEN_WIDTH, subsequent_indent="  ", break_long_words=False)
+        lines += [f"... and {len(notes) - MAX_ENTRIES} more: --full"] if len(notes) > MAX_ENTRIES else []
     for model in report.models:
-        lines += _further(model, further)
-    return "\n".join([*lines, "", MORE]) + "\n"
+        lines += _format_extra_groups(model, extra_groups)
+    return "\n".join([*lines, "", MORE_HINT]) + "\n"
 
 
-def _what_numbers_are(options: Mapping[str, Any]) -> str:
+def _describe_units(options: Mapping[str, Any]) -> str:
     if options["mode"] == "parity":
         return "in %; mode parity gives no intervals"
     if not options["bootstrap"]:
@@ -45,20 +59,23 @@ def _what_numbers_are(options: Mapping[str, Any]) -> str:
     return f"in %, 95 % intervals in brackets: pictures resampled {options['bootstrap']:,} times"
 
 
-def _single(model: ModelReport) -> Iterator[str]:
+def _format_single_model(model: ModelReport) -> Iterator[str]:
     """The scores of each subset; below, what they rest on."""
-    names = _names(model)
-    rows = [[_named(place, model), *_cells(groups, names)] for place, groups in model.places.items()]
-    yield from _labelled([model.name, *map(heading, names)], rows)
-    yield from ("", *_basis(model))
+    names = _shown_scores(model)
+    rows = [
+        [_subset_title(place, model), *_score_cells(groups, names)]
+        for place, groups in model.scores_by_subset.items()
+    ]
+    yield from _format_labelled_table([model.name, *map(format_heading, names)], rows)
+    yield from ("", *_format_item_counts(model))
 
 
-def _basis(model: ModelReport) -> Iterator[str]:
+def _format_item_counts(model: ModelReport) -> Iterator[str]:
     """How many items there are, and, where they come in pairs, dual accuracy with its threshold."""
     uqs = any(groups["counts"]["uqs"] for groups in model.subsets.values())
     columns = ({"aqs": "AQs", "uqs": "UQs"} if uqs else {"items": "items"}) | {"pictures": "pictures"}
     rows = [
-        [_named(place, model), *(f"{groups['counts'][name]:,}" for name in columns)]
+        [_subset_title(place, model), *(f"{groups['counts'][name]:,}" for name in columns)]
         for place, groups in model.subsets.items()
     ]
     head = ["", *columns.values()]
@@ -70,8 +87,8 @@ def _basis(model: ModelReport) -> Iterator[str]:
     if any("threshold" in groups.get("pairs", {}) for groups in groups_of):
         head += ["dual accuracy", "at threshold", "which is", "from"]
         for row, groups in zip(rows, groups_of, strict=True):
-            row += _paired(groups)
-    yield from _labelled(head, rows)
+            row += _dual_accuracy_cells(groups)
+    yield from _format_labelled_table(head, rows)
     absent: dict[str, list[str]] = {}
     for place, groups in model.subsets.items():
         if "absent" in groups.get("pairs", {}):
@@ -81,88 +98,91 @@ def _basis(model: ModelReport) -> Iterator[str]:
         yield f"no dual accuracy{where}: {why}"
 
 
-def _paired(groups: Mapping[str, Scores]) -> list[str]:
+def _dual_accuracy_cells(groups: Mapping[str, Scores]) -> list[str]:
     pairs, dev = groups["pairs"], groups["counts"]["dev"]
     if "absent" in pairs:
         return ["-"] * 4
     return [
-        cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
-        percent(pairs["dual_accuracy_at_threshold"]),
-        number(pairs["threshold"]),
+        format_cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
+        format_percent(pairs["dual_accuracy_at_threshold"]),
+        format_number(pairs["threshold"]),
         {"dev": f"dev ({dev:,})", "option": "--threshold"}.get(pairs["threshold_from"], "the default"),
     ]
 
 
-def _several(report: Report) -> Iterator[str]:
+def _format_several_models(report: ScoreReport) -> Iterator[str]:
     """The main scores of each model, and each pair's differences, in words, too."""
-    place, *_ = report.models[0].places
-    names = _names(report.models[0])
-    head = _named(place, report.models[0])
+    place, *_ = report.models[0].scores_by_subset
+    names = _shown_scores(report.models[0])
+    head = _subset_title(place, report.models[0])
     rows = [
-        [f"{number} {model.name}", *_cells(model.places[place], names)]
+        [f"{number} {model.name}", *_score_cells(model.scores_by_subset[place], names)]
         for number, model in enumerate(report.models, 1)
     ]
-    yield from _labelled([head, *map(heading, names)], rows)
-    pairs = report.differences[:MOST]
+    yield from _format_labelled_table([head, *map(format_heading, names)], rows)
+    pairs = report.comparisons[:MAX_ENTRIES]
     order = {model.name: str(number) for number, model in enumerate(report.models, 1)}
     rows = [
-        [f"{order[pair.model]} minus {order[pair.against]}", *_changes(pair, place, names)] for pair in pairs
+        [f"{order[pair.model]} minus {order[pair.baseline]}", *_difference_cells(pair, place, names)]
+        for pair in pairs
     ]
-    yield from ("", *table([["points", *map(heading, names)], *rows]), "")
+    yield from ("", *format_table([["points", *map(format_heading, names)], *rows]), "")
     for pair in pairs:
         for name in names if len(pairs) == 1 else names[:1]:
-            yield from textwrap.wrap(sentence(pair, place, name), WIDTH, subsequent_indent="  ")
-    if left := len(report.differences) - len(pairs):
+            yield from textwrap.wrap(
+                describe_difference(pair, place, name), SCREEN_WIDTH, subsequent_indent="  "
+            )
+    if left := len(report.comparisons) - len(pairs):
         yield f"{left} more pairs: --full"
     if len(pairs) > 1 and pairs[0].scores[place][names[0]].interval:
-        yield f"The intervals of all {counted(len(report.differences), 'pair')} hold together: in 95 % of samples none of them misses."
+        yield f"The intervals of all {format_count(len(report.comparisons), 'pair')} hold together: in 95 % of samples none of them misses."
 
 
-def _changes(pair: Difference, place: str, names: Sequence[str]) -> list[str]:
+def _difference_cells(pair: ModelComparison, place: str, names: Sequence[str]) -> list[str]:
     changes = [pair.scores[place][name] for name in names]
-    return [cell(change.difference, change.interval, "+") for change in changes]
+    return [format_cell(change.difference, change.interval, "+") for change in changes]
 
 
-def _cells(groups: Mapping[str, Scores], names: Sequence[str]) -> list[str]:
-    values = compared(groups)
-    return [cell(values[name], groups["intervals"].get(name)) for name in names]
+def _score_cells(groups: Mapping[str, Scores], names: Sequence[str]) -> list[str]:
+    values = select_compared_scores(groups)
+    return [format_cell(values[name], groups["intervals"].get(name)) for name in names]
 
 
-def _names(model: ModelReport) -> list[str]:
+def _shown_scores(model: ModelReport) -> list[str]:
     """The scores that are shown."""
-    there = compared(next(iter(model.places.values())))
-    return [name for name in SHOWN if name in there]
+    there = select_compared_scores(next(iter(model.scores_by_subset.values())))
+    return [name for name in SUMMARY_SCORES if name in there]
 
 
-def _named(place: str, model: ModelReport) -> str:
+def _subset_title(place: str, model: ModelReport) -> str:
     return f"mean of {len(model.subsets)}" if place == "mean" else place
 
 
-def _labelled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _format_labelled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table whose first column are names. A name is never cut: if the table would not fit on the screen, long names stand in a
     line of their own, above their numbers."""
-    lines = [*table([head, *rows])]
-    if max(map(len, lines)) <= WIDTH:
+    lines = [*format_table([head, *rows])]
+    if max(map(len, lines)) <= SCREEN_WIDTH:
         yield from lines
         return
-    rest = max(map(len, table([["", *head[1:]], *(["", *row[1:]] for row in rows)])))
-    room = max(WIDTH - rest, 4)
+    rest = max(map(len, format_table([["", *head[1:]], *(["", *row[1:]] for row in rows)])))
+    room = max(SCREEN_WIDTH - rest, 4)
     short = [["" if len(row[0]) > room else row[0], *row[1:]] for row in (head, *rows)]
-    for (name, *_), line in zip((head, *rows), table(short), strict=True):
+    for (name, *_), line in zip((head, *rows), format_table(short), strict=True):
         if len(name) > room:
             yield name
         yield line
 
 
-def _notes(model: ModelReport, several: bool) -> Iterator[str]:
+def _format_notes(model: ModelReport, several: bool) -> Iterator[str]:
     """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
-    if model.reading.form in HARNESSES or model.reading.failed or model.reading.declined:
-        yield from (f"{model.name}: {line}" for line in model.reading.lines())
+    if model.file_info.file_format in HARNESSES or model.file_info.failures or model.file_info.empty_replies:
+        yield from (f"{model.name}: {line}" for line in model.file_info.describe())
     where = f"{model.name} on " if several else ""
     for subset, groups in model.subsets.items():
-        yield from (f"{where}{subset}: {text}" for text in oddities(groups["counts"]))
+        yield from (f"{where}{subset}: {text}" for text in format_count_warnings(groups["counts"]))
         if "auaf_lowest" in (read := groups.get("abstention", {})):
-            yield f"{where}{subset}: {_read_from_words(read)}"
+            yield f"{where}{subset}: {_describe_abstentions(read)}"
     alike: dict[str, list[tuple[str, str]]] = {}
     for subset, texts in model.warnings.items():
         for text in texts:
@@ -171,26 +191,28 @@ def _notes(model: ModelReport, several: bool) -> Iterator[str]:
         yield f"WARNING {where}{subset}{f' and {len(others)} more' if others else ''}: {text}"
 
 
-def _read_from_words(read: Scores) -> str:
+def _describe_abstentions(read: Scores) -> str:
     """What the reader of replies leaves open."""
     text = f"{read['abstentions']:,} abstain, {read['unclear']:,} unclear"
     text += (
-        f" (AUAF {percent(read['auaf_lowest'])} to {percent(read['auaf_highest'])})"
+        f" (AUAF {format_percent(read['auaf_lowest'])} to {format_percent(read['auaf_highest'])})"
         if read["unclear"]
         else ""
     )
     corrected = read.get("auaf_corrected")
-    return text + ("" if corrected is None else f"; AUAF corrected for reading errors {percent(corrected)}")
+    return text + (
+        "" if corrected is None else f"; AUAF corrected for reading errors {format_percent(corrected)}"
+    )
 
 
-def _further(model: ModelReport, groups: Collection[str]) -> Iterator[str]:
+def _format_extra_groups(model: ModelReport, groups: Collection[str]) -> Iterator[str]:
     for subset, scored in model.subsets.items():
         for group in groups:
             if group in scored:
                 yield from (
                     "",
                     f"{model.name} on {subset}",
-                    *group_lines(group, scored[group], scored["intervals"]),
+                    *format_score_group(group, scored[group], scored["intervals"]),
                 )
     if model.efficiency:
-        yield from ("", model.name, *group_lines("efficiency", model.efficiency, {}))
+        yield from ("", model.name, *format_score_group("efficiency", model.efficiency, {}))

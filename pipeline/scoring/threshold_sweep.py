@@ -9,38 +9,38 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .input_validation import arrays
+from .input_validation import check_arrays
 
 # Counts are compared with a target like 0.95 x 40, which floating point may put a hair above 38.
-SLACK = 1e-12
-BLOCK = (
+TOLERANCE = 1e-12
+BLOCK_SIZE = (
     1 << 14
 )  # places handled at once: what is made of them on the way to a sum stays in the processor's cache
 
 
-class Sweep(NamedTuple):
+class ThresholdSweep(NamedTuple):
     """What is accepted (confidence >= t) as the threshold t falls, items of equal confidence together.
 
     All are sums of weights (counts, if there are no weights), [m + 1] for m distinct confidences, from 0 on:
     AQs accepted and answered right (floats, if some are right in part), AQs accepted, UQs accepted.
     """
 
-    right: np.ndarray
+    correct: np.ndarray
     aqs: np.ndarray
     uqs: np.ndarray
 
     @property
-    def taken(self) -> np.ndarray:
+    def accepted(self) -> np.ndarray:
         """Items accepted."""
         return self.aqs + self.uqs
 
-    def blocks(self) -> Iterator[Sweep]:
+    def blocks(self) -> Iterator[ThresholdSweep]:
         """The same in stretches of at most BLOCK steps; each begins at the point where the one before it ends."""
-        for start in range(0, len(self.aqs) - 1, BLOCK):
-            yield Sweep(*(column[start : start + BLOCK + 1] for column in self))
+        for start in range(0, len(self.aqs) - 1, BLOCK_SIZE):
+            yield ThresholdSweep(*(column[start : start + BLOCK_SIZE + 1] for column in self))
 
 
-class Ranking(NamedTuple):
+class RankedItems(NamedTuple):
     """Items by falling confidence, ready to be swept over with any weights.
 
     Attributes:
@@ -51,22 +51,22 @@ class Ranking(NamedTuple):
 
     rows: np.ndarray
     confidence: np.ndarray
-    ends: np.ndarray | None
-    right: np.ndarray
+    tie_ends: np.ndarray | None
+    correct: np.ndarray
     aqs: np.ndarray
 
-    def sweep(self, weights: np.ndarray | None = None, into: np.ndarray | None = None) -> Sweep:
+    def sweep(self, weights: np.ndarray | None = None, out: np.ndarray | None = None) -> ThresholdSweep:
         """Each item counts once, or as often as its weight says.
 
         Args:
             weights: [n] whole numbers, in this order. into: memory for the sums, [3, n + 1], as `sums` gives it, for
                 those who sweep a thousand times: fresh memory takes longer than the sums.
         """
-        sums, count = self.sums() if into is None else into, len(self.rows)
+        sums, count = self.allocate_sums() if out is None else out, len(self.rows)
         sums[:, 0] = 0
-        for start in range(0, count, BLOCK):
-            here = slice(start, start + BLOCK)
-            right, aqs = self.right[here].astype(sums.dtype), self.aqs[here].astype(np.int64)
+        for start in range(0, count, BLOCK_SIZE):
+            here = slice(start, start + BLOCK_SIZE)
+            right, aqs = self.correct[here].astype(sums.dtype), self.aqs[here].astype(np.int64)
             each = 1
             if weights is not None:
                 each = weights[here]
@@ -76,19 +76,19 @@ class Ranking(NamedTuple):
                 end = len(column) + 1
                 np.cumsum(column, out=total[1:end])
                 total[1:end] += total[0]
-        return Sweep(*(sums if self.ends is None else sums[:, self.ends]))
+        return ThresholdSweep(*(sums if self.tie_ends is None else sums[:, self.tie_ends]))
 
-    def sums(self) -> np.ndarray:
+    def allocate_sums(self) -> np.ndarray:
         """Memory for a sweep."""
-        return np.empty((3, len(self.rows) + 1), float if self.right.dtype.kind == "f" else np.int64)
+        return np.empty((3, len(self.rows) + 1), float if self.correct.dtype.kind == "f" else np.int64)
 
     @property
     def thresholds(self) -> np.ndarray:
         """The distinct confidences, falling, [m]."""
-        return self.confidence if self.ends is None else self.confidence[self.ends[1:] - 1]
+        return self.confidence if self.tie_ends is None else self.confidence[self.tie_ends[1:] - 1]
 
 
-def ranking(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray) -> Ranking:
+def rank_items(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray) -> RankedItems:
     """Sort once; columns as for `sweep`."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
@@ -99,59 +99,61 @@ def ranking(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray)
         right = np.where(answerable, correct, 0.0)
     else:
         right = (right & answerable).view(np.int8)
-    return Ranking(rows, ranked, ends, right[rows], answerable.view(np.int8)[rows])
+    return RankedItems(rows, ranked, ends, right[rows], answerable.view(np.int8)[rows])
 
 
-def sweep(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> Sweep:
+def sweep_thresholds(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> ThresholdSweep:
     """Sweep over n items, each counted once.
 
     Args:
         confidence: [n]. correct: [n] booleans or fractions, ignored where not answerable. answerable: [n] booleans.
     """
-    confidence, correct, answerable = arrays(confidence=confidence, correct=correct, answerable=answerable)
-    return ranking(confidence, correct, answerable).sweep()
+    confidence, correct, answerable = check_arrays(
+        confidence=confidence, correct=correct, answerable=answerable
+    )
+    return rank_items(confidence, correct, answerable).sweep()
 
 
-def area(swept: Sweep, of_all: bool = False) -> float:
+def area_under_curve(swept: ThresholdSweep, count_all_accepted: bool = False) -> float:
     """Area under the AQs that are accepted and right (`of_all`: under those accepted), as a share of the AQs, over FPR by
     the trapezoid rule; NaN where one kind of item is missing."""
     twice = 0
     for part in swept.blocks():
-        gain = part.aqs if of_all else part.right
+        gain = part.aqs if count_all_accepted else part.correct
         twice += (np.diff(part.uqs) * (gain[1:] + gain[:-1])).sum()
-    return ratio(twice / 2, float(swept.aqs[-1]) * float(swept.uqs[-1]))
+    return safe_divide(twice / 2, float(swept.aqs[-1]) * float(swept.uqs[-1]))
 
 
-def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, part: float) -> float:
+def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, proportion: float) -> float:
     """The lowest FPR at which `gain`, straight between the curve's points, reaches `part` of its last value.
     NaN where that is 0 or there is no UQ. `gain` and `uqs` are [m + 1]."""
-    target = part * gain[-1]
-    reached = bisect_left(gain, target * (1 - SLACK))
+    target = proportion * gain[-1]
+    reached = bisect_left(gain, target * (1 - TOLERANCE))
     before = max(reached - 1, 0)
-    way = (target - gain[before]) / max(gain[reached] - gain[before], SLACK)
+    way = (target - gain[before]) / max(gain[reached] - gain[before], TOLERANCE)
     accepted = uqs[before] + min(max(way, 0), 1) * (uqs[reached] - uqs[before])
-    return ratio(accepted, uqs[-1]) if gain[-1] > 0 else float("nan")
+    return safe_divide(accepted, uqs[-1]) if gain[-1] > 0 else float("nan")
 
 
-def least_error(swept: Sweep, first: int) -> float:
+def lowest_detection_error(swept: ThresholdSweep, first: int) -> float:
     """The lowest share of items taken for the other kind, from the point `first` on; NaN where one kind is missing."""
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
-    rest = Sweep(*(column[first:] for column in swept))
+    rest = ThresholdSweep(*(column[first:] for column in swept))
     lowest = min((int((part.uqs - part.aqs).min()) for part in rest.blocks()), default=uqs - aqs)
-    return ratio(aqs + lowest, aqs + uqs) if aqs and uqs else float("nan")
+    return safe_divide(aqs + lowest, aqs + uqs) if aqs and uqs else float("nan")
 
 
-def ratio(part: Any, whole: Any) -> float:
+def safe_divide(numerator: Any, denominator: Any) -> float:
     """`part / whole`, NaN where `whole` is 0."""
-    return float(part / whole) if whole > 0 else float("nan")
+    return float(numerator / denominator) if denominator > 0 else float("nan")
 
 
-def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def safe_divide_arrays(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """`part / whole`, NaN where `whole` is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(whole > 0, part / np.where(whole > 0, whole, 1), np.nan)
+        return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1), np.nan)
 
 
-def mean_defined(values: np.ndarray) -> float:
+def nan_mean(values: np.ndarray) -> float:
     """The mean of what is defined; NaN where nothing is."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from ..core.errors import UserError
-from .input_validation import TextLists, Texts, read_bytes, strings
-from .joined_predictions import Answered, Options, Scores
-from .normalize import fold
-from .threshold_sweep import mean_defined
+from .input_validation import TextLists, Texts, check_strings, read_bytes
+from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
+from .normalize import fold_case
+from .threshold_sweep import nan_mean
 
 DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
 
@@ -39,16 +39,16 @@ class Taxonomy:
 
     def _wu_palmer(self, a: str, b: str) -> float:
         """2 d / (steps to a + steps to b + 2 d), d the depth of the deepest common ancestor (the root's is 1)."""
-        ours, theirs = self._above(a), self._above(b)
+        ours, theirs = self._ancestors(a), self._ancestors(b)
         common = ours.keys() & theirs.keys()
         if not common:
             return 0.0
-        nearest = max(common, key=lambda sense: (self._shortest(sense), self._depth(sense), sense))
+        nearest = max(common, key=lambda sense: (self._shortest_depth(sense), self._depth(sense), sense))
         depth = self._depth(nearest)
         return 2 * depth / (ours[nearest] + theirs[nearest] + 2 * depth)
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019
-    def _above(self, sense: str) -> dict[str, int]:
+    def _ancestors(self, sense: str) -> dict[str, int]:
         """A sense and all above it, with the fewest steps up to each."""
         steps, queue = {sense: 0}, [sense]
         for near in queue:  # it grows meanwhile
@@ -62,8 +62,8 @@ class Taxonomy:
     def _depth(self, sense: str) -> int:
         return 1 + max((self._depth(parent) for parent in self.parents.get(sense, ())), default=0)
 
-    def _shortest(self, sense: str) -> int:
-        return max((n for s, n in self._above(sense).items() if not self.parents.get(s)), default=0)
+    def _shortest_depth(self, sense: str) -> int:
+        return max((n for s, n in self._ancestors(sense).items() if not self.parents.get(s)), default=0)
 
 
 def read_wordnet(folder: Path | str) -> Taxonomy:
@@ -114,18 +114,18 @@ def wups(
     if consensus not in ("mean", "max"):
         raise ValueError(f"consensus is {consensus!r}, wanted 'mean' (ACM) or 'max' (MCM)")
     scores = []
-    for said, people in zip(*strings(predictions, answers), strict=True):
-        values = [taxonomy.similarity(fold(said), fold(text)) for text in people]
+    for said, people in zip(*check_strings(predictions, answers), strict=True):
+        values = [taxonomy.similarity(fold_case(said), fold_case(text)) for text in people]
         values = [value if value >= threshold else DOWN_WEIGHT * value for value in values]
         scores.append(max(values) if consensus == "max" else sum(values) / len(values))
     return np.array(scores, float)
 
 
-def wups_group(answered: Answered, options: Options) -> Scores:
+def score_wups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     if options.wordnet is None:
         return {"absent": "needs WordNet's dict folder (--extra wordnet=FOLDER)"}
-    columns = answered.said, answered.right, options.wordnet
+    columns = answered.answer, answered.reference_answers, options.wordnet
     thresholds = (0.9, 0.0)
-    acm = {f"acm_{t}": mean_defined(wups(*columns, threshold=t)) for t in thresholds}
-    mcm = {f"mcm_{t}": mean_defined(wups(*columns, threshold=t, consensus="max")) for t in thresholds}
+    acm = {f"acm_{t}": nan_mean(wups(*columns, threshold=t)) for t in thresholds}
+    mcm = {f"mcm_{t}": nan_mean(wups(*columns, threshold=t, consensus="max")) for t in thresholds}
     return acm | mcm

@@ -20,25 +20,25 @@ from typing import Any, Literal
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Question, Record, Relation, Scene, SceneObject, Split, Step
-from pipeline.sources.large_json import records
+from pipeline.core.records import Question, Record, Relation, SceneGraph, SceneObject, Split, Step
+from pipeline.sources.large_json import decode_members
 
-Which = Literal["balanced", "all"]
-LARGEST = 1_000_000  # pixels of an image in one direction; more are a mistake
+QuestionSet = Literal["balanced", "all"]
+MAX_IMAGE_SIDE = 1_000_000  # pixels of an image in one direction; more are a mistake
 
 
-class _Types(Record):
+class _QuestionTypes(Record):
     structural: str | None
     semantic: str | None
     detailed: str | None
 
 
 class _Groups(Record):
-    everywhere: str | None = msgspec.field(name="global")
-    here: str | None = msgspec.field(name="local")
+    global_group: str | None = msgspec.field(name="global")
+    local_group: str | None = msgspec.field(name="local")
 
 
-class _Words(Record):
+class _WordAnnotations(Record):
     """Word positions -> object ids, for each of the three texts."""
 
     question: dict[str, str] = msgspec.field(default_factory=dict)
@@ -50,25 +50,25 @@ class _Question(Record, rename="camel"):
     image_id: str
     question: str
     semantic: tuple[Step, ...]
-    types: _Types
+    types: _QuestionTypes
     answer: str = ""  # test questions have none; ingest says which
     full_answer: str = ""
     is_balanced: bool = True
     groups: _Groups | None = None
     semantic_str: str = ""
-    annotations: _Words = msgspec.field(default_factory=_Words)
+    annotations: _WordAnnotations = msgspec.field(default_factory=_WordAnnotations)
     entailed: tuple[str, ...] = ()
     equivalent: tuple[str, ...] = ()
 
 
-class RelationRow(Record):
+class GqaRelation(Record):
     """A relation from the object that carries it to another one, by id."""
 
     name: str
     object: str
 
 
-class ObjectRow(Record):
+class GqaObject(Record):
     """An object of a scene graph; x, y, w, h in pixels."""
 
     name: str
@@ -77,27 +77,27 @@ class ObjectRow(Record):
     w: int
     h: int
     attributes: tuple[str, ...]
-    relations: tuple[RelationRow, ...]
+    relations: tuple[GqaRelation, ...]
 
 
-class SceneRow(Record, omit_defaults=True):
+class GqaSceneGraph(Record, omit_defaults=True):
     """A scene graph; its objects by id."""
 
     width: int
     height: int
-    objects: dict[str, ObjectRow]
+    objects: dict[str, GqaObject]
     location: str | None = None
     weather: str | None = None
 
 
-def questions(
-    source: Path, splits: tuple[Split, ...], problems: Problems, which: Which = "balanced"
+def read_questions(
+    source: Path, splits: tuple[Split, ...], problems: Problems, question_set: QuestionSet = "balanced"
 ) -> Iterator[Question]:
     """The questions of some splits, sorted by id; what is wrong with a file or a row goes to `problems`."""
     split_of: dict[str, Split] = {
-        name: split for split in splits for name in _question_files(source, split, which)
+        name: split for split in splits for name in _question_files(source, split, question_set)
     }
-    for question_id, name, row in records(source, split_of, "question", _Question, problems):
+    for question_id, name, row in decode_members(source, split_of, "question", _Question, problems):
         yield Question(
             question_id=question_id,
             picture_id=row.image_id,
@@ -109,8 +109,8 @@ def questions(
             structural=row.types.structural or "",
             semantic=row.types.semantic or "",
             detailed=row.types.detailed or "",
-            group_global=(row.groups and row.groups.everywhere) or "",
-            group_local=(row.groups and row.groups.here) or "",
+            group_global=(row.groups and row.groups.global_group) or "",
+            group_local=(row.groups and row.groups.local_group) or "",
             program=row.semantic,
             annotations=row.annotations.question,
             full_answer_annotations=row.annotations.full_answer,
@@ -125,13 +125,13 @@ def has_all_questions(source: Path, split: Split) -> bool:
     return bool(names) and all((source / name).is_file() for name in names)
 
 
-def scenes(
+def read_scene_graphs(
     folder: Path,
     splits: tuple[Split, ...],
     problems: Problems,
-    complete: bool = False,
-    left_out: Counter[tuple[Split, str]] | None = None,
-) -> Iterator[Scene]:
+    is_complete: bool = False,
+    omitted_counts: Counter[tuple[Split, str]] | None = None,
+) -> Iterator[SceneGraph]:
     """The scene graphs of some splits in `folder`, sorted by picture id, without relations that point to no object.
 
     Args:
@@ -140,13 +140,13 @@ def scenes(
         left_out: counts by split what could not be kept as it is: "relations left out", "boxes clipped" to their image.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
-    for picture_id, name, row in records(folder.parent, split_of, "picture", SceneRow, problems):
-        faults = [*_blanks(row), *size_faults(row)]
+    for picture_id, name, row in decode_members(folder.parent, split_of, "picture", GqaSceneGraph, problems):
+        faults = [*_find_blank_names(row), *find_size_errors(row)]
         for fault in faults:
             problems.add(f"{name}, picture {picture_id}", fault)
         objects, counts = [], Counter[str]()
         if not faults:
-            row, counts["boxes clipped"] = clipped(row)
+            row, counts["boxes clipped"] = clip_boxes(row)
         for object_id, thing in row.objects.items():
             relations = tuple(
                 Relation(name=to.name, object_id=to.object)
@@ -156,9 +156,9 @@ def scenes(
             counts["relations left out"] += len(thing.relations) - len(relations)
             fields: dict[str, Any] = msgspec.structs.asdict(thing) | {"relations": relations}
             objects.append(SceneObject(object_id=object_id, **fields))
-        if left_out is not None:
-            left_out.update({(split_of[name], what): number for what, number in counts.items()})
-        yield Scene(
+        if omitted_counts is not None:
+            omitted_counts.update({(split_of[name], what): number for what, number in counts.items()})
+        yield SceneGraph(
             picture_id=picture_id,
             split=split_of[name],
             width=row.width,
@@ -166,11 +166,11 @@ def scenes(
             objects=tuple(objects),
             location=row.location or "",
             weather=row.weather or "",
-            complete=complete,
+            is_complete=is_complete,
         )
 
 
-def _blanks(row: SceneRow) -> Iterator[str]:
+def _find_blank_names(row: GqaSceneGraph) -> Iterator[str]:
     """Names of which nothing is left without blanks: no question can be asked of such a thing."""
     for object_id, thing in row.objects.items():
         said = {
@@ -183,18 +183,18 @@ def _blanks(row: SceneRow) -> Iterator[str]:
                 yield f"object {object_id}: {what} is blank"
 
 
-def size_faults(row: SceneRow) -> Iterator[str]:
+def find_size_errors(row: GqaSceneGraph) -> Iterator[str]:
     """What is wrong with the sizes of an image and of the boxes in it."""
     for what, size in (("width", row.width), ("height", row.height)):
-        if not 1 <= size <= LARGEST:
-            yield f"{what} {size}: the image's {what} in pixels is wanted, from 1 to {LARGEST:,}"
+        if not 1 <= size <= MAX_IMAGE_SIDE:
+            yield f"{what} {size}: the image's {what} in pixels is wanted, from 1 to {MAX_IMAGE_SIDE:,}"
     for object_id, thing in row.objects.items():
         for what, size in (("w", thing.w), ("h", thing.h)):
             if size < 0:
                 yield f"object {object_id}: {what} is {size}; the size of its box is wanted, 0 at least"
 
 
-def clipped(row: SceneRow) -> tuple[SceneRow, int]:
+def clip_boxes(row: GqaSceneGraph) -> tuple[GqaSceneGraph, int]:
     """Clip every box to the image, with one pixel at least.
 
     Returns:
@@ -211,7 +211,7 @@ def clipped(row: SceneRow) -> tuple[SceneRow, int]:
     return msgspec.structs.replace(row, objects=objects), changed
 
 
-def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
+def read_true_scene_graphs(folder: Path, splits: Iterable[Split]) -> dict[str, SceneGraph]:
     """The complete scene graphs of some splits, by picture id. Simulated annotators, the audit, and one
     reference row of the leaderboard (stage answer) alone may see them.
 
@@ -219,13 +219,13 @@ def truth(folder: Path, splits: Iterable[Split]) -> dict[str, Scene]:
         UserError: lists every file that is missing and everything that is wrong with the others.
     """
     problems = Problems(f"{folder} (the complete truth; where nobody knows it, set collect.simulate: false)")
-    complete = scenes(folder, tuple(sorted(set(splits))), problems, complete=True)
+    complete = read_scene_graphs(folder, tuple(sorted(set(splits))), problems, is_complete=True)
     by_picture = {scene.picture_id: scene for scene in complete}
     problems.raise_if_any()
     return by_picture
 
 
-def _question_files(source: Path, split: Split, which: Which) -> list[str]:
+def _question_files(source: Path, split: Split, which: QuestionSet) -> list[str]:
     folder = source / f"questions1.2/{split}_{which}_questions"
     if folder.is_dir():
         return sorted(f"questions1.2/{folder.name}/{path.name}" for path in folder.glob("*.json"))

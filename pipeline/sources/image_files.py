@@ -7,28 +7,28 @@ from pathlib import Path
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems
-from pipeline.core.images import image_files, load_rgb
+from pipeline.core.images import find_image_files, load_rgb
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def is_id(text: str) -> bool:
+def is_valid_id(text: str) -> bool:
     """Whether an id can be part of file names and candidate ids: letters, digits, dot, dash, underscore."""
-    return _ID.fullmatch(text) is not None
+    return _ID_PATTERN.fullmatch(text) is not None
 
 
-def listing(folder: Path, problems: Problems) -> dict[str, Path]:
+def list_images(folder: Path, problems: Problems) -> dict[str, Path]:
     """Picture id -> file, for the images directly in `folder` (see `image_files`)."""
     if not folder.is_dir():
         problems.add(f"{folder.name}/", "no such folder; the pictures belong into it")
         return {}
-    files, clashes = image_files(folder)
+    files, clashes = find_image_files(folder)
     for first, second in clashes:
         problems.add(f"{folder.name}/{second.name}", f"{first.name} is of the same name; keep one")
     return files
 
 
-def inspect(path: Path) -> tuple[int, int, str]:
+def inspect_image(path: Path) -> tuple[int, int, str]:
     """Decode a picture wholly; return its width and height, as it is shown, and the SHA-256 of the file.
 
     Raises:

@@ -15,19 +15,19 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
-from pipeline.core.duplicate_keys import more_than_once, repeated_keys
+from pipeline.core.duplicate_keys import find_duplicate_keys, find_duplicates
 from pipeline.core.errors import Problems
 
 T = TypeVar("T")
-UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
+DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
 
 
-class Key(str):
+class TrackedKey(str):
     """A key of a JSON object. JSON allows a key twice and decoders keep the last one silently; decoding a key
     as this type lets a hook see every one of them."""
 
 
-def mapped(path: Path) -> mmap.mmap:
+def map_file(path: Path) -> mmap.mmap:
     """The content of a file, of which only the parts in use are in memory.
 
     Raises:
@@ -39,7 +39,7 @@ def mapped(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def fault(error: Exception) -> str:
+def explain_decode_error(error: Exception) -> str:
     """A decoder's message, with what to do when a number stands where an id or another text is wanted."""
     if isinstance(error, RecursionError):
         return "lists or objects nested too deeply to be read"
@@ -51,7 +51,7 @@ def fault(error: Exception) -> str:
     return message + "; ids are strings, a number loses its leading zeros"
 
 
-def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
+def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
     """Key -> undecoded value of the JSON object in `path`; what is wrong with the file goes to `problems`.
 
     Args:
@@ -62,7 +62,9 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     """
     seen: list[str] = []
     try:
-        index = msgspec.json.decode(mapped(path), type=dict[Key, msgspec.Raw], dec_hook=_noting(seen))
+        index = msgspec.json.decode(
+            map_file(path), type=dict[TrackedKey, msgspec.Raw], dec_hook=_make_key_hook(seen)
+        )
     except FileNotFoundError:
         problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
     except IsADirectoryError:
@@ -70,7 +72,7 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     except OSError as error:
         problems.add(name, error.strerror or str(error))
     except RecursionError as error:
-        problems.add(name, fault(error))
+        problems.add(name, explain_decode_error(error))
     except msgspec.ValidationError as error:
         problems.add(name, f"expected one JSON object with ids as keys: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -78,14 +80,14 @@ def members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]
     except ValueError:  # what mmap says of an empty file
         problems.add(name, "the file is empty; fetch it again")
     else:
-        for key in more_than_once(seen):
+        for key in find_duplicates(seen):
             problems.add(name, f"the id {key} occurs more than once")
         return {str(key): value for key, value in index.items()}
     return {}
 
 
-def records(
-    folder: Path, names: Iterable[str], what: str, kind: type[T], problems: Problems
+def decode_members(
+    folder: Path, names: Iterable[str], label: str, kind: type[T], problems: Problems
 ) -> Iterator[tuple[str, str, T]]:
     """The members of several files in a folder, decoded: (id, name of the file, record), sorted by id; what is wrong
     with a file or a member goes to `problems`.
@@ -93,20 +95,22 @@ def records(
     Args:
         what: what a member is called in messages.
     """
-    rows = [(key, name, raw) for name in names for key, raw in members(folder / name, name, problems).items()]
+    rows = [
+        (key, name, raw) for name in names for key, raw in read_members(folder / name, name, problems).items()
+    ]
     rows.sort(key=lambda row: row[:2])
     decoder = msgspec.json.Decoder(kind)
     before = ("", "")
     for key, name, raw in rows:
-        where = f"{name}, {what} {key}"
+        where = f"{name}, {label} {key}"
         if key == before[0]:
             problems.add(where, f"the same id is in {before[1]}")
         before = key, name
         try:
             record = decoder.decode(raw)
-            twice = repeated_keys(bytes(raw))
-        except UNREADABLE as error:
-            problems.add(where, fault(error))
+            twice = find_duplicate_keys(bytes(raw))
+        except DECODE_ERRORS as error:
+            problems.add(where, explain_decode_error(error))
             continue
         for inner in twice:
             problems.add(where, f"the key {inner} occurs more than once")
@@ -123,11 +127,11 @@ def write_members(file: BinaryIO, items: Iterable[tuple[str, Any]]) -> int:
     return count
 
 
-def _noting(seen: list[str]) -> Callable[[type, Any], Key]:
+def _make_key_hook(seen: list[str]) -> Callable[[type, Any], TrackedKey]:
     """A decoding hook that appends each `Key` met to `seen`."""
 
-    def hook(_: type, value: str) -> Key:
+    def hook(_: type, value: str) -> TrackedKey:
         seen.append(value)
-        return Key(value)
+        return TrackedKey(value)
 
     return hook

@@ -30,16 +30,16 @@ from typing import Any
 
 import msgspec
 
-from pipeline.core.column_aliases import ALIASES, known_name
-from pipeline.core.duplicate_keys import more_than_once, repeated_keys
+from pipeline.core.column_aliases import COLUMN_ALIASES, normalize_column_name
+from pipeline.core.duplicate_keys import find_duplicate_keys, find_duplicates
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.images import without_suffix
+from pipeline.core.images import strip_image_suffix
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.core.table_reader import delimited_cells, parquet_cells, sheet_cells, unfit
-from pipeline.sources.large_json import UNREADABLE, fault
+from pipeline.core.table_reader import describe_unsupported_cell, read_delimited, read_parquet, read_xlsx
+from pipeline.sources.large_json import DECODE_ERRORS, explain_decode_error
 
-FILES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
-BEYOND = "(beyond the header)"
+TABLE_FILE_NAMES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
+BEYOND_HEADER = "(beyond the header)"
 
 
 class TableRow(Record, omit_defaults=True):
@@ -59,28 +59,28 @@ class TableRow(Record, omit_defaults=True):
 
 _COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
 # Other names of columns, by ours.
-_OTHER_NAMES = {
-    "question_id": ALIASES["question id"],
-    "picture": ALIASES["image"],
-    "question": ALIASES["question"],
+_COLUMN_ALIASES = {
+    "question_id": COLUMN_ALIASES["question id"],
+    "picture": COLUMN_ALIASES["image"],
+    "question": COLUMN_ALIASES["question"],
 }
 
 
-def questions(
-    source: Path, splits: tuple[Split, ...], problems: Problems, default: Split
+def read_questions(
+    source: Path, splits: tuple[Split, ...], problems: Problems, default_split: Split
 ) -> Iterator[Question]:
     """The table's questions of some splits, sorted by id; what is wrong with a row goes to `problems`.
 
     Args:
         default: the split of rows that name none.
     """
-    present = [name for name in FILES if (source / name).is_file()]
+    present = [name for name in TABLE_FILE_NAMES if (source / name).is_file()]
     if len(present) != 1:
-        what = f"{in_its_place(source)}expected one of them, there are {len(present)}"
-        problems.add(" or ".join(FILES), what)
+        what = f"{describe_misplaced_table(source)}expected one of them, there are {len(present)}"
+        problems.add(" or ".join(TABLE_FILE_NAMES), what)
         return
     table: dict[str, tuple[str, TableRow]] = {}
-    for where, row in _checked(source / present[0], problems):
+    for where, row in _decode_rows(source / present[0], problems):
         if row.question_id in table:
             problems.add(
                 f"{where}, question {row.question_id}", f"the same id is in {table[row.question_id][0]}"
@@ -88,16 +88,16 @@ def questions(
         else:
             table[row.question_id] = where, row
     for _, (_, row) in sorted(table.items()):
-        fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default}
+        fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default_split}
         if fields["split"] in splits:
-            yield Question(picture_id=without_suffix(fields.pop("picture")), **fields)
+            yield Question(picture_id=strip_image_suffix(fields.pop("picture")), **fields)
 
 
-def in_its_place(source: Path) -> str:
+def describe_misplaced_table(source: Path) -> str:
     """What lies there under a table's name and is none, for messages; "" where nothing does."""
     told = ""
     for path in sorted(source.iterdir()) if source.is_dir() else ():
-        if path.name.lower() in FILES and not (path.name in FILES and path.is_file()):
+        if path.name.lower() in TABLE_FILE_NAMES and not (path.name in TABLE_FILE_NAMES and path.is_file()):
             what = (
                 "to be written in small letters"
                 if path.is_file()
@@ -111,13 +111,17 @@ def in_its_place(source: Path) -> str:
     return told
 
 
-def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
+def _decode_rows(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     with problems.collect():
-        for where, row in _lines(path) if path.suffix == ".jsonl" else _rows(path):
+        for where, row in _read_jsonl_lines(path) if path.suffix == ".jsonl" else _read_table_rows(path):
             try:
-                cells, twice = _object(row) if isinstance(row, bytes) else (row, [])
+                cells, twice = _parse_jsonl_row(row) if isinstance(row, bytes) else (row, [])
                 cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
-                if changed := [f"{name} is {what}" for name, cell in cells.items() if (what := unfit(cell))]:
+                if changed := [
+                    f"{name} is {what}"
+                    for name, cell in cells.items()
+                    if (what := describe_unsupported_cell(cell))
+                ]:
                     problems.add(
                         where, f"{', '.join(changed)}; format the column as text before it is filled"
                     )
@@ -125,22 +129,25 @@ def _checked(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
                 if isinstance(cells.get("program"), str):
                     text = cells["program"]
                     cells["program"] = msgspec.json.decode(text)
-                    twice += repeated_keys(text.encode())
+                    twice += find_duplicate_keys(text.encode())
                 for key in twice:
                     problems.add(where, f"the key {key} occurs more than once")
                 yield where, msgspec.convert(cells, TableRow)
-            except UNREADABLE as error:
-                problems.add(where, fault(error))
+            except DECODE_ERRORS as error:
+                problems.add(where, explain_decode_error(error))
 
 
-def _object(line: bytes) -> tuple[dict[str, Any], list[str]]:
+def _parse_jsonl_row(line: bytes) -> tuple[dict[str, Any], list[str]]:
     """The cells of a line of JSONL by our names of columns, and the columns that it names more than once."""
     cells = msgspec.json.decode(line, type=dict[str, Any])
-    names = _names(cells)
-    return dict(zip(names, cells.values(), strict=True)), [*repeated_keys(line), *more_than_once(names)]
+    names = _normalize_columns(cells)
+    return dict(zip(names, cells.values(), strict=True)), [
+        *find_duplicate_keys(line),
+        *find_duplicates(names),
+    ]
 
 
-def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+def _read_jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Lines of JSON. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -149,7 +156,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{path.name}, line {number}", line
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where a row stands, and its cells by column; counted as a spreadsheet counts them: the header is row 1 (in Parquet,
     which has none, the first row is).
 
@@ -157,28 +164,28 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         UserError: it cannot be read, or its header names a column twice.
     """
     data, name = path.read_bytes(), Path(path.name)
-    readers = {".csv": _csv, ".xlsx": sheet_cells, ".parquet": parquet_cells}
+    readers = {".csv": _read_csv, ".xlsx": read_xlsx, ".parquet": read_parquet}
     rows = iter(readers[path.suffix](data, name))
     header = next(rows, None)
     if header is None:
         raise UserError(f"{name}: the file is empty")
-    names = _names(header)
-    if twice := more_than_once(name for name in names if name != BEYOND):
+    names = _normalize_columns(header)
+    if twice := find_duplicates(name for name in names if name != BEYOND_HEADER):
         raise UserError(f"{name}: the header names {', '.join(twice)} more than once")
     for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
-        named = zip(chain(names, repeat(BEYOND)), row, strict=False)
+        named = zip(chain(names, repeat(BEYOND_HEADER)), row, strict=False)
         if cells := {column: cell for column, cell in named if cell is not None}:
             yield f"{name}, row {number}", cells
 
 
-def _csv(data: bytes, name: Path) -> Iterator[list[Any]]:
-    return delimited_cells(data, name, ",", {*_COLUMNS, *chain.from_iterable(_OTHER_NAMES.values())})
+def _read_csv(data: bytes, name: Path) -> Iterator[list[Any]]:
+    return read_delimited(data, name, ",", {*_COLUMNS, *chain.from_iterable(_COLUMN_ALIASES.values())})
 
 
-def _names(header: Iterable[object]) -> list[str]:
+def _normalize_columns(header: Iterable[object]) -> list[str]:
     """Our names of columns, for those that are known under whatever name."""
-    names = [BEYOND if name is None else known_name(name, _COLUMNS) for name in header]
-    for ours, others in _OTHER_NAMES.items():
+    names = [BEYOND_HEADER if name is None else normalize_column_name(name, _COLUMNS) for name in header]
+    for ours, others in _COLUMN_ALIASES.items():
         there = [name for name in others if name in names]
         if ours not in names and there:
             names[names.index(there[0])] = ours

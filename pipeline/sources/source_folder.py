@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pipeline.core.errors import Problems, UserError, counted
-from pipeline.core.no_answer_texts import means_no_answer
+from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.params import Params, Seed
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture, Question, Record, Scene, Split, UnusedQuestion
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Question, Record, SceneGraph, Split, UnusedQuestion
 from pipeline.sources import gqa_files, question_table
-from pipeline.sources.image_files import inspect, is_id, listing
+from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
-Format = Literal["gqa", "table"]
-NO_ANSWER = "its answer says that there is none"
-LONGEST = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
+SourceFormat = Literal["gqa", "table"]
+NO_ANSWER_REASON = "its answer says that there is none"
+MAX_ID_LENGTH = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
 
 
 class IngestParams(Params):
@@ -35,8 +35,8 @@ class IngestParams(Params):
     split: Split
     question_splits: tuple[Split, ...]
     graph_splits: tuple[Split, ...]
-    questions: gqa_files.Which = "balanced"
-    format: Format | Literal["auto"] = "auto"
+    question_set: gqa_files.QuestionSet = "balanced"
+    format: SourceFormat | Literal["auto"] = "auto"
     paraphrase: bool = False
     seed: Seed = 0
 
@@ -45,36 +45,36 @@ class IngestReport(Record):
     """The format that was read, the benchmark's split, split -> what -> how many, and how many questions of the benchmark's
     split were said in other words."""
 
-    format: Format
+    format: SourceFormat
     split: Split
     counts: Mapping[Split, Mapping[str, int]]
-    paraphrased: int = 0
+    num_paraphrased: int = 0
 
 
-def format_of(source: Path, wanted: Format | Literal["auto"]) -> Format:
+def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> SourceFormat:
     """Which reader fits what lies in `source`.
 
     Raises:
         UserError: nothing there that any reader knows.
     """
-    if wanted != "auto":
-        return wanted
+    if requested != "auto":
+        return requested
     if (source / "questions1.2").is_dir():
         return "gqa"
-    if any((source / name).is_file() for name in question_table.FILES):
+    if any((source / name).is_file() for name in question_table.TABLE_FILE_NAMES):
         return "table"
     raise UserError(
-        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(question_table.FILES)}); "
-        f"{question_table.in_its_place(source)}data/README.md says what to put there"
+        f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(question_table.TABLE_FILE_NAMES)}); "
+        f"{question_table.describe_misplaced_table(source)}data/README.md says what to put there"
     )
 
 
-def faults(question: Question) -> list[str]:
+def find_question_errors(question: Question) -> list[str]:
     """What makes a question unusable; [] when nothing does."""
     plain = "letters, digits, '.', '-' and '_' only"
     sound = {
-        f"the id may hold {plain}": is_id(question.question_id),
-        f"picture {question.picture_id!r} is outside of images/ or no plain name: {plain}": is_id(
+        f"the id may hold {plain}": is_valid_id(question.question_id),
+        f"picture {question.picture_id!r} is outside of images/ or no plain name: {plain}": is_valid_id(
             question.picture_id
         ),
         "the question is empty": question.text.strip(),
@@ -82,9 +82,9 @@ def faults(question: Question) -> list[str]:
     }
     reasons = [reason for reason, holds in sound.items() if not holds]
     for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
-        if len(name) > LONGEST:
+        if len(name) > MAX_ID_LENGTH:
             reasons.append(
-                f"{what} has {counted(len(name), 'character')}, more than {LONGEST}: {name[:20]}..."
+                f"{what} has {format_count(len(name), 'character')}, more than {MAX_ID_LENGTH}: {name[:20]}..."
             )
     for number, step in enumerate(question.program):
         wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
@@ -110,82 +110,84 @@ class SourceFolder:
                 f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
             )
         self.folder, self.params = folder, params
-        self.format: Format = format_of(folder, params.format)
+        self.format: SourceFormat = detect_format(folder, params.format)
         self.problems = Problems(str(folder))
-        self.wanted: dict[str, list[str]] = {}
-        self._sizes: dict[str, tuple[int, int]] = {}
-        self._left_out: dict[str, UnusedQuestion] = {}
+        self.questions_by_image: dict[str, list[str]] = {}
+        self._image_sizes: dict[str, tuple[int, int]] = {}
+        self._unused_questions: dict[str, UnusedQuestion] = {}
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
 
-    def questions(self) -> Iterator[Question]:
+    def read_questions(self) -> Iterator[Question]:
         """The questions of `question_splits`, sorted by id."""
         splits = self.params.question_splits
         if self.format == "gqa":
-            questions = gqa_files.questions(self.folder, splits, self.problems, self.params.questions)
+            questions = gqa_files.read_questions(self.folder, splits, self.problems, self.params.question_set)
         else:
-            questions = question_table.questions(self.folder, splits, self.problems, self.params.split)
+            questions = question_table.read_questions(self.folder, splits, self.problems, self.params.split)
         for question in questions:
-            if self._leaves_out(question):
+            if self._is_unused(question):
                 continue
-            if question.split == self.params.split and is_id(question.picture_id):
-                self.wanted.setdefault(question.picture_id, []).append(question.question_id)
-            yield self._checked(question, "questions")
+            if question.split == self.params.split and is_valid_id(question.picture_id):
+                self.questions_by_image.setdefault(question.picture_id, []).append(question.question_id)
+            yield self._check_question(question, "questions")
 
-    def unbalanced(self) -> Iterator[Question]:
+    def read_unbalanced_questions(self) -> Iterator[Question]:
         """GQA's unbalanced questions about the wanted pictures, if their file is there and nothing better tells of
         these: no graphs are read, and not all questions are asked anyway."""
         params = self.params
-        only_asked = self.format == "gqa" and params.questions == "balanced"
+        only_asked = self.format == "gqa" and params.question_set == "balanced"
         if not only_asked or params.split in params.graph_splits:
             return
         if not gqa_files.has_all_questions(self.folder, params.split):
             return
-        for question in gqa_files.questions(self.folder, (params.split,), self.problems, "all"):
-            asked = self.wanted.get(question.picture_id)
-            if asked and question.question_id not in asked and not self._leaves_out(question):
-                yield self._checked(question, "unbalanced questions")
+        for question in gqa_files.read_questions(self.folder, (params.split,), self.problems, "all"):
+            asked = self.questions_by_image.get(question.picture_id)
+            if asked and question.question_id not in asked and not self._is_unused(question):
+                yield self._check_question(question, "unbalanced questions")
 
-    def scenes(self) -> Iterator[Scene]:
+    def read_scene_graphs(self) -> Iterator[SceneGraph]:
         """The published scene graphs of `graph_splits`, sorted by picture; own questions may do without."""
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
         left_out = Counter[tuple[Split, str]]()
         splits = self.params.graph_splits
-        for scene in gqa_files.scenes(folder, splits, self.problems, left_out=left_out):
+        for scene in gqa_files.read_scene_graphs(folder, splits, self.problems, omitted_counts=left_out):
             relations = sum(len(thing.relations) for thing in scene.objects)
             counts = self._counts[scene.split]
             counts.update({"scenes": 1, "objects": len(scene.objects), "relations": relations})
             counts["relations left out"] = left_out[scene.split, "relations left out"]
             if boxes := left_out[scene.split, "boxes clipped"]:
                 counts["boxes clipped"] = boxes
-            if scene.picture_id in self.wanted:
-                self._sizes[scene.picture_id] = scene.width, scene.height
+            if scene.picture_id in self.questions_by_image:
+                self._image_sizes[scene.picture_id] = scene.width, scene.height
             yield scene
 
-    def pictures(self) -> Iterator[Picture]:
+    def read_images(self) -> Iterator[ImageRecord]:
         """The pictures wanted, sorted by id, each decoded to its last pixel."""
         folder, split = self.folder / "images", self.params.split
-        files = listing(folder, self.problems)
-        if self.wanted and not files and folder.is_dir():
-            self.problems.add("images/", f"no picture in it, but {len(self.wanted)} are asked about")
-        for picture_id, asked in sorted(self.wanted.items()) if files else ():
+        files = list_images(folder, self.problems)
+        if self.questions_by_image and not files and folder.is_dir():
+            self.problems.add(
+                "images/", f"no picture in it, but {len(self.questions_by_image)} are asked about"
+            )
+        for picture_id, asked in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"picture {picture_id}", files.get(picture_id)
             if path is None:
                 wanted_by = f"questions that ask for it: {len(asked)}, the first is {asked[0]}"
                 self.problems.add(where, f"no such file in images/; {wanted_by}")
                 continue
             try:
-                width, height, sha256 = inspect(path)
+                width, height, sha256 = inspect_image(path)
             except ValueError as error:
                 self.problems.add(f"{where}: images/{path.name}", str(error))
                 continue
-            w, h = self._sizes.get(picture_id, (width, height))
+            w, h = self._image_sizes.get(picture_id, (width, height))
             if (w, h) != (width, height):
                 sizes = f"{width} x {height}, its scene graph says {w} x {h}"
                 self.problems.add(where, f"images/{path.name} is {sizes}")
             self._counts[split]["pictures"] += 1
-            yield Picture(
+            yield ImageRecord(
                 picture_id=picture_id,
                 split=split,
                 path=path.as_posix(),
@@ -194,61 +196,64 @@ class SourceFolder:
                 sha256=sha256,
             )
 
-    def report(self, paraphrased: int = 0) -> IngestReport:
+    def make_report(self, paraphrased: int = 0) -> IngestReport:
         """Counts of all that was read.
 
         Raises:
             UserError: lists everything that is wrong.
         """
-        if not self.wanted and not self.problems.lines:
-            unused = sum(row.split == self.params.split for row in self._left_out.values())
+        if not self.questions_by_image and not self.problems.lines:
+            unused = sum(row.split == self.params.split for row in self._unused_questions.values())
             but = f" but {unused:,} whose answer says there is none" if unused else ""
             self.problems.add(f"split {self.params.split}", f"there is no question of it{but}")
         self.problems.raise_if_any()
         return IngestReport(
-            format=self.format, split=self.params.split, counts=dict(self._counts), paraphrased=paraphrased
+            format=self.format,
+            split=self.params.split,
+            counts=dict(self._counts),
+            num_paraphrased=paraphrased,
         )
 
-    def _leaves_out(self, question: Question) -> bool:
+    def _is_unused(self, question: Question) -> bool:
         """Whether a question's answer says that it has none, so that it can be no answerable question; it is noted then."""
-        if not means_no_answer(question.answer):
+        if not is_no_answer(question.answer):
             return False
-        self._counts[question.split][f"questions left out: {NO_ANSWER}"] += 1
+        self._counts[question.split][f"questions left out: {NO_ANSWER_REASON}"] += 1
         row = UnusedQuestion(
             question_id=question.question_id,
             picture_id=question.picture_id,
             split=question.split,
             text=question.text,
             answer=question.answer,
-            reason=NO_ANSWER,
+            reason=NO_ANSWER_REASON,
         )
-        self._left_out[question.question_id] = row
+        self._unused_questions[question.question_id] = row
         return True
 
-    def left_out(self) -> list[UnusedQuestion]:
+    def get_unused_questions(self) -> list[UnusedQuestion]:
         """The questions left out of all that was read, sorted by id."""
-        return [row for _, row in sorted(self._left_out.items())]
+        return [row for _, row in sorted(self._unused_questions.items())]
 
-    def _checked(self, question: Question, what: str) -> Question:
-        for fault in faults(question):
+    def _check_question(self, question: Question, what: str) -> Question:
+        for fault in find_question_errors(question):
             self.problems.add(f"question {question.question_id}", fault)
         self._counts[question.split][what] += 1
         return question
 
 
-def target(data_set: str, name: str) -> Path:
+def resolve_new_source_file(dataset: str, name: str) -> Path:
     """A file to be made in the source folder of a data set.
 
     Raises:
         UserError: that is no name, there is no such folder, or the file is there already.
     """
-    if not is_id(data_set):
+    if not is_valid_id(dataset):
         raise UserError(
-            f"{data_set!r}: no data set's name; wanted that of a folder in data/, as rgqa init made it"
+            f"{dataset!r}: no data set's name; wanted that of a folder in data/, as rgqa init made it"
         )
-    source = Folders(data_set).source
+    source = DatasetFolders(dataset).source
     if not source.is_dir():
-        raise UserError(f"{source}: no such folder; run: rgqa init {data_set}")
+        raise UserError(f"{source}: no such folder; run: rgqa init {dataset}")
     if (source / name).exists():
         raise UserError(f"{source / name}: is there already; move it away and run the same command again")
     return source / name

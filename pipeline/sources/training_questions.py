@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from pipeline.core.errors import Problems
-from pipeline.sources.large_json import UNREADABLE, fault, members
+from pipeline.sources.large_json import DECODE_ERRORS, explain_decode_error, read_members
 
 
-class AskedQuestion(NamedTuple):
+class TrainingQuestion(NamedTuple):
     """A question of a picture and its one right answer."""
 
     picture_id: str
@@ -26,12 +26,12 @@ class _Row(msgspec.Struct, rename="camel"):  # the many other fields are passed 
     answer: str
 
 
-def files_of(path: Path) -> list[Path]:
+def list_question_files(path: Path) -> list[Path]:
     """The file itself, or those of a folder such as GQA's train_all_questions."""
     return sorted(path.glob("*.json")) if path.is_dir() else [path]
 
 
-def asked_questions(path: Path) -> Iterator[AskedQuestion]:
+def read_training_questions(path: Path) -> Iterator[TrainingQuestion]:
     """The questions of a file, or of a folder of such files, as they come; one file's index is in memory at a time.
 
     Raises:
@@ -39,15 +39,15 @@ def asked_questions(path: Path) -> Iterator[AskedQuestion]:
     """
     problems, count = Problems(str(path)), 0
     decode = msgspec.json.Decoder(_Row).decode
-    for file in files_of(path):
-        for key, raw in members(file, file.name, problems).items():
+    for file in list_question_files(path):
+        for key, raw in read_members(file, file.name, problems).items():
             try:
                 row = decode(raw)
-            except UNREADABLE as error:
-                problems.add(f"{file.name}, question {key}", fault(error))
+            except DECODE_ERRORS as error:
+                problems.add(f"{file.name}, question {key}", explain_decode_error(error))
                 continue
             count += 1
-            yield AskedQuestion(row.image_id, row.question, row.answer)
+            yield TrainingQuestion(row.image_id, row.question, row.answer)
     if not count and not problems.lines:
         problems.add(
             "questions", "none; wanted GQA's <split>_balanced_questions.json or a folder of such files"

@@ -13,19 +13,19 @@ from typing import Annotated
 
 import msgspec
 
-from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.json_files import read_json, write_jsonl
 from pipeline.core.records import Split
-from pipeline.sources.image_files import is_id
+from pipeline.sources.image_files import is_valid_id
 from pipeline.sources.question_table import TableRow
-from pipeline.sources.source_folder import target
+from pipeline.sources.source_folder import resolve_new_source_file
 
-Whole = Annotated[int, msgspec.Meta(ge=0)]
+NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Question(msgspec.Struct):
-    question_id: Whole
-    image_id: Whole
+    question_id: NonNegativeInt
+    image_id: NonNegativeInt
     question: str
 
 
@@ -39,8 +39,8 @@ class _Answer(msgspec.Struct):
 
 
 class _Annotation(msgspec.Struct):
-    question_id: Whole
-    image_id: Whole
+    question_id: NonNegativeInt
+    image_id: NonNegativeInt
     answers: list[_Answer]
     multiple_choice_answer: str = ""
     question_type: str = ""
@@ -50,7 +50,7 @@ class _Annotations(msgspec.Struct):
     annotations: list[_Annotation]
 
 
-def questions(
+def read_questions(
     question_file: Path,
     annotation_file: Path,
     split: Split,
@@ -75,7 +75,7 @@ def questions(
         answered[annotation.question_id] = annotation
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
-    if not is_id(f"{prefix}0"):
+    if not is_valid_id(f"{prefix}0"):
         problems.add(f"prefix {prefix!r}", "names of pictures have letters, digits, '.', '-' and '_' only")
     rows = []
     for row in asked.questions:
@@ -86,7 +86,7 @@ def questions(
             continue
         if annotation.image_id != row.image_id:
             problems.add(where, f"picture {row.image_id}, but {annotation.image_id} in {answers}")
-        answer = commonest(annotation)
+        answer = find_most_common_answer(annotation)
         if not answer:
             problems.add(where, f"no answer in {answers}")
         rows.append(
@@ -104,17 +104,17 @@ def questions(
     return sorted(rows, key=lambda row: row.question_id)
 
 
-def commonest(annotation: _Annotation) -> str:
+def find_most_common_answer(annotation: _Annotation) -> str:
     """The answer given most often; of equally frequent ones VQA's own choice, else the first by the alphabet."""
     counts = Counter(answer.answer for answer in annotation.answers if answer.answer.strip())
     chosen = annotation.multiple_choice_answer
     return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer), default=chosen)
 
 
-def convert(
+def convert_questions(
     question_file: Path,
     annotation_file: Path,
-    data_set: str,
+    dataset: str,
     split: Split,
     prefix: str | None = None,
     digits: int = 12,
@@ -124,15 +124,15 @@ def convert(
     Raises:
         UserError: lists all that is wrong; nothing is written then. A table that is there stays.
     """
-    table = target(data_set, "questions.jsonl")
+    table = resolve_new_source_file(dataset, "questions.jsonl")
     problems = Problems(f"{question_file.name} and {annotation_file.name}")
-    rows = questions(question_file, annotation_file, split, problems, prefix, digits)
+    rows = read_questions(question_file, annotation_file, split, problems, prefix, digits)
     problems.raise_if_any()
     if not rows:
         raise UserError(f"{question_file}: there is no question in it")
     write_jsonl(table, rows)
     pictures = len({row.picture for row in rows})
     return (
-        f"{counted(len(rows), 'question')} -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
+        f"{format_count(len(rows), 'question')} -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
         f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
     )

@@ -1,5 +1,5 @@
 """The nodes of dvc.yaml and research/dvc.yaml: each reads what earlier stages wrote, calls its package, and writes."""
 
-from pipeline.core.errors import refuse_stripped_docstrings
+from pipeline.core.errors import require_docstrings
 
-refuse_stripped_docstrings()
+require_docstrings()

@@ -8,51 +8,68 @@ Writes  audit.json  every figure; `warnings` lists the limits that the release i
 
 from __future__ import annotations
 
-from pipeline.benchmark.auditing.audit_markdown import attack_table, audit_markdown
-from pipeline.benchmark.auditing.estimate_reliability import estimates_against_truth
-from pipeline.benchmark.auditing.known_questions import known_questions
-from pipeline.benchmark.auditing.screening_accuracy import known_truth, screen_against_truth
+from pipeline.benchmark.auditing.audit_markdown import render_attack_table, render_audit_markdown
+from pipeline.benchmark.auditing.estimate_reliability import measure_estimate_reliability
+from pipeline.benchmark.auditing.known_questions import collect_known_questions
+from pipeline.benchmark.auditing.screening_accuracy import measure_screening, read_truth
 from pipeline.benchmark.auditing.subset_audit import (
     AuditParams,
     AuditReport,
     audit_items,
-    image_vectors,
-    warnings,
+    make_warnings,
+    read_image_vectors,
 )
-from pipeline.benchmark.auditing.verifier_agreement import agreement, read_source, trials
+from pipeline.benchmark.auditing.verifier_agreement import measure_agreement, read_verifier_inputs, run_trials
 from pipeline.core import params
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.errors import counted, run
+from pipeline.core.errors import format_count, run_command
 from pipeline.core.item_counts import check_item_counts
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.core.randomness import generator
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Item, Question
 
-STAGES = ("rank", "perturb", "screen", "estimate", "batch", "collect", "balance")  # whose yields are told
+REPORTING_STAGES = (
+    "rank",
+    "perturb",
+    "screen",
+    "estimate",
+    "batch",
+    "collect",
+    "balance",
+)  # whose yields are told
 
 
 def main() -> None:
-    folders, p = Folders(), params.load("audit", AuditParams)
+    folders, p = DatasetFolders(), params.load_params("audit", AuditParams)
     check_item_counts(folders)
     subsets = audit_items(
-        folders.file(Item), image_vectors(folders), p, known_questions(folders.rows(Question))
+        folders.record_file(Item),
+        read_image_vectors(folders),
+        p,
+        collect_known_questions(folders.read_records(Question)),
     )
-    truth = known_truth(folders)
-    rng = generator(p.seed, "audit", "agreement")
+    truth = read_truth(folders)
+    rng = make_generator(p.seed, "audit", "agreement")
     report = AuditReport(
         subsets=subsets,
-        yields={stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in STAGES},
-        screen_against_truth=screen_against_truth(folders, truth),
-        estimates_against_truth=estimates_against_truth(folders, truth),
-        judge_against_source=agreement(trials(read_source(folders, truth), p.foreign, rng)),
-        warnings=warnings(subsets, p.limits),
-        source_questions_sha256=sha256_file(folders.file(Question)),
-        table=attack_table(subsets, p.limits),
+        stage_reports={
+            stage: read_json(folders.stage_dir(stage) / f"{stage}.json") for stage in REPORTING_STAGES
+        },
+        screening_accuracy=measure_screening(folders, truth),
+        estimate_reliability=measure_estimate_reliability(folders, truth),
+        verifier_agreement=measure_agreement(
+            run_trials(read_verifier_inputs(folders, truth), p.num_negative_trials, rng)
+        ),
+        warnings=make_warnings(subsets, p.max_text_auroc),
+        source_questions_sha256=sha256_file(folders.record_file(Question)),
+        attack_table=render_attack_table(subsets, p.max_text_auroc),
     )
-    what = f"{counted(len(subsets), 'subset')}, {counted(len(report.warnings), 'warning')}"
-    folders.finish("audit", what, {"audit.json": report, "audit.md": audit_markdown(report)})
+    what = f"{format_count(len(subsets), 'subset')}, {format_count(len(report.warnings), 'warning')}"
+    folders.write_stage_outputs(
+        "audit", what, {"audit.json": report, "audit.md": render_audit_markdown(report)}
+    )
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -20,63 +20,68 @@ from typing import Any, Literal
 
 import msgspec
 
-from pipeline.benchmark.auditing.label_imbalance import margin
-from pipeline.benchmark.balancing.pairing import BalanceParams, balance
-from pipeline.benchmark.balancing.release_items import items
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import Problems, run
-from pipeline.core.json_files import lines, read_json
-from pipeline.core.jsonl_index import Joined, MissingRecord
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
+from pipeline.benchmark.auditing.label_imbalance import measure_imbalance
+from pipeline.benchmark.balancing.pairing import BalanceParams, balance_subset
+from pipeline.benchmark.balancing.release_items import make_items
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import Problems, run_command
+from pipeline.core.json_files import encode_jsonl, read_json
+from pipeline.core.jsonl_index import MissingRecordError, RecordLookup
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
     SUBSETS,
-    AqCheck,
-    Dropped,
-    EditScore,
-    Estimate,
+    CandidateEstimate,
+    CollectedCandidate,
+    DroppedCandidate,
+    EditedQuestionScore,
+    GoldQuestionCheck,
     Item,
-    OwnScore,
     Question,
+    SourceQuestionScore,
     Subset,
-    Verified,
 )
 
 
-def figures(rows: Sequence[Item], verified: int, left: Sequence[tuple[Verified, str]]) -> dict[str, Any]:
+def summarize_subset(
+    rows: Sequence[Item], verified: int, excluded: Sequence[tuple[CollectedCandidate, str]]
+) -> dict[str, Any]:
     """What one subset came to: kept = verified - left out. Margins are the largest differences |UQs - AQs| of any
     text and of any picture, over all and within each part."""
     scopes = {"all": rows} | {part: [row for row in rows if row.part == part] for part in ("dev", "test")}
     margins = {}
     for scope, inside in scopes.items():
-        by_text, uqs = margin(inside, lambda item: item.text), sum(item.unanswerable for item in inside)
+        by_text, uqs = (
+            measure_imbalance(inside, lambda item: item.text),
+            sum(item.unanswerable for item in inside),
+        )
         margins[scope] = {
             "uqs": uqs,
             "aqs": len(inside) - uqs,
             "distinct_texts_per_uq": by_text.distinct_per_uq,
-            "text_margin": by_text.largest,
-            "picture_margin": margin(inside, lambda item: item.picture_id).largest,
+            "text_margin": by_text.max_difference,
+            "picture_margin": measure_imbalance(inside, lambda item: item.picture_id).max_difference,
         }
     kept = margins["all"]["uqs"]
     return margins | {
         "verified": verified,
         "kept": kept,
         "kept_share": round(kept / verified, 4) if verified else None,
-        "weak": sum(row.weak for row in rows),
-        "left_out": Counter(reason for _, reason in left),
+        "weak": sum(row.query_only for row in rows),
+        "left_out": Counter(reason for _, reason in excluded),
     }
 
 
-def asked(folders: Folders, part: Mapping[str, str]) -> dict[str, Question]:
+def read_questions(folders: DatasetFolders, part: Mapping[str, str]) -> dict[str, Question]:
     """The questions on the pictures by id, sorted, without what no item tells: programs and annotations, most of their size."""
     none = {"program": (), "annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
-    rows = (msgspec.structs.replace(row, **none) for row in folders.asked(part))
+    rows = (msgspec.structs.replace(row, **none) for row in folders.read_questions_about(part))
     return {row.question_id: row for row in sorted(rows, key=lambda row: row.question_id)}
 
 
-def verified_of(folders: Folders, subset: Subset) -> list[Verified]:
+def read_verified_uqs(folders: DatasetFolders, subset: Subset) -> list[CollectedCandidate]:
     """The verified UQs of a subset, sorted by id, without their programs."""
-    rows = (row for row in folders.rows(Verified) if row.status == "unanswerable")
+    rows = (row for row in folders.read_records(CollectedCandidate) if row.status == "unanswerable")
     lean = (
         msgspec.structs.replace(row, candidate=msgspec.structs.replace(row.candidate, program=()))
         for row in rows
@@ -85,7 +90,9 @@ def verified_of(folders: Folders, subset: Subset) -> list[Verified]:
     return sorted(lean, key=lambda row: row.candidate.candidate_id)
 
 
-def check(verified: Iterable[Verified], questions: Container[str], part: Container[str]) -> None:
+def check_verified(
+    verified: Iterable[CollectedCandidate], questions: Container[str], part: Container[str]
+) -> None:
     """Raise a UserError that lists the UQs among the verified whose question or picture is not in the data set."""
     problems = Problems(
         "verified candidates that do not fit the data set (were verdicts collected for another one?)"
@@ -99,35 +106,44 @@ def check(verified: Iterable[Verified], questions: Container[str], part: Contain
 
 
 def main() -> None:
-    folders, p = Folders(), load("balance", BalanceParams)
-    parts = folders.stage("rank") / "parts.json"
-    part = Joined(parts, read_json(parts, dict[str, Literal["dev", "test"]]))
-    scores: dict[str, float | None] = {row.question_id: row.score for row in folders.rows(OwnScore)}
-    scores |= {row.candidate_id: row.score for row in folders.rows(EditScore)}
-    scores = Joined(f"{folders.file(OwnScore)} and {folders.file(EditScore)}", scores)
-    estimates = Joined(folders.file(Estimate), ((row.candidate_id, row) for row in folders.rows(Estimate)))
-    first = next(folders.rows(Verified), None)
+    folders, p = DatasetFolders(), load_params("balance", BalanceParams)
+    parts = folders.stage_dir("rank") / "parts.json"
+    part = RecordLookup(parts, read_json(parts, dict[str, Literal["dev", "test"]]))
+    scores: dict[str, float | None] = {
+        row.question_id: row.score for row in folders.read_records(SourceQuestionScore)
+    }
+    scores |= {row.candidate_id: row.score for row in folders.read_records(EditedQuestionScore)}
+    scores = RecordLookup(
+        f"{folders.record_file(SourceQuestionScore)} and {folders.record_file(EditedQuestionScore)}", scores
+    )
+    estimates = RecordLookup(
+        folders.record_file(CandidateEstimate),
+        ((row.candidate_id, row) for row in folders.read_records(CandidateEstimate)),
+    )
+    first = next(folders.read_records(CollectedCandidate), None)
     if first is not None and not estimates:
-        raise MissingRecord(folders.file(Estimate), first.candidate.candidate_id)
-    refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
-    questions = asked(folders, part)
-    check(folders.rows(Verified), questions, part)
+        raise MissingRecordError(folders.record_file(CandidateEstimate), first.candidate.candidate_id)
+    refuted = {
+        check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
+    }
+    questions = read_questions(folders, part)
+    check_verified(folders.read_records(CollectedCandidate), questions, part)
 
-    unpaired: list[Dropped] = []
+    unpaired: list[DroppedCandidate] = []
     subsets = {}
-    with replacing(folders.file(Item)) as file:  # a subset at a time
+    with atomic_write(folders.record_file(Item)) as file:  # a subset at a time
         for subset in SUBSETS:
-            uqs = verified_of(folders, subset)
-            pairs, left = balance(subset, uqs, questions, refuted, part, p, estimates)
-            rows = items(subset, pairs, questions, scores, part, estimates)
-            subsets[subset] = figures(rows, len(uqs), left)
-            file.write(lines(rows))
-            unpaired += [uq.candidate.dropped("balance", reason) for uq, reason in left]
+            uqs = read_verified_uqs(folders, subset)
+            pairs, left = balance_subset(subset, uqs, questions, refuted, part, p, estimates)
+            rows = make_items(subset, pairs, questions, scores, part, estimates)
+            subsets[subset] = summarize_subset(rows, len(uqs), left)
+            file.write(encode_jsonl(rows))
+            unpaired += [uq.candidate.as_dropped("balance", reason) for uq, reason in left]
     report = {"rule": p.rule, "refuted_questions": len(refuted), "subsets": subsets}
     uqs, aqs = (sum(told["all"][kind] for told in subsets.values()) for kind in ("uqs", "aqs"))
     what = f"{uqs + aqs:,} items, {uqs:,} unanswerable; {len(unpaired):,} left out"
-    folders.finish("balance", what, {"unpaired.jsonl": unpaired, "balance.json": report})
+    folders.write_stage_outputs("balance", what, {"unpaired.jsonl": unpaired, "balance.json": report})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -25,58 +25,84 @@ from typing import Annotated, Any
 
 import msgspec
 
-from annotation.study.assignment import Asking, AskingRules
-from annotation.study.assignment_params import as_asked
-from annotation.study.forecast import simulated_stream
-from annotation.study.gold_leakage import MOST_TOLD, Betrayal, betrayals, shown_questions, worst
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
+from annotation.study.assignment_params import to_task_mapping
+from annotation.study.forecast import simulate_assignments
+from annotation.study.gold_leakage import (
+    MAX_HIDDEN_AUROC,
+    GoldLeakage,
+    build_shown_questions,
+    measure_gold_leakage,
+    select_leaks,
+)
 from annotation.study.rounds import read_rounds
-from pipeline.core.errors import UserError, run, warn
+from pipeline.core.errors import UserError, run_command, warn
 from pipeline.core.json_files import write_json_list, write_jsonl
-from pipeline.core.jsonl_index import Groups, Joined, Lines, PutAside, Singles, grouped
-from pipeline.core.parallel import ordered_map, processes
-from pipeline.core.params import Params, Seed, load
-from pipeline.core.paths import Folders
+from pipeline.core.jsonl_index import (
+    GroupedIndex,
+    JsonlSequence,
+    RecordLookup,
+    SpillMap,
+    UniqueIndex,
+    group_by,
+)
+from pipeline.core.parallel import choose_num_workers, ordered_map
+from pipeline.core.params import Params, Seed, load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Picture, Question, Screened, Task
-from pipeline.tasks.gold_questions import Naming, foreign, in_style_of, of_the_picture, templates
-from pipeline.tasks.second_questions import Offered
-from pipeline.tasks.task_builder import make_tasks, shown
-from pipeline.verifier.evidence_loading import evidence_files
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import CandidateEstimate, ImageRecord, Question, ScreenedCandidate, Task
+from pipeline.tasks.gold_questions import (
+    QuestionsByName,
+    collect_known_questions,
+    make_all_template_questions,
+    match_text_style,
+    sample_foreign_questions,
+)
+from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
+from pipeline.verifier.evidence_loading import make_evidence_loader
 
-PEOPLE = 8  # simulated, to measure what tells filters
-MOST_MEASURED = 8_000  # of their judgements; more do not sharpen the figures
+NUM_SIMULATED_ANNOTATORS = 8  # simulated, to measure what tells filters
+MAX_SIMULATED_JUDGEMENTS = 8_000  # of their judgements; more do not sharpen the figures
 
 
 class BatchParams(Params):
     seed: Seed = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
-    template_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
+    template_fraction: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
     # Tasks that have a filter beside the candidate, at most: as far as a picture's filters last with two uses of each. The
     # others have a repeat, another candidate once more, which is a vote on that.
-    filter_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
+    gold_fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     # Questions of other pictures tried per picture, of those that name something this picture has not.
-    foreign_tries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
+    num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
 
 
-def betrayed(tasks: Iterable[Task], estimates: Iterable[Estimate], seed: int) -> list[Betrayal]:
+def simulate_gold_leakage(
+    tasks: Iterable[Task], estimates: Iterable[CandidateEstimate], seed: int
+) -> list[GoldLeakage]:
     """What tells filters from candidates in the streams of simulated people who share the tasks as `Asking` gives them."""
-    rules = AskingRules(budget=MOST_MEASURED, seed=seed)
+    rules = AssignmentRules(max_judgements=MAX_SIMULATED_JUDGEMENTS, seed=seed)
     # The blocks that so many judgements can reach: a judgement begins one task at most, and waves are begun in order.
     reached: list[Task] = []
     for task in tasks:
-        if len(reached) >= MOST_MEASURED + rules.wave and task.block != reached[-1].block:
+        if (
+            len(reached) >= MAX_SIMULATED_JUDGEMENTS + rules.wave_size
+            and task.priority_block != reached[-1].priority_block
+        ):
             break
         reached.append(task)
     ids = {row.candidate_id for task in reached for row in (task.first, task.second)}
-    known = {row.candidate_id: row.answerable for row in estimates if row.candidate_id in ids}
-    asking = Asking([as_asked(task) for task in reached], known, rules)
-    stream = simulated_stream(asking, [f"person {number}" for number in range(PEOPLE)], seed)
-    return betrayals(shown_questions(stream, {task.task_id: task for task in reached}), seed)
+    known = {row.candidate_id: row.p_answerable for row in estimates if row.candidate_id in ids}
+    asking = AdaptiveAssigner([to_task_mapping(task) for task in reached], known, rules)
+    stream = simulate_assignments(
+        asking, [f"person {number}" for number in range(NUM_SIMULATED_ANNOTATORS)], seed
+    )
+    return measure_gold_leakage(build_shown_questions(stream, {task.task_id: task for task in reached}), seed)
 
 
-def report(tasks: Iterable[Task], betrayals: Sequence[Betrayal]) -> dict[str, Any]:
+def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[str, Any]:
     """Tasks per subset, filters per source and expected verdict, repeats, and what tells filters."""
     subsets, filters, expected = Counter[str](), Counter[str](), Counter[str | None]()
     candidate_first = 0
@@ -85,8 +111,8 @@ def report(tasks: Iterable[Task], betrayals: Sequence[Betrayal]) -> dict[str, An
         candidate_first += task.first.role == "candidate"
         for row in (task.first, task.second):
             if row.role == "filter":
-                filters[f"{row.source}, {row.expected}"] += 1
-                expected[row.expected] += 1
+                filters[f"{row.gold_source}, {row.expected_choice}"] += 1
+                expected[row.expected_choice] += 1
     return {
         "tasks": subsets,
         "filters": filters,
@@ -94,79 +120,94 @@ def report(tasks: Iterable[Task], betrayals: Sequence[Betrayal]) -> dict[str, An
         "filters_invalid": expected["invalid"],
         "repeats": subsets.total() - filters.total(),
         "candidate_first": candidate_first,
-        "filters_told_by": betrayals,
+        "filters_told_by": leakage,
     }
 
 
-def warn_of_cues(figures: Mapping[str, Any]) -> None:
+def warn_about_leakage(report: Mapping[str, Any]) -> None:
     """Say what would let annotators pass without looking."""
-    for row in worst(figures["filters_told_by"]):
+    for row in select_leaks(report["filters_told_by"]):
         warn(
             f"filter questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
-            f"more than {MOST_TOLD}); annotators may learn it"
+            f"more than {MAX_HIDDEN_AUROC}); annotators may learn it"
         )
-    if figures["tasks"] and not figures["filters_invalid"]:
+    if report["tasks"] and not report["filters_invalid"]:
         warn(
             "no filter question is known to be unanswerable, as nothing is known of these images: an annotator who calls every "
             "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)"
         )
 
 
-class FilterInputs:
+class GoldQuestionInputs:
     """What filter questions are made of; of the rows in files those of one picture at a time are in memory."""
 
-    def __init__(self, folders: Folders, p: BatchParams) -> None:
-        self._p, self._vocabulary = p, folders.vocabulary()
-        self._members = Groups(folders.file(Screened), Screened, "candidate.picture_id")
-        self._known = grouped(read_rounds(folders), lambda row: row.candidate.picture_id)
-        self._own = Groups(folders.file(Question), Question, "picture_id")
-        pictures = {row.picture_id for row in folders.rows(Picture)}
-        self._naming = Naming(Singles(folders.file(Question), Question, "question_id"), pictures)
-        self._facts_of = evidence_files(folders, self._vocabulary)
+    def __init__(self, folders: DatasetFolders, p: BatchParams) -> None:
+        self._p, self._vocabulary = p, folders.read_vocabulary()
+        self._candidates = GroupedIndex(
+            folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.picture_id"
+        )
+        self._verified = group_by(read_rounds(folders), lambda row: row.candidate.picture_id)
+        self._questions = GroupedIndex(folders.record_file(Question), Question, "picture_id")
+        pictures = {row.picture_id for row in folders.read_records(ImageRecord)}
+        self._questions_by_name = QuestionsByName(
+            UniqueIndex(folders.record_file(Question), Question, "question_id"), pictures
+        )
+        self._facts_of = make_evidence_loader(folders, self._vocabulary)
 
-    def offered(self, picture_id: str) -> Offered:
+    def make_offer(self, picture_id: str) -> Offer:
         """The filter questions that a picture offers."""
-        rng, facts = generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
-        own, members = self._own.get(picture_id, ()), self._members[picture_id]
+        rng, facts = make_generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
+        own, members = self._questions.get(picture_id, ()), self._candidates[picture_id]
         texts = [row.candidate.text for row in members]
-        return Offered.of(
+        return Offer.from_questions(
             [
-                *of_the_picture(own, members, self._known.get(picture_id, ())),
-                *foreign(picture_id, self._naming, facts, self._p.foreign_tries, rng),
-                *in_style_of(templates(self._vocabulary, facts, rng), texts),
+                *collect_known_questions(own, members, self._verified.get(picture_id, ())),
+                *sample_foreign_questions(
+                    picture_id, self._questions_by_name, facts, self._p.num_negative_trials, rng
+                ),
+                *match_text_style(make_all_template_questions(self._vocabulary, facts, rng), texts),
             ]
         )
 
 
-def offers(folders: Folders, p: BatchParams, pictures: Sequence[str]) -> Iterator[tuple[str, Offered]]:
+def make_offers(
+    folders: DatasetFolders, p: BatchParams, pictures: Sequence[str]
+) -> Iterator[tuple[str, Offer]]:
     """The filter questions that each of the pictures, all with candidates, offers."""
-    inputs = partial(FilterInputs, folders, p)
-    found = ordered_map(FilterInputs.offered, pictures, inputs, processes(len(pictures)))
+    inputs = partial(GoldQuestionInputs, folders, p)
+    found = ordered_map(GoldQuestionInputs.make_offer, pictures, inputs, choose_num_workers(len(pictures)))
     yield from zip(pictures, track(found, "batch: filters", len(pictures), "picture"), strict=True)
 
 
 def main() -> None:
-    folders, p = Folders(), load("batch", BatchParams)
-    out = folders.stage("batch")
-    candidates = Lines(folders.file(Screened), Screened, attrgetter("candidate"))
+    folders, p = DatasetFolders(), load_params("batch", BatchParams)
+    out = folders.stage_dir("batch")
+    candidates = JsonlSequence(
+        folders.record_file(ScreenedCandidate), ScreenedCandidate, attrgetter("candidate")
+    )
     if not candidates:
         raise UserError(
-            f"{folders.file(Screened)}: no candidate is left to be judged; give more pictures and questions, or names of things "
+            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged; give more pictures and questions, or names of things "
             "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
         )
     pictures = sorted({row.picture_id for row in candidates})
-    offered = PutAside(out, Offered, offers(folders, p, pictures))
-    estimates = ((row.candidate_id, row.answerable) for row in folders.rows(Estimate))
-    made = make_tasks(candidates, offered, p.template_share, p.filter_share, p.seed, estimates)
+    offered = SpillMap(out, Offer, make_offers(folders, p, pictures))
+    estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
+    made = make_tasks(candidates, offered, p.template_fraction, p.gold_fraction, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", made)
 
-    picture = Joined(folders.file(Picture), ((row.picture_id, row) for row in folders.rows(Picture)))
-    seen = (shown(task, picture[task.picture_id]) for task in folders.rows(Task))
+    picture = RecordLookup(
+        folders.record_file(ImageRecord), ((row.picture_id, row) for row in folders.read_records(ImageRecord))
+    )
+    seen = (to_label_studio_task(task, picture[task.picture_id]) for task in folders.read_records(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
-    figures = report(folders.rows(Task), betrayed(folders.rows(Task), folders.rows(Estimate), p.seed))
-    warn_of_cues(figures)
-    folders.finish("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
+    figures = make_report(
+        folders.read_records(Task),
+        simulate_gold_leakage(folders.read_records(Task), folders.read_records(CandidateEstimate), p.seed),
+    )
+    warn_about_leakage(figures)
+    folders.write_stage_outputs("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

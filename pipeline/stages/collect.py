@@ -23,23 +23,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Mapping
 
-from annotation.study.answers_table import judged_questions
-from annotation.study.assignment import drawn
+from annotation.study.answers_table import build_answers_table
+from annotation.study.assignment import is_overlap_task
 from annotation.study.assignment_params import AnnotateParams
-from annotation.study.exports import PULLED, verdicts_in
-from annotation.study.quality_html import page
-from pipeline.core.errors import UserError, counted, run, warn
+from annotation.study.exports import PULLED_FILENAME, read_verdicts
+from annotation.study.quality_html import render_page
+from pipeline.core.errors import UserError, format_count, run_command, warn
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import PutAside, Singles
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate, Picture, Screened, Task, Verdict, Verified
+from pipeline.core.jsonl_index import SpillMap, UniqueIndex
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import (
+    CandidateEstimate,
+    CollectedCandidate,
+    ImageRecord,
+    ScreenedCandidate,
+    Task,
+    Verdict,
+)
 from pipeline.research_registry import rehearsed, simulated
-from pipeline.tasks.verdict_aggregation import Collected, CollectParams, collect, report
+from pipeline.tasks.verdict_aggregation import (
+    AggregatedVerdicts,
+    CollectParams,
+    aggregate_verdicts,
+    make_report,
+)
 
 
-def verdicts_given(
-    folders: Folders, tasks: Mapping[str, Task], params: CollectParams
+def gather_verdicts(
+    folders: DatasetFolders, tasks: Mapping[str, Task], params: CollectParams
 ) -> tuple[list[Verdict], dict[str, int]]:
     """The verdicts, and how many annotations of what kind there were in pulled.json.
 
@@ -47,12 +59,12 @@ def verdicts_given(
         UserError: nobody has judged anything yet, exports were not imported, or see `verdicts_in` and `simulated`.
     """
     verdicts, counts = [], dict[str, int]()
-    pulled = folders.annotations / PULLED
+    pulled = folders.annotations / PULLED_FILENAME
     others = sorted(str(path) for path in folders.annotations.glob("*.json") if path != pulled)
     if others and not params.simulate:
         raise UserError(
             [
-                f"{folders.annotations}: {PULLED} alone is read here, and there are exports beside it; take them in and out",
+                f"{folders.annotations}: {PULLED_FILENAME} alone is read here, and there are exports beside it; take them in and out",
                 f"rgqa annotate import {' '.join(others)}, then move them to another folder",
             ]
         )
@@ -61,17 +73,17 @@ def verdicts_given(
             "this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
             f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)"
         )
-        verdicts = rehearsed(folders, tasks.values(), params.votes, params.seed)
+        verdicts = rehearsed(folders, tasks.values(), params.simulated_votes, params.seed)
     elif params.simulate:
-        verdicts = simulated(folders, tasks.values(), params.votes, params.seed)
+        verdicts = simulated(folders, tasks.values(), params.simulated_votes, params.seed)
     elif pulled.exists():
-        verdicts, counts = verdicts_in(pulled, tasks)
+        verdicts, counts = read_verdicts(pulled, tasks)
     if not verdicts:
         held = f"{pulled} {'holds no whole answer' if pulled.exists() else 'is not there'}"
-        screen = folders.stage("batch") / "label_studio_tasks.json"
+        screen = folders.stage_dir("batch") / "label_studio_tasks.json"
         raise UserError(
             [
-                f"{counted(len(tasks), 'task waits', 'tasks wait')} for annotators: there are no verdicts yet",
+                f"{format_count(len(tasks), 'task waits', 'tasks wait')} for annotators: there are no verdicts yet",
                 held + (f" with annotations {counts}" if counts else ""),
                 "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
                 f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
@@ -80,67 +92,73 @@ def verdicts_given(
     return verdicts, counts
 
 
-def check_votes(collected: Collected, params: CollectParams) -> None:
+def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
     """Raise a UserError if no candidate has votes enough, with what may be the cause."""
     rows, quality = collected.verified, collected.quality
     if rows and all(row.status == "unjudged" for row in rows):
         most = max(row.votes_invalid + row.votes_valid for row in rows)
-        wanted = 1 if params.rule == "dawid-skene" else params.min_votes
+        wanted = 1 if params.aggregation == "dawid-skene" else params.min_votes
         excluded = [
-            f"{row.name} is excluded: {'; '.join(row.excluded)}" for row in quality.annotators if row.excluded
+            f"{row.name} is excluded: {'; '.join(row.exclusion_reasons)}"
+            for row in quality.annotators
+            if row.exclusion_reasons
         ]
         raise UserError(
             [
-                f"{counted(quality.given, 'verdict')}, and no candidate has {wanted} that count (the most is {most}): have more tasks "
+                f"{format_count(quality.num_verdicts, 'verdict')}, and no candidate has {wanted} that count (the most is {most}): have more tasks "
                 "judged, or look at the limits of section collect in params.yaml",
                 *excluded,
-                *quality.alarms,
+                *quality.warnings,
             ]
         )
 
 
 def main() -> None:
-    folders, params = Folders(), load("collect", CollectParams)
-    if params.simulate and params.rule != "dawid-skene" and params.min_votes > params.votes:
+    folders, params = DatasetFolders(), load_params("collect", CollectParams)
+    if params.simulate and params.aggregation != "dawid-skene" and params.min_votes > params.simulated_votes:
         raise UserError(
-            f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.votes}: "
+            f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.simulated_votes}: "
             "nothing could be verified"
         )
-    out = folders.stage("collect")
-    tasks = Singles(folders.file(Task), Task, "task_id")
-    verdicts, exported = verdicts_given(folders, tasks, params)
+    out = folders.stage_dir("collect")
+    tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
+    verdicts, exported = gather_verdicts(folders, tasks, params)
     write_jsonl(out / "verdicts.jsonl", verdicts)
     given = len(verdicts)
     del verdicts
-    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    rules = load("annotate", AnnotateParams).rules()
-    own = (row for key in tasks if drawn(key, rules) for row in (tasks[key].first, tasks[key].second))
+    answerable = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
+    rules = load_params("annotate", AnnotateParams).to_assignment_rules()
+    own = (
+        row for key in tasks if is_overlap_task(key, rules) for row in (tasks[key].first, tasks[key].second)
+    )
     overlap = {row.candidate_id for row in own if row.role == "candidate" and row.candidate_id}
-    screened = Singles(folders.file(Screened), Screened, "candidate.candidate_id")
+    screened = UniqueIndex(
+        folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.candidate_id"
+    )
 
-    def keep(rows: Iterable[Verified]) -> Collection[Verified]:
-        return PutAside(out, Verified, ((row.candidate.candidate_id, row) for row in rows)).values()
+    def keep(rows: Iterable[CollectedCandidate]) -> Collection[CollectedCandidate]:
+        return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
-    judged = judged_questions(tasks, folders.rows(Verdict))
-    collected = collect(screened, judged, params, answerable, overlap, keep)
+    judged = build_answers_table(tasks, folders.read_records(Verdict))
+    collected = aggregate_verdicts(screened, judged, params, answerable, overlap, keep)
     check_votes(collected, params)
-    for alarm in collected.quality.alarms:
+    for alarm in collected.quality.warnings:
         print(f"collect: ALARM: {alarm}", file=sys.stderr)
-    pictures = {row.picture_id: row.path for row in folders.rows(Picture)}
-    folders.finish(
+    pictures = {row.picture_id: row.path for row in folders.read_records(ImageRecord)}
+    folders.write_stage_outputs(
         "collect",
-        f"{collected.quality.unanswerable:,} of {counted(len(collected.verified), 'candidate')} unanswerable by {counted(given, 'verdict')}",
+        f"{collected.quality.num_unanswerable:,} of {format_count(len(collected.verified), 'candidate')} unanswerable by {format_count(given, 'verdict')}",
         {
             "verified.jsonl": collected.verified,
-            "set_aside.jsonl": collected.set_aside,
+            "set_aside.jsonl": collected.excluded_answers,
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,
-            "quality.html": page(collected.quality, pictures),
-            "collect.json": report(collected) | {"exports": exported},
+            "quality.html": render_page(collected.quality, pictures),
+            "collect.json": make_report(collected) | {"exports": exported},
         },
     )
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -15,53 +15,69 @@ from functools import cache, partial
 from pathlib import Path
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding_cache import CACHE, SEED, Cache, EmbedParams, EmbedReport, keys
-from pipeline.candidates.encoders.weights import local_files, own_weights_fault
-from pipeline.core.errors import Problems, UserError, counted, run
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture
+from pipeline.candidates.encoders.embedding_cache import (
+    CACHE_PATH,
+    PRECOMPUTED_FILE_NAME,
+    EmbeddingCache,
+    EmbedParams,
+    EmbedReport,
+    make_cache_keys,
+)
+from pipeline.candidates.encoders.weights import find_pretrained_conflict, list_local_files
+from pipeline.core.errors import Problems, UserError, format_count, run_command
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord
 
 
 def main() -> None:
-    params, folders = load("embed", EmbedParams), Folders()
-    out, pictures = folders.stage("embed"), list(folders.rows(Picture))
+    params, folders = load_params("embed", EmbedParams), DatasetFolders()
+    out, pictures = folders.stage_dir("embed"), list(folders.read_records(ImageRecord))
     ids = [picture.picture_id for picture in pictures]
-    asked = [question.text for question in folders.asked(set(ids))]
+    asked = [question.text for question in folders.read_questions_about(set(ids))]
     texts = sorted(set(asked))
     if not texts:
         raise UserError(
-            f"{folders.stage('ingest')}: {counted(len(pictures), 'picture')} and no question about any of them; "
+            f"{folders.stage_dir('ingest')}: {format_count(len(pictures), 'picture')} and no question about any of them; "
             "check the source and ingest.split"
         )
 
-    check_place(params, folders.clip)
-    encoder = cache(partial(loaded, params))
-    model = clip.written_record(params.model, params.pretrained) or encoder().record
-    picture_keys = keys(model, "picture", (picture.sha256 for picture in pictures))
-    text_keys = keys(model, "text", texts)
-    with closing(Cache(CACHE, model.dimension, seed=folders.vectors / SEED)) as kept:
+    check_model_location(params, folders.clip)
+    encoder = cache(partial(load_encoder, params))
+    model = clip.read_model_record(params.model, params.pretrained) or encoder().record
+    picture_keys = make_cache_keys(model, "picture", (picture.sha256 for picture in pictures))
+    text_keys = make_cache_keys(model, "text", texts)
+    with closing(
+        EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
+    ) as kept:
         # texts first: one that is too long is then known before the pictures, which take most of the time
-        encoded = kept.fill(text_keys, texts, lambda them: encoder().texts(them, params.text_batch), "texts")
-        paths = [picture.path for picture in pictures]
-        encoded += kept.fill(
-            picture_keys, paths, lambda them: encoder().pictures(them, params.picture_batch), "pictures"
+        encoded = kept.encode_missing(
+            text_keys, texts, lambda them: encoder().encode_texts(them, params.text_batch_size), "texts"
         )
-        kept.write(out / "pictures.npy", picture_keys)
-        kept.write(out / "texts.npy", text_keys)
+        paths = [picture.path for picture in pictures]
+        encoded += kept.encode_missing(
+            picture_keys,
+            paths,
+            lambda them: encoder().encode_images(them, params.image_batch_size),
+            "pictures",
+        )
+        kept.write_npy(out / "pictures.npy", picture_keys)
+        kept.write_npy(out / "texts.npy", text_keys)
     report = EmbedReport(model=model, pictures=len(pictures), questions=len(asked), distinct_texts=len(texts))
-    what = f"{counted(len(pictures), 'picture')} and {len(texts):,} texts ({encoded:,} newly encoded)"
-    folders.finish("embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report})
+    what = f"{format_count(len(pictures), 'picture')} and {len(texts):,} texts ({encoded:,} newly encoded)"
+    folders.write_stage_outputs(
+        "embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report}
+    )
 
 
-def loaded(params: EmbedParams) -> clip.Encoder:
+def load_encoder(params: EmbedParams) -> clip.Encoder:
     """The model, ready to encode.
 
     Raises:
         UserError: it cannot be loaded, or is not what its folder says.
     """
     encoder = clip.Encoder(params.model, params.pretrained, device=params.device)
-    if clip.written_record(params.model, params.pretrained) not in (None, encoder.record):
+    if clip.read_model_record(params.model, params.pretrained) not in (None, encoder.record):
         raise UserError(
             f"embed: {params.model}: open_clip {encoder.record.open_clip} reads the folder otherwise than this pipeline, so "
             "that vectors would be kept under a wrong name; install the release of open_clip that requirements.lock names"
@@ -69,23 +85,23 @@ def loaded(params: EmbedParams) -> clip.Encoder:
     return encoder
 
 
-def check_place(params: EmbedParams, home: Path) -> None:
+def check_model_location(params: EmbedParams, folder: Path) -> None:
     """Check that `model` and `pretrained` name one model, and that it lies where DVC sees it change.
 
     Raises:
         UserError: it does not; says everything that is wrong.
     """
     problems = Problems("embed")
-    if fault := own_weights_fault(params.model, params.pretrained):
+    if fault := find_pretrained_conflict(params.model, params.pretrained):
         problems.add("pretrained", fault)
-    for place in local_files(params.model, params.pretrained):
-        if not place.resolve().is_relative_to(home.resolve()):
+    for place in list_local_files(params.model, params.pretrained):
+        if not place.resolve().is_relative_to(folder.resolve()):
             problems.add(
                 str(place),
-                f"a model outside of {home}, where dvc repro would not see it change; move or copy it there, and name that place",
+                f"a model outside of {folder}, where dvc repro would not see it change; move or copy it there, and name that place",
             )
     problems.raise_if_any()
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

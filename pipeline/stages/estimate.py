@@ -19,31 +19,31 @@ from itertools import groupby, islice
 from typing import Any
 
 from pipeline.candidates.estimating.answerability import (
-    Weights,
-    answerable,
-    by_base_rates,
-    claims_of,
-    features,
-    fit,
-    probable,
+    LogisticWeights,
+    compute_features,
+    estimate_by_base_rates,
+    estimate_claims,
+    extract_candidate_claims,
+    fit_weights,
+    predict_probability,
 )
-from pipeline.candidates.estimating.claims import Beliefs
-from pipeline.candidates.estimating.difficulty import Difficulties
-from pipeline.candidates.estimating.held_out_graphs import drawn_pictures, hidden_graphs
-from pipeline.core.atomic_files import opened
-from pipeline.core.errors import counted, run
+from pipeline.candidates.estimating.claims import ClaimEstimator
+from pipeline.candidates.estimating.difficulty import DifficultyClassifier
+from pipeline.candidates.estimating.held_out_graphs import build_training_cases, sample_images
+from pipeline.core.atomic_files import open_for_reading
+from pipeline.core.errors import format_count, run_command
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import Groups, Singles
-from pipeline.core.parallel import ordered_map, processes
-from pipeline.core.params import Params, Seed, load
-from pipeline.core.paths import Folders
+from pipeline.core.jsonl_index import GroupedIndex, UniqueIndex
+from pipeline.core.parallel import choose_num_workers, ordered_map
+from pipeline.core.params import Params, Seed, load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Estimate, Question, Scene, Screened, Subset
-from pipeline.verifier.evidence_loading import evidence_files
-from pipeline.verifier.presence_model import names_known
+from pipeline.core.records import CandidateEstimate, Question, SceneGraph, ScreenedCandidate, Subset
+from pipeline.verifier.evidence_loading import make_evidence_loader
+from pipeline.verifier.presence_model import get_known_names
 
-TOGETHER = 256  # candidates that a process is given at once
-WORTH = 20_000  # candidates for which another process is worth its start
+CANDIDATES_PER_BATCH = 256  # candidates that a process is given at once
+CANDIDATES_PER_PROCESS = 20_000  # candidates for which another process is worth its start
 
 
 class EstimateParams(Params):
@@ -52,28 +52,30 @@ class EstimateParams(Params):
     seed: Seed = 0
 
 
-def weights_of(folders: Folders, beliefs: Beliefs, seed: int) -> tuple[Weights | None, dict[str, Any]]:
+def fit_on_hidden_graphs(
+    folders: DatasetFolders, claim_estimator: ClaimEstimator, seed: int
+) -> tuple[LogisticWeights | None, dict[str, Any]]:
     """The weights, None where there are no graphs to fit them on, and what is told of how they came about."""
-    scenes = Singles(folders.file(Scene), Scene, "picture_id")
-    drawn = drawn_pictures(list(scenes))
-    asked = Groups(folders.file(Question), Question, "picture_id") if drawn else {}
-    hidden = hidden_graphs(
+    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id")
+    drawn = sample_images(list(scenes))
+    asked = GroupedIndex(folders.record_file(Question), Question, "picture_id") if drawn else {}
+    hidden = build_training_cases(
         {key: scenes[key] for key in drawn},
         {key: asked[key] for key in drawn if key in asked},
-        folders.vocabulary(),
-        beliefs,
+        folders.read_vocabulary(),
+        claim_estimator,
         seed,
     )
-    labels = [case.answerable for case in hidden.cases]
+    labels = [case.is_answerable for case in hidden.cases]
     calibrated = 0 < sum(labels) < len(labels)
-    weights = fit([case.row for case in hidden.cases], labels) if calibrated else None
+    weights = fit_weights([case.features for case in hidden.cases], labels) if calibrated else None
     return weights, {
         "calibrated": calibrated,
         "pictures": len(drawn),
         "questions": len(labels),
         "answerable": sum(labels),
-        "own_questions": hidden.own,
-        "own_questions_answerable": hidden.own_answerable,
+        "own_questions": hidden.num_own,
+        "own_questions_answerable": hidden.num_own_answerable,
         "weights": weights,
     }
 
@@ -81,54 +83,63 @@ def weights_of(folders: Folders, beliefs: Beliefs, seed: int) -> tuple[Weights |
 class Estimator:
     """What candidates are estimated with; of the rows in files those of one picture at a time are in memory."""
 
-    def __init__(self, folders: Folders, weights: Weights | None) -> None:
-        vocabulary = folders.vocabulary()
-        self._beliefs, self._weights = Beliefs(vocabulary), weights
-        self._difficulty = Difficulties(vocabulary, self._beliefs)
-        self._facts_of = evidence_files(folders, vocabulary)
+    def __init__(self, folders: DatasetFolders, weights: LogisticWeights | None) -> None:
+        vocabulary = folders.read_vocabulary()
+        self._claim_estimator, self._weights = ClaimEstimator(vocabulary), weights
+        self._difficulty = DifficultyClassifier(vocabulary, self._claim_estimator)
+        self._facts_of = make_evidence_loader(folders, vocabulary)
 
-    def estimates(self, rows: Sequence[Screened]) -> list[tuple[Subset, Estimate]]:
+    def estimate_batch(self, rows: Sequence[ScreenedCandidate]) -> list[tuple[Subset, CandidateEstimate]]:
         """The estimates of candidates, with their subsets."""
         made = []
         for picture, same in groupby(rows, lambda row: row.candidate.picture_id):
             facts = self._facts_of(picture)
             for row in same:
-                candidate, refuted = row.candidate, row.judgement.answerability == "unanswerable"
-                found = probable(claims_of(candidate), facts, self._beliefs)
+                candidate, refuted = row.candidate, row.verifier_result.answerability == "unanswerable"
+                found = estimate_claims(extract_candidate_claims(candidate), facts, self._claim_estimator)
                 if self._weights:
-                    sure = answerable(features(found, refuted, bool(candidate.edits)), self._weights)
+                    sure = predict_probability(
+                        compute_features(found, refuted, bool(candidate.edits)), self._weights
+                    )
                 else:
-                    sure = by_base_rates(found, refuted)
-                difficulty = self._difficulty(candidate, found, names_known(facts))
+                    sure = estimate_by_base_rates(found, refuted)
+                difficulty = self._difficulty(candidate, found, get_known_names(facts))
                 key = candidate.candidate_id
-                estimate = Estimate(candidate_id=key, answerable=sure, difficulty=difficulty)
+                estimate = CandidateEstimate(candidate_id=key, p_answerable=sure, difficulty=difficulty)
                 made.append((candidate.subset, estimate))
         return made
 
 
-def estimates(folders: Folders, weights: Weights | None) -> Iterator[tuple[Subset, Estimate]]:
+def estimate_all(
+    folders: DatasetFolders, weights: LogisticWeights | None
+) -> Iterator[tuple[Subset, CandidateEstimate]]:
     """The estimates of all candidates, with their subsets, in the order of screened.jsonl."""
-    with opened(folders.file(Screened)) as file:
+    with open_for_reading(folders.record_file(ScreenedCandidate)) as file:
         candidates = sum(1 for _ in file)
-    rows = folders.rows(Screened)
-    parts = iter(lambda: list(islice(rows, TOGETHER)), [])
-    set_up, side_by_side = partial(Estimator, folders, weights), processes(candidates, WORTH)
-    done = ordered_map(Estimator.estimates, parts, set_up, side_by_side, 1)
-    for part in track(done, "estimate", -(-candidates // TOGETHER), f"{TOGETHER} candidates"):
+    rows = folders.read_records(ScreenedCandidate)
+    parts = iter(lambda: list(islice(rows, CANDIDATES_PER_BATCH)), [])
+    set_up, side_by_side = (
+        partial(Estimator, folders, weights),
+        choose_num_workers(candidates, CANDIDATES_PER_PROCESS),
+    )
+    done = ordered_map(Estimator.estimate_batch, parts, set_up, side_by_side, 1)
+    for part in track(
+        done, "estimate", -(-candidates // CANDIDATES_PER_BATCH), f"{CANDIDATES_PER_BATCH} candidates"
+    ):
         yield from part
 
 
-class Expected:
+class EstimateCounter:
     """Counts estimates as they pass: how many there are, how many are expected to have an answer, of which difficulty."""
 
     def __init__(self) -> None:
         self._difficulty: defaultdict[Subset, Counter[str]] = defaultdict(Counter)
-        self.answerable: defaultdict[Subset, float] = defaultdict(float)
+        self.expected_answerable: defaultdict[Subset, float] = defaultdict(float)
 
-    def passing(self, rows: Iterable[tuple[Subset, Estimate]]) -> Iterator[Estimate]:
+    def count(self, rows: Iterable[tuple[Subset, CandidateEstimate]]) -> Iterator[CandidateEstimate]:
         for subset, row in rows:
             self._difficulty[subset][row.difficulty] += 1
-            self.answerable[subset] += row.answerable
+            self.expected_answerable[subset] += row.p_answerable
             yield row
 
     def report(self) -> dict[Subset, dict[str, Any]]:
@@ -136,7 +147,7 @@ class Expected:
         return {
             subset: {
                 "candidates": found.total(),
-                "expected_answerable": round(self.answerable[subset], 1),
+                "expected_answerable": round(self.expected_answerable[subset], 1),
                 "difficulty": dict(sorted(found.items())),
             }
             for subset, found in self._difficulty.items()
@@ -144,16 +155,16 @@ class Expected:
 
 
 def main() -> None:
-    folders, p = Folders(), load("estimate", EstimateParams)
-    weights, fitted = weights_of(folders, Beliefs(folders.vocabulary()), p.seed)
-    expected = Expected()
-    write_jsonl(folders.file(Estimate), expected.passing(estimates(folders, weights)))
+    folders, p = DatasetFolders(), load_params("estimate", EstimateParams)
+    weights, fitted = fit_on_hidden_graphs(folders, ClaimEstimator(folders.read_vocabulary()), p.seed)
+    expected = EstimateCounter()
+    write_jsonl(folders.record_file(CandidateEstimate), expected.count(estimate_all(folders, weights)))
     subsets = expected.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
-    what = f"{sum(expected.answerable.values()):,.0f} of {counted(candidates, 'candidate')} are expected to have an answer"
+    what = f"{sum(expected.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to have an answer"
     what += "" if fitted["calibrated"] else " (not calibrated here: no graphs)"
-    folders.finish("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
+    folders.write_stage_outputs("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -18,56 +18,61 @@ from contextlib import ExitStack
 
 import msgspec
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import UserError, counted, run, some_of, warn
-from pipeline.core.json_files import lines
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import UserError, format_count, join_examples, run_command, warn
+from pipeline.core.json_files import encode_jsonl
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.records import Question
-from pipeline.core.release_params import check_fields
-from pipeline.language.paraphrase import paraphrase
+from pipeline.core.release_params import check_release_params
+from pipeline.language.paraphrase import paraphrase_questions
 from pipeline.sources.source_folder import IngestParams, SourceFolder
 
 
 def main() -> None:
-    params, folders = load("ingest", IngestParams), Folders()
+    params, folders = load_params("ingest", IngestParams), DatasetFolders()
     if os.environ.get("DVC_STAGE"):
-        check_folders(folders)
-        if warning := check_fields():
+        check_source_folders(folders)
+        if warning := check_release_params():
             warn(warning)
-    source, out = SourceFolder(folders.source, params), folders.stage("ingest")
+    source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right
-        for read in (source.questions, source.unbalanced, source.scenes, source.pictures):
+        for read in (
+            source.read_questions,
+            source.read_unbalanced_questions,
+            source.read_scene_graphs,
+            source.read_images,
+        ):
             name, records = read.__name__, read()
             if params.paraphrase and name == "questions":
-                records = paraphrase(source.questions(), params.split, params.seed)
-            file = written.enter_context(replacing(out / f"{name}.jsonl"))
-            total = len(source.wanted) if name == "pictures" else None
+                records = paraphrase_questions(source.read_questions(), params.split, params.seed)
+            file = written.enter_context(atomic_write(out / f"{name}.jsonl"))
+            total = len(source.questions_by_image) if name == "pictures" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
-        report = source.report(paraphrased)
-        left_out = source.left_out()
-        written.enter_context(replacing(out / "left_out.jsonl")).write(lines(left_out))
+        report = source.make_report(paraphrased)
+        left_out = source.get_unused_questions()
+        written.enter_context(atomic_write(out / "left_out.jsonl")).write(encode_jsonl(left_out))
     questions = report.counts[params.split]["questions"]
-    what = f"{counted(questions, 'question')} on {counted(len(source.wanted), 'picture')} of {params.split}"
+    what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'picture')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
-        examples = some_of([f"{row.question_id} ({row.answer!r})" for row in left_out])
-        number = counted(len(left_out), "question")
+        examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in left_out])
+        number = format_count(len(left_out), "question")
         warn(f"left out {number} without an answer: {examples}; all are in {out / 'left_out.jsonl'}")
-    folders.finish("ingest", what, {"ingest.json": report})
+    folders.write_stage_outputs("ingest", what, {"ingest.json": report})
 
 
-def check_folders(folders: Folders) -> None:
+def check_source_folders(folders: DatasetFolders) -> None:
     """Told at the first stage, by whoever runs `dvc repro`.
 
     Raises:
         UserError: lists the folders that are missing.
     """
-    if missing := [str(folder) for folder in folders.watched() if not folder.is_dir()]:
+    if missing := [str(folder) for folder in folders.dvc_dirs() if not folder.is_dir()]:
         raise UserError(
             f"{', '.join(missing)}: no such folder; run: rgqa init {folders.dataset} (it makes what is missing, "
             "which may stay empty, and changes nothing else)"
@@ -75,4 +80,4 @@ def check_folders(folders: Folders) -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -15,65 +15,70 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from pipeline.candidates.perturbing.perturb_image import SUBSETS, PerturbInputs, perturb_picture, surveyed
-from pipeline.candidates.perturbing.raking import Kind
-from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.core.errors import run
-from pipeline.core.jsonl_index import Groups, Singles
-from pipeline.core.parallel import ordered_map, processes
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
-from pipeline.core.records import Candidate, Dropped, Question, Subset, Tagged
-from pipeline.verifier.evidence_loading import evidence_files
+from pipeline.candidates.perturbing.perturb_image import (
+    SUBSETS,
+    PerturbInputs,
+    calibrate_inputs,
+    perturb_picture,
+)
+from pipeline.candidates.perturbing.raking import WordContext
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
+from pipeline.core.errors import run_command
+from pipeline.core.jsonl_index import GroupedIndex, UniqueIndex
+from pipeline.core.parallel import choose_num_workers, ordered_map
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.per_image import CountKey, Counts, list_image_ids, select_counts, write_per_image
+from pipeline.core.records import Candidate, DroppedCandidate, Question, Subset, TaggedText
+from pipeline.verifier.evidence_loading import make_evidence_loader
 
-Told = tuple[Mapping[Kind, np.ndarray], Mapping[Subset, float]]
+SurveyResult = tuple[Mapping[WordContext, np.ndarray], Mapping[Subset, float]]
 
 
 @lru_cache(maxsize=1)
-def read_inputs(folders: Folders, params: PerturbParams) -> PerturbInputs:
+def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs:
     """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory. A process that
     surveys pictures and perturbs them, too, does so with the same inputs, and what they have worked out."""
-    vocabulary = folders.vocabulary()
+    vocabulary = folders.read_vocabulary()
     return PerturbInputs(
-        Groups(folders.file(Question), Question, "picture_id"),
-        evidence_files(folders, vocabulary),
-        Singles(folders.file(Tagged), Tagged, "text"),
-        Replacements(vocabulary, params),
+        GroupedIndex(folders.record_file(Question), Question, "picture_id"),
+        make_evidence_loader(folders, vocabulary),
+        UniqueIndex(folders.record_file(TaggedText), TaggedText, "text"),
+        ReplacementSampler(vocabulary, params),
     )
 
 
-def survey(inputs: PerturbInputs, pictures: Sequence[str]) -> Told:
+def survey_images(inputs: PerturbInputs, pictures: Sequence[str]) -> SurveyResult:
     """What a sample of the pictures tells: factors that even out the words, the share of weak candidates that is made."""
-    told = surveyed(inputs, pictures)
-    return told.replacements.factors, told.weak_kept
+    told = calibrate_inputs(inputs, pictures)
+    return told.replacements.word_factors, told.query_only_rates
 
 
-def surveyed_inputs(
-    folders: Folders,
+def apply_survey(
+    folders: DatasetFolders,
     params: PerturbParams,
-    factors: Mapping[Kind, np.ndarray],
+    factors: Mapping[WordContext, np.ndarray],
     weak_kept: Mapping[Subset, float],
 ) -> PerturbInputs:
     """The same inputs with what the survey found."""
-    inputs = replace(read_inputs(folders, params), weak_kept=weak_kept)
-    inputs.replacements.factors = factors
+    inputs = replace(read_inputs(folders, params), query_only_rates=weak_kept)
+    inputs.replacements.word_factors = factors
     return inputs
 
 
-def keys(row: Candidate | Dropped) -> list[Key]:
+def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
     """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none."""
-    if isinstance(row, Dropped):
+    if isinstance(row, DroppedCandidate):
         return [(row.subset, "unperturbed", row.reason)]
-    weak: list[Key] = [(row.subset, "weak", "")] if row.weak else []
+    weak: list[CountKey] = [(row.subset, "weak", "")] if row.query_only else []
     return [(row.subset, "candidates", ""), *weak, *((row.subset, "edits", edit.kind) for edit in row.edits)]
 
 
-def report(counts: Counts) -> dict[str, dict[str, object]]:
+def make_report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     subsets = {}
     for subset in SUBSETS:
-        named = counted(counts, subset, "edits", "unperturbed")
+        named = select_counts(counts, subset, "edits", "unperturbed")
         candidates = counts[subset, "candidates", ""]
         questions = candidates + sum(named["unperturbed"].values())
         weak = counts[subset, "weak", ""]
@@ -82,19 +87,21 @@ def report(counts: Counts) -> dict[str, dict[str, object]]:
 
 
 def main() -> None:
-    folders, params = Folders(), load("perturb", PerturbParams)
-    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": Dropped}
-    pictures = pictures_in_order(folders)
-    set_up, side_by_side = partial(read_inputs, folders, params), processes(len(pictures))
+    folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
+    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": DroppedCandidate}
+    pictures = list_image_ids(folders)
+    set_up, side_by_side = partial(read_inputs, folders, params), choose_num_workers(len(pictures))
     # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.
-    [told] = ordered_map(survey, [pictures], set_up, side_by_side, 1)
-    inputs = partial(surveyed_inputs, folders, params, *told)
-    counts = write_by_picture(folders.stage("perturb"), pictures, files, inputs, perturb_picture, keys)
-    subsets = report(counts)
+    [told] = ordered_map(survey_images, [pictures], set_up, side_by_side, 1)
+    inputs = partial(apply_survey, folders, params, *told)
+    counts = write_per_image(
+        folders.stage_dir("perturb"), pictures, files, inputs, perturb_picture, count_keys
+    )
+    subsets = make_report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
     what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"
-    folders.finish("perturb", what, {"perturb.json": subsets})
+    folders.write_stage_outputs("perturb", what, {"perturb.json": subsets})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -15,17 +15,22 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pipeline.candidates.ranking.clip_candidates import RankParams, parts, propose, with_programs
-from pipeline.candidates.ranking.pair_scores import own_scores, quantiles
-from pipeline.candidates.ranking.rank_inputs import read_vectors
-from pipeline.core.errors import Problems, counted, run
-from pipeline.core.jsonl_index import Singles
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
+from pipeline.candidates.ranking.clip_candidates import (
+    RankParams,
+    assign_splits,
+    attach_programs,
+    propose_candidates,
+)
+from pipeline.candidates.ranking.pair_scores import compute_quantiles, score_own_questions
+from pipeline.candidates.ranking.rank_inputs import load_embeddings
+from pipeline.core.errors import Problems, format_count, run_command
+from pipeline.core.jsonl_index import UniqueIndex
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Question
 
 
-def _checked(p: RankParams) -> RankParams:
+def _check_pools(p: RankParams) -> RankParams:
     problems = Problems("params.yaml, rank")
     for draw, pool in (("hard_draw", "hard_pool"), ("easy_last", "easy_pool")):
         if getattr(p, draw) > getattr(p, pool):
@@ -35,22 +40,22 @@ def _checked(p: RankParams) -> RankParams:
 
 
 def main() -> None:
-    folders, p = Folders(), _checked(load("rank", RankParams))
-    vectors = read_vectors(folders.stage("embed"))
-    part = parts(vectors.picture_ids, p.dev_share, p.seed)
-    proposed, figures = propose(folders.asked(part), vectors, part, p)
-    own = own_scores(folders.asked(part), vectors)
-    in_parts, scores = Counter(part.values()), quantiles([row.score for row in own])
+    folders, p = DatasetFolders(), _check_pools(load_params("rank", RankParams))
+    vectors = load_embeddings(folders.stage_dir("embed"))
+    part = assign_splits(vectors.picture_ids, p.validation_proportion, p.seed)
+    proposed, figures = propose_candidates(folders.read_questions_about(part), vectors, part, p)
+    own = score_own_questions(folders.read_questions_about(part), vectors)
+    in_parts, scores = Counter(part.values()), compute_quantiles([row.score for row in own])
     report = {**figures, "parts": in_parts, "own_score_quantiles": scores}
-    asked = Singles(folders.file(Question), Question, "question_id")
+    asked = UniqueIndex(folders.record_file(Question), Question, "question_id")
     files = {
-        "candidates.jsonl": with_programs(proposed, asked),
+        "candidates.jsonl": attach_programs(proposed, asked),
         "own_scores.jsonl": own,
         "parts.json": part,
         "rank.json": report,
     }
-    folders.finish("rank", counted(len(proposed), "candidate"), files)
+    folders.write_stage_outputs("rank", format_count(len(proposed), "candidate"), files)
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -13,83 +13,98 @@ from pathlib import Path
 
 import msgspec
 
-from annotation.study.quality_html import bounds, page
-from annotation.study.quality_report import Quality
-from pipeline.benchmark.release.card import card
-from pipeline.benchmark.release.card_image import card_picture
+from annotation.study.quality_html import format_interval, render_page
+from annotation.study.quality_report import QualityReport
+from pipeline.benchmark.release.card import render_card
+from pipeline.benchmark.release.card_image import draw_card_image
 from pipeline.benchmark.release.check_release import write_checksums
-from pipeline.benchmark.release.croissant import croissant
-from pipeline.benchmark.release.errata import FILE as ERRATA
-from pipeline.benchmark.release.errata import Erratum, errata_of, errata_text
-from pipeline.benchmark.release.harness_folder import write_pack
-from pipeline.benchmark.release.licences import licence_text
-from pipeline.benchmark.release.provenance import all_dropped, canary, provenance
-from pipeline.benchmark.release.release_images import release_images
-from pipeline.benchmark.release.release_summary import PAIRING, ReleaseFacts, VoteCounts, counts_of
-from pipeline.benchmark.release.subset_files import release_order, write_subset
+from pipeline.benchmark.release.croissant import make_croissant
+from pipeline.benchmark.release.errata import ERRATA_FILE, Erratum, read_errata, render_errata
+from pipeline.benchmark.release.harness_folder import write_harness_folder
+from pipeline.benchmark.release.licences import render_licence
+from pipeline.benchmark.release.provenance import iter_dropped, make_canary, make_provenance
+from pipeline.benchmark.release.release_images import prepare_release_images
+from pipeline.benchmark.release.release_summary import (
+    PAIRING_DESCRIPTIONS,
+    ReleaseSummary,
+    VoteCounts,
+    count_items,
+)
+from pipeline.benchmark.release.subset_files import make_release_order, write_subset
 from pipeline.benchmark.release.wheel import build_wheel
 from pipeline.candidates.encoders.embedding_cache import EmbedReport
 from pipeline.core import params
-from pipeline.core.atomic_files import replacing, write_text
-from pipeline.core.errors import Problems, UserError, counted, run
+from pipeline.core.atomic_files import atomic_write, write_text
+from pipeline.core.errors import Problems, UserError, format_count, run_command
 from pipeline.core.item_counts import check_item_counts
 from pipeline.core.json_files import copy_file, read_json, write_json, write_jsonl
-from pipeline.core.jsonl_index import InOrder, Joined, Singles
-from pipeline.core.no_answer_texts import means_no_answer
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.records import SUBSETS, Item, Picture, Question, Subset, Verdict, Verified
-from pipeline.core.release_params import ReleaseParams, check_fields
+from pipeline.core.jsonl_index import RecordLookup, SortedJsonl, UniqueIndex
+from pipeline.core.no_answer_texts import is_no_answer
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
+from pipeline.core.records import SUBSETS, CollectedCandidate, ImageRecord, Item, Question, Subset, Verdict
+from pipeline.core.release_params import ReleaseParams, check_release_params
 
-LATER = {"paper", "leaderboard"}  # stages of the evaluation: what they do does not change a release
+EVALUATION_STAGES = {
+    "paper",
+    "leaderboard",
+}  # stages of the evaluation: what they do does not change a release
 
 
 class AuditedSubset(msgspec.Struct):
-    smallest_auaf_difference: float
+    min_detectable_auaf_difference: float
 
 
 class AuditSummary(msgspec.Struct):
     """What the release says of audit.json (`pipeline.benchmark.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
 
     warnings: tuple[str, ...]
-    table: str
+    attack_table: str
     subsets: dict[Subset, AuditedSubset]
 
 
-COPIED = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
+COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
 
 
 def main() -> None:
-    check_fields()
-    folders, p, version = Folders(), params.load("release", ReleaseParams), params.version()
-    items = InOrder(folders.file(Item), Item, release_order(version))
+    check_release_params()
+    folders, p, version = (
+        DatasetFolders(),
+        params.load_params("release", ReleaseParams),
+        params.read_release_version(),
+    )
+    items = SortedJsonl(folders.record_file(Item), Item, make_release_order(version))
     if not len(items):
         raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
     check_item_counts(folders)
-    refuse_no_answers(items)
-    facts = facts_of(items, folders, p, version)
+    check_answers(items)
+    facts = summarize_release(items, folders, p, version)
     check_version(version, facts.rehearsal)
-    home = folders.release(version)
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    known = Joined(folders.file(Picture), pictures)
+    home = folders.release_dir(version)
+    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
+    known = RecordLookup(folders.record_file(ImageRecord), pictures)
     shown = [known[key] for key in sorted({item.picture_id for item in items})]
-    with release_images(shown) if p.pictures else nullcontext({}) as ready:
+    with prepare_release_images(shown) if p.include_images else nullcontext({}) as ready:
         pictures |= ready
         write_items(home, items, folders, facts.canary, p, pictures)
-        for path in (folders.stage(name) for name in COPIED):
+        for path in (folders.stage_dir(name) for name in COPIED_FILES):
             copy_file(path, home / path.name)
-        made_by = {name: values for name, values in params.section().items() if name not in LATER}
+        made_by = {
+            name: values
+            for name, values in params.read_dataset_params().items()
+            if name not in EVALUATION_STAGES
+        }
         write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
-        write_texts(home, items, folders, facts, pictures if p.pictures else {})
+        write_texts(home, items, folders, facts, pictures if p.include_images else {})
         build_wheel(home / "scorers", version)
         paths = {key: row.path for key, row in pictures.items()}
-        write_pack(home, items, paths, version, p.pictures)
+        write_harness_folder(home, items, paths, version, p.include_images)
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
-    done("release", f"{counted(len(items), 'item')}, {uqs:,} unanswerable", home)
+    report_written("release", f"{format_count(len(items), 'item')}, {uqs:,} unanswerable", home)
 
 
-def refuse_no_answers(items: Iterable[Item]) -> None:
+def check_answers(items: Iterable[Item]) -> None:
     """Refuse AQs whose answer says that there is none, as scorers do.
 
     Raises:
@@ -99,7 +114,7 @@ def refuse_no_answers(items: Iterable[Item]) -> None:
         "AQs whose answer says that there is no answer; leave them out of the source and run dvc repro"
     )
     for item in items:
-        if not item.unanswerable and means_no_answer(item.answer):
+        if not item.unanswerable and is_no_answer(item.answer):
             problems.add(item.item_id, f"{item.answer!r} in {item.subset}")
     problems.raise_if_any()
 
@@ -117,25 +132,29 @@ def check_version(version: str, rehearsal: bool) -> None:
 def write_items(
     home: Path,
     items: Collection[Item],
-    folders: Folders,
-    mark: str,
+    folders: DatasetFolders,
+    canary: str,
     p: ReleaseParams,
-    pictures: Mapping[str, Picture],
+    pictures: Mapping[str, ImageRecord],
 ) -> None:
     """The items of each subset, and the stories of all of them and of what was dropped."""
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
-            write_subset(home, subset, members, pictures, mark, p)
-    questions = Singles(folders.file(Question), Question, "question_id")
-    verified = Singles(folders.file(Verified), Verified, "candidate.candidate_id")
-    write_jsonl(home / "provenance.jsonl", provenance(items, questions, verified))
-    write_jsonl(home / "verdicts.jsonl", folders.rows(Verdict))
-    dropped = all_dropped(folders, folders.rows(Verified))
+            write_subset(home, subset, members, pictures, canary, p)
+    questions = UniqueIndex(folders.record_file(Question), Question, "question_id")
+    verified = UniqueIndex(
+        folders.record_file(CollectedCandidate), CollectedCandidate, "candidate.candidate_id"
+    )
+    write_jsonl(home / "provenance.jsonl", make_provenance(items, questions, verified))
+    write_jsonl(home / "verdicts.jsonl", folders.read_records(Verdict))
+    dropped = iter_dropped(folders, folders.read_records(CollectedCandidate))
     in_order = sorted(dropped, key=lambda row: (row.stage, row.subset, row.candidate_id))
     write_jsonl(home / "dropped.jsonl", in_order)
 
 
-def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Quality) -> VoteCounts:
+def count_votes(
+    items: Iterable[Item], verified: Iterable[CollectedCandidate], quality: QualityReport
+) -> VoteCounts:
     """What the UQs among the items rest on."""
     uqs = {item.item_id for item in items if item.unanswerable}
     votes, decided_by = Counter[int](), Counter[str]()
@@ -143,59 +162,65 @@ def vote_counts(items: Iterable[Item], verified: Iterable[Verified], quality: Qu
         if row.candidate.candidate_id in uqs:
             decided_by[row.decided_by] += 1
             votes.update([row.votes_invalid + row.votes_valid] if row.decided_by == "votes" else ())
-    agreed, wrong = quality.agreement[0], quality.wrong
-    people = [row for row in quality.annotators if not row.expert]
+    agreed, wrong = quality.agreement[0], quality.expected_error
+    people = [row for row in quality.annotators if not row.is_adjudicator]
     told = (
-        f"On {counted(agreed.candidates, 'candidate')}, sampled at random, that two or more judged, Krippendorff's alpha is {bounds(agreed.alpha)} and Gwet's AC1 "
-        f"{bounds(agreed.ac1)}, with 95 % intervals."
+        f"On {format_count(agreed.candidates, 'candidate')}, sampled at random, that two or more judged, Krippendorff's alpha is {format_interval(agreed.krippendorff_alpha)} and Gwet's AC1 "
+        f"{format_interval(agreed.gwet_ac1)}, with 95 % intervals."
     )
     return VoteCounts(
-        rule=str(quality.settings.get("rule", "")),
+        aggregation_rule=str(quality.settings.get("rule", "")),
         annotators=len(people),
-        excluded=sum(bool(row.excluded) for row in people),
-        votes=dict(votes),
-        by_expert=decided_by["expert"],
-        agreement=told
+        excluded=sum(bool(row.exclusion_reasons) for row in people),
+        uqs_by_votes=dict(votes),
+        by_adjudicator=decided_by["expert"],
+        agreement_text=told
         if agreed.candidates
         else "No candidate sampled at random was judged twice: nothing is known of agreement.",
-        invalid_filters=quality.invalid_filters,
-        wrong="" if wrong.value is None else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
+        invalid_gold_answers=quality.num_invalid_gold_answers,
+        label_error_text=""
+        if wrong.value is None
+        else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
     )
 
 
-def facts_of(items: Collection[Item], folders: Folders, p: ReleaseParams, version: str) -> ReleaseFacts:
+def summarize_release(
+    items: Collection[Item], folders: DatasetFolders, p: ReleaseParams, version: str
+) -> ReleaseSummary:
     """What card, licences and croissant.json tell, from the reports of the stages."""
-    audit = read_json(folders.stage("audit") / "audit.json", AuditSummary)
-    model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
-    quality = read_json(folders.stage("collect") / "quality.json", Quality)
-    counts, errata = counts_of(items), errata_of(folders)
-    there, ids = {subset.name for subset in counts["subsets"]}, faulty(items, errata)
+    audit = read_json(folders.stage_dir("audit") / "audit.json", AuditSummary)
+    model = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport).model
+    quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
+    counts, errata = count_items(items), read_errata(folders)
+    there, ids = {subset.name for subset in counts["subsets"]}, find_faulty_items(items, errata)
     missing = [
         f"{subset} has no item: none of its candidates was verified and could be balanced."
         for subset in SUBSETS
         if subset not in there
     ]
-    return ReleaseFacts(
+    return ReleaseSummary(
         **counts,
         dataset=folders.dataset,
         version=version,
-        canary=canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
-        pairing=PAIRING[read_json(folders.stage("balance") / "balance.json")["rule"]]
+        canary=make_canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
+        pairing_text=PAIRING_DESCRIPTIONS[read_json(folders.stage_dir("balance") / "balance.json")["rule"]]
         if any(name.startswith("clip") for name in there)
         else "",
-        judged=vote_counts(items, folders.rows(Verified), quality),
-        model=model.model,
-        weights=model.weights_sha256,
+        vote_counts=count_votes(items, folders.read_records(CollectedCandidate), quality),
+        clip_model=model.model,
+        clip_weights_sha256=model.weights_sha256,
         warnings=(*audit.warnings, *missing),
-        audit_table=audit.table,
-        resolved={subset: row.smallest_auaf_difference for subset, row in audit.subsets.items()},
+        attack_table=audit.attack_table,
+        min_detectable_difference={
+            subset: row.min_detectable_auaf_difference for subset, row in audit.subsets.items()
+        },
         errata=errata,
-        faulty=sum(row.item_id in ids for row in errata),
-        p=p,
+        num_faulty_items=sum(row.item_id in ids for row in errata),
+        params=p,
     )
 
 
-def faulty(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
+def find_faulty_items(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
     """The ids of the items of which there is an erratum."""
     noted = {row.item_id for row in errata}
     return {item.item_id for item in items if item.item_id in noted} if noted else set()
@@ -204,25 +229,28 @@ def faulty(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
 def write_texts(
     home: Path,
     items: Collection[Item],
-    folders: Folders,
-    facts: ReleaseFacts,
-    pictures: Mapping[str, Picture],
+    folders: DatasetFolders,
+    facts: ReleaseSummary,
+    pictures: Mapping[str, ImageRecord],
 ) -> None:
     """Card with its picture, licences, description, errata and the quality report (with pictures only if they are in the
     release)."""
     paths = {key: row.path for key, row in pictures.items()}
     write_text(
-        home / "quality.html", page(read_json(folders.stage("collect") / "quality.json", Quality), paths)
+        home / "quality.html",
+        render_page(read_json(folders.stage_dir("collect") / "quality.json", QualityReport), paths),
     )
-    title = f"{facts.p.title} {facts.version}"
-    with replacing(home / "card.png") as file:
-        file.write(card_picture(items, {key: Path(path) for key, path in paths.items()}))
-    write_text(home / "README.md", card(facts, home))
-    write_text(home / "LICENSE", licence_text(title, facts.p, [subset.name for subset in facts.subsets]))
-    write_json(home / "croissant.json", croissant(home, facts))
-    write_text(home / "ERRATA.md", errata_text(title, facts.errata, faulty(items, facts.errata)))
-    write_json(home / ERRATA, facts.errata)
+    title = f"{facts.params.title} {facts.version}"
+    with atomic_write(home / "card.png") as file:
+        file.write(draw_card_image(items, {key: Path(path) for key, path in paths.items()}))
+    write_text(home / "README.md", render_card(facts, home))
+    write_text(
+        home / "LICENSE", render_licence(title, facts.params, [subset.name for subset in facts.subsets])
+    )
+    write_json(home / "croissant.json", make_croissant(home, facts))
+    write_text(home / "ERRATA.md", render_errata(title, facts.errata, find_faulty_items(items, facts.errata)))
+    write_json(home / ERRATA_FILE, facts.errata)
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -16,51 +16,56 @@ from __future__ import annotations
 from functools import partial
 
 from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
-from pipeline.core.errors import run
-from pipeline.core.jsonl_index import Groups
-from pipeline.core.paths import Folders
-from pipeline.core.per_image import Counts, Key, counted, pictures_in_order, write_by_picture
-from pipeline.core.records import SUBSETS, Candidate, Dropped, Question, Screened
-from pipeline.verifier.evidence_loading import evidence_files
+from pipeline.core.errors import run_command
+from pipeline.core.jsonl_index import GroupedIndex
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.per_image import CountKey, Counts, list_image_ids, select_counts, write_per_image
+from pipeline.core.records import SUBSETS, Candidate, DroppedCandidate, Question, ScreenedCandidate
+from pipeline.verifier.evidence_loading import make_evidence_loader
 
 
-def read_inputs(folders: Folders) -> ScreenInputs:
+def read_inputs(folders: DatasetFolders) -> ScreenInputs:
     """What candidates are screened with; of the rows in files those of one picture at a time are in memory."""
-    vocabulary = folders.vocabulary()
-    proposed = [folders.stage(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
+    vocabulary = folders.read_vocabulary()
+    proposed = [folders.stage_dir(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
     return ScreenInputs(
-        Groups(proposed, Candidate, "picture_id"),
-        Groups(folders.file(Question), Question, "picture_id"),
-        evidence_files(folders, vocabulary),
+        GroupedIndex(proposed, Candidate, "picture_id"),
+        GroupedIndex(folders.record_file(Question), Question, "picture_id"),
+        make_evidence_loader(folders, vocabulary),
         vocabulary,
     )
 
 
-def keys(row: Screened | Dropped) -> list[Key]:
+def count_keys(row: ScreenedCandidate | DroppedCandidate) -> list[CountKey]:
     """What is counted of a candidate: one that stays by judgement and evidence, one that goes by its reason."""
-    if isinstance(row, Dropped):
+    if isinstance(row, DroppedCandidate):
         return [(row.subset, "dropped", row.reason)]
-    subset, judgement = row.candidate.subset, row.judgement
-    return [(subset, "judged", judgement.answerability), (subset, "evidence", judgement.evidence)]
+    subset, judgement = row.candidate.subset, row.verifier_result
+    return [(subset, "judged", judgement.answerability), (subset, "evidence", judgement.evidence_source)]
 
 
-def report(counts: Counts) -> dict[str, dict[str, object]]:
+def make_report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset: in == kept + sum(dropped)."""
     subsets = {}
     for subset in SUBSETS:
-        named = counted(counts, subset, "judged", "evidence", "dropped")
+        named = select_counts(counts, subset, "judged", "evidence", "dropped")
         kept = sum(named["judged"].values())
         subsets[subset] = {"in": kept + sum(named["dropped"].values()), "kept": kept, **named}
     return subsets
 
 
 def main() -> None:
-    folders, files = Folders(), {"screened.jsonl": Screened, "dropped.jsonl": Dropped}
-    inputs, pictures = partial(read_inputs, folders), pictures_in_order(folders)
-    counts = write_by_picture(folders.stage("screen"), pictures, files, inputs, screen_picture, keys)
+    folders, files = (
+        DatasetFolders(),
+        {"screened.jsonl": ScreenedCandidate, "dropped.jsonl": DroppedCandidate},
+    )
+    inputs, pictures = partial(read_inputs, folders), list_image_ids(folders)
+    counts = write_per_image(folders.stage_dir("screen"), pictures, files, inputs, screen_picture, count_keys)
     stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("judged", "dropped"))
-    folders.finish("screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": report(counts)})
+    folders.write_stage_outputs(
+        "screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": make_report(counts)}
+    )
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

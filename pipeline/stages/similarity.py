@@ -19,31 +19,31 @@ import msgspec
 
 from pipeline.candidates.encoders import clip
 from pipeline.candidates.encoders.embedding_cache import (
-    CACHE,
-    SEED,
-    Cache,
+    CACHE_PATH,
+    PRECOMPUTED_FILE_NAME,
+    EmbeddingCache,
     EmbedParams,
     EmbedReport,
     SimilarityReport,
-    keys,
+    make_cache_keys,
 )
-from pipeline.candidates.ranking.pair_scores import edit_scores, quantiles
-from pipeline.candidates.ranking.rank_inputs import read_vectors
-from pipeline.core.errors import UserError, counted, run, warn
+from pipeline.candidates.ranking.pair_scores import compute_quantiles, score_edited_questions
+from pipeline.candidates.ranking.rank_inputs import load_embeddings
+from pipeline.core.errors import UserError, format_count, run_command, warn
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, Candidate, EditScore, Screened, Subset
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SUBSETS, Candidate, EditedQuestionScore, ScreenedCandidate, Subset
 
 
-def edited(folders: Folders) -> list[Candidate]:
+def read_edited_candidates(folders: DatasetFolders) -> list[Candidate]:
     """The screened candidates that `rank` has not scored, by id, without what a score does not need."""
-    rows = (row.candidate for row in folders.rows(Screened))
+    rows = (row.candidate for row in folders.read_records(ScreenedCandidate))
     lean = (msgspec.structs.replace(row, program=(), edits=()) for row in rows if row.score is None)
     return sorted(lean, key=lambda row: row.candidate_id)
 
 
-def encode(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) -> clip.Batches:
+def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) -> clip.EmbeddingBatches:
     """Encode texts with the model that embed used, but for those that are too long for it.
 
     Raises:
@@ -55,36 +55,42 @@ def encode(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) -> cli
             f"embed: model: {p.model} is not the model that made the pictures' vectors ({model.model}, weights "
             f"{model.weights_sha256[:12]}); run dvc repro, so that embed comes first"
         )
-    return encoder.texts(texts, p.text_batch, skip_long=True)
+    return encoder.encode_texts(texts, p.text_batch_size, skip_long=True)
 
 
-def by_subset(candidates: Sequence[Candidate], scores: Sequence[EditScore]) -> dict[Subset, dict[str, float]]:
+def compute_quantiles_by_subset(
+    candidates: Sequence[Candidate], scores: Sequence[EditedQuestionScore]
+) -> dict[Subset, dict[str, float]]:
     """Quantiles of the known scores of each subset that has some."""
     found: dict[Subset, list[float]] = {subset: [] for subset in SUBSETS}
     for candidate, row in zip(candidates, scores, strict=True):
         if row.score is not None:
             found[candidate.subset].append(row.score)
-    return {subset: quantiles(scores) for subset, scores in found.items() if scores}
+    return {subset: compute_quantiles(scores) for subset, scores in found.items() if scores}
 
 
 def main() -> None:
-    p, folders = load("embed", EmbedParams), Folders()
-    out, embed = folders.stage("similarity"), folders.stage("embed")
+    p, folders = load_params("embed", EmbedParams), DatasetFolders()
+    out, embed = folders.stage_dir("similarity"), folders.stage_dir("embed")
     model = read_json(embed / "embed.json", EmbedReport).model
-    candidates = edited(folders)
+    candidates = read_edited_candidates(folders)
     distinct = sorted({candidate.text for candidate in candidates})
-    key_of = dict(zip(distinct, keys(model, "text", distinct), strict=True))
-    with closing(Cache(CACHE, model.dimension, seed=folders.vectors / SEED)) as cache:
-        asked = cache.fill(list(key_of.values()), distinct, partial(encode, p=p, model=model), "edited texts")
-        too_long = set(cache.missing(list(key_of.values())))
+    key_of = dict(zip(distinct, make_cache_keys(model, "text", distinct), strict=True))
+    with closing(
+        EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
+    ) as cache:
+        asked = cache.encode_missing(
+            list(key_of.values()), distinct, partial(encode_texts, p=p, model=model), "edited texts"
+        )
+        too_long = set(cache.find_missing(list(key_of.values())))
         texts = [text for text in distinct if key_of[text] not in too_long]
-        cache.write(out / "texts.npy", [key_of[text] for text in texts])
+        cache.write_npy(out / "texts.npy", [key_of[text] for text in texts])
     write_json(out / "texts.json", texts)
-    scores = edit_scores(candidates, read_vectors(embed, out))
+    scores = score_edited_questions(candidates, load_embeddings(embed, out))
     if too_long:
         first = next(text for text in distinct if key_of[text] in too_long)
         warn(
-            f"{len(too_long):,} edited texts are longer than the model's context of {counted(model.context_length, 'token')} and "
+            f"{len(too_long):,} edited texts are longer than the model's context of {format_count(model.context_length, 'token')} and "
             f"have no CLIP score; the first is {first!r}"
         )
     report = SimilarityReport(
@@ -92,11 +98,11 @@ def main() -> None:
         candidates=len(scores),
         distinct_texts=len(distinct),
         too_long=len(too_long),
-        score_quantiles=by_subset(candidates, scores),
+        score_quantiles=compute_quantiles_by_subset(candidates, scores),
     )
     what = f"{len(scores):,} edited questions, {len(texts):,} texts ({asked - len(too_long):,} newly encoded)"
-    folders.finish("similarity", what, {"edit_scores.jsonl": scores, "similarity.json": report})
+    folders.write_stage_outputs("similarity", what, {"edit_scores.jsonl": scores, "similarity.json": report})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

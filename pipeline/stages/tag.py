@@ -11,45 +11,51 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import counted, run
-from pipeline.core.json_files import lines
-from pipeline.core.parallel import ordered_map, processes
-from pipeline.core.paths import Folders
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import format_count, run_command
+from pipeline.core.json_files import encode_jsonl
+from pipeline.core.parallel import choose_num_workers, ordered_map
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture
-from pipeline.language.tagger import BATCH, Tagger
-from pipeline.language.word_classification import WordClasses, tagged
+from pipeline.core.records import ImageRecord
+from pipeline.language.tagger import BATCH_SIZE, Tagger
+from pipeline.language.word_classification import WordClassifier, tag_texts
 
-WORTH = 20_000  # texts for which another process, with a tagger of its own, is worth its start
+TEXTS_PER_PROCESS = 20_000  # texts for which another process, with a tagger of its own, is worth its start
 
 
-def read_tools(folders: Folders) -> tuple[WordClasses, Tagger]:
+def load_tagger(folders: DatasetFolders) -> tuple[WordClassifier, Tagger]:
     """What texts are tagged with."""
-    return WordClasses(folders.vocabulary()), Tagger()
+    return WordClassifier(folders.read_vocabulary()), Tagger()
 
 
-def tag(tools: tuple[WordClasses, Tagger], texts: list[str]) -> tuple[bytes, Counter[str]]:
+def tag_block(tagger_inputs: tuple[WordClassifier, Tagger], texts: list[str]) -> tuple[bytes, Counter[str]]:
     """Texts tagged, as lines of tags.jsonl; and how many words there are of each class."""
-    rows = list(tagged(texts, *tools))
-    return lines(rows), Counter(word.kind for row in rows for word in row.words)
+    rows = list(tag_texts(texts, *tagger_inputs))
+    return encode_jsonl(rows), Counter(word.word_class for row in rows for word in row.words)
 
 
 def main() -> None:
-    folders = Folders()
-    shown = {picture.picture_id for picture in folders.rows(Picture)}
-    texts = sorted({question.text for question in folders.asked(shown)})
+    folders = DatasetFolders()
+    shown = {picture.picture_id for picture in folders.read_records(ImageRecord)}
+    texts = sorted({question.text for question in folders.read_questions_about(shown)})
     # Whole batches of the tagger, so that it sees the same ones in however many processes.
-    batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+    batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
     counts: Counter[str] = Counter()
-    with replacing(folders.stage("tag") / "tags.jsonl") as file:
-        results = ordered_map(tag, batches, partial(read_tools, folders), processes(len(texts), WORTH), 1)
+    with atomic_write(folders.stage_dir("tag") / "tags.jsonl") as file:
+        results = ordered_map(
+            tag_block,
+            batches,
+            partial(load_tagger, folders),
+            choose_num_workers(len(texts), TEXTS_PER_PROCESS),
+            1,
+        )
         for rows, words in track(results, "tag", len(batches), "thousand"):
             file.write(rows)
             counts.update(words)
     report = {"texts": len(texts), "words": counts}
-    folders.finish("tag", counted(len(texts), "distinct text"), {"tag.json": report})
+    folders.write_stage_outputs("tag", format_count(len(texts), "distinct text"), {"tag.json": report})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -17,44 +17,46 @@ from functools import partial
 
 import msgspec
 
-from pipeline.core.errors import run, warn
-from pipeline.core.jsonl_index import Groups
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import Question, Scene
+from pipeline.core.errors import run_command, warn
+from pipeline.core.jsonl_index import GroupedIndex
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Question, SceneGraph
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.graph_completeness import share_listed
-from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary, write_graphs
+from pipeline.verifier.graph_completeness import estimate_annotation_recall
+from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary, write_partial_graphs
 
-OFTEN = 5  # times that a name must be seen for anything to be known of what goes with it
+MIN_NAME_COUNT = 5  # times that a name must be seen for anything to be known of what goes with it
 
 
 def main() -> None:
-    folders, params = Folders(), load("vocabulary", VocabularyParams)
-    graphs = partial(write_graphs, folders)
-    vocabulary = count_vocabulary(folders.rows(Scene), folders.rows(Question), params, graphs)
+    folders, params = DatasetFolders(), load_params("vocabulary", VocabularyParams)
+    graphs = partial(write_partial_graphs, folders)
+    vocabulary = build_vocabulary(
+        folders.read_records(SceneGraph), folders.read_records(Question), params, graphs
+    )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    asked = Groups(folders.file(Question), Question, "picture_id")
-    at_most = {str(kind): share for kind, share in params.listed_at_most.items()}
-    listed = share_listed(folders.rows(Scene), asked, lexicon, at_most)
-    vocabulary = msgspec.structs.replace(vocabulary, listed=listed)
+    asked = GroupedIndex(folders.record_file(Question), Question, "picture_id")
+    at_most = {str(kind): share for kind, share in params.max_annotation_recall.items()}
+    listed = estimate_annotation_recall(folders.read_records(SceneGraph), asked, lexicon, at_most)
+    vocabulary = msgspec.structs.replace(vocabulary, annotation_recall=listed)
     if not vocabulary.objects:
         warn(
             "neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
             " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)"
         )
-    elif (seldom := sum(entry.count < OFTEN for entry in vocabulary.objects.values())) * 2 > len(
+    elif (seldom := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
     ):
         warn(
-            f"a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {OFTEN} times, so what "
+            f"a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {MIN_NAME_COUNT} times, so what "
             "fits with what is hardly known: edits are drawn almost blindly and few candidates are screened; more scene "
             "graphs, also of other pictures, or questions with programs will do (data/README.md)"
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)
-    folders.finish("vocabulary", what, {"vocabulary.json": vocabulary})
+    folders.write_stage_outputs("vocabulary", what, {"vocabulary.json": vocabulary})
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

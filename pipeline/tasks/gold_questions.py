@@ -18,68 +18,83 @@ from typing import Literal
 import numpy as np
 from msgspec.structs import replace
 
-from pipeline.core.randomness import lot
-from pipeline.core.records import Candidate, Question, Record, Screened, Step, Subset, Verified, Vocabulary
-from pipeline.language.functional_programs import is_existence, parse
-from pipeline.language.letter_case import restyled, style_of
-from pipeline.language.nouns import lemma
-from pipeline.verifier.evidence import Facts
-from pipeline.verifier.verification import judge
+from pipeline.core.randomness import hash_uniform
+from pipeline.core.records import (
+    Candidate,
+    CollectedCandidate,
+    Question,
+    Record,
+    ScreenedCandidate,
+    Step,
+    Subset,
+    Vocabulary,
+)
+from pipeline.language.functional_programs import is_existence_question, parse_program
+from pipeline.language.letter_case import apply_case_style, detect_case_style
+from pipeline.language.nouns import lemmatize
+from pipeline.verifier.evidence import Evidence
+from pipeline.verifier.verification import verify_question
 
-Known = Literal["valid", "invalid"]
-Source = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
+KnownVerdict = Literal["valid", "invalid"]
+GoldSource = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
 
-TEMPLATES = 3  # of each kind per picture
-RELATIONS = ("next to", "around", "under", "on", "above")
-OF_THE_SCENE = {  # what every photo answers
+MAX_TEMPLATES_PER_KIND = 3  # of each kind per picture
+TEMPLATE_RELATIONS = ("next to", "around", "under", "on", "above")
+SCENE_TEMPLATES = {  # what every photo answers
     "Is this indoor or outdoor?": (("select", "scene"), ("choose location", "indoors|outdoors")),
     "Is this a color image?": (),  # about the picture, not about what is on it: no program of GQA says it
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
 # Status of a verified candidate -> its known verdict.
-AGREED: dict[str, Known] = {"unanswerable": "invalid", "answerable": "valid"}
+VERDICT_BY_STATUS: dict[str, KnownVerdict] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
-class Filter(Record):
+class GoldQuestion(Record):
     """A filter question for one picture. `subset` is that of the candidate which it is, if it is one. `why`, in words: what
     makes its verdict known."""
 
     text: str
-    expected: Known
-    source: Source
-    why: str = ""
+    expected_choice: KnownVerdict
+    source: GoldSource
+    explanation: str = ""
     program: tuple[Step, ...] = ()
     question_id: str | None = None
     candidate_id: str | None = None
     subset: Subset | None = None
 
 
-def template(text: str, expected: Known, *steps: tuple[str, str]) -> Filter:
+def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str, str]) -> GoldQuestion:
     """A filter from a template; each step of its program takes the one before it."""
     program = tuple(
         Step(operation=operation, argument=argument, dependencies=(number - 1,) if number else ())
         for number, (operation, argument) in enumerate(steps)
     )
-    return Filter(text=text, expected=expected, source="template", program=program)
+    return GoldQuestion(text=text, expected_choice=expected, source="template", program=program)
 
 
-def existence(name: str, number: str) -> Filter:
+def make_existence_question(name: str, grammatical_number: str) -> GoldQuestion:
     """`Is there a cup?`, `Are there jeans?`, `Is there grass?` - always answerable, with no if need be."""
-    a = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[number]
-    text = f"{'Are' if number == 'plural' else 'Is'} there {a}{name}?"
-    return template(text, "valid", ("select", f"{name} (-)"), ("exist", "?"))
+    a = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[
+        grammatical_number
+    ]
+    text = f"{'Are' if grammatical_number == 'plural' else 'Is'} there {a}{name}?"
+    return make_template_question(text, "valid", ("select", f"{name} (-)"), ("exist", "?"))
 
 
-def absent_object(absent: str, number: str, relation: str, other: str) -> Filter:
+def make_absent_object_question(
+    absent_name: str, grammatical_number: str, relation: str, other_name: str
+) -> GoldQuestion:
     """`What color is the cup next to the table?` where there is no cup."""
-    text = f"What color {'are' if number == 'plural' else 'is'} the {absent} {relation} the {other}?"
-    steps = ("select", f"{other} (-)"), ("relate", f"{absent},{relation},s (-)"), ("query", "color")
-    return template(text, "invalid", *steps)
+    text = f"What color {'are' if grammatical_number == 'plural' else 'is'} the {absent_name} {relation} the {other_name}?"
+    steps = ("select", f"{other_name} (-)"), ("relate", f"{absent_name},{relation},s (-)"), ("query", "color")
+    return make_template_question(text, "invalid", *steps)
 
 
-def of_the_picture(
-    own: Iterable[Question], candidates: Iterable[Screened], earlier: Iterable[Verified]
-) -> list[Filter]:
+def collect_known_questions(
+    own_questions: Iterable[Question],
+    candidates: Iterable[ScreenedCandidate],
+    earlier_verified: Iterable[CollectedCandidate],
+) -> list[GoldQuestion]:
     """What is known of questions on one picture.
 
     Args:
@@ -87,16 +102,26 @@ def of_the_picture(
         candidates: those that name something absent serve beside the others.
         earlier: candidates on which annotators agreed in an earlier round.
     """
-    missing = (row for row in candidates if row.judgement.category == "missing object")
-    agreed = (row for row in earlier if row.status in AGREED)
+    missing = (row for row in candidates if row.verifier_result.category == "missing object")
+    agreed = (row for row in earlier_verified if row.status in VERDICT_BY_STATUS)
     return [
-        *(_filter(row, "valid", "own question", row.answer) for row in own if not is_existence(row)),
-        *(_filter(row.candidate, "invalid", "judged candidate", row.judgement.detail) for row in missing),
-        *(_filter(row.candidate, AGREED[row.status], "verified candidate") for row in agreed),
+        *(
+            _make_gold_question(row, "valid", "own question", row.answer)
+            for row in own_questions
+            if not is_existence_question(row)
+        ),
+        *(
+            _make_gold_question(row.candidate, "invalid", "judged candidate", row.verifier_result.detail)
+            for row in missing
+        ),
+        *(
+            _make_gold_question(row.candidate, VERDICT_BY_STATUS[row.status], "verified candidate")
+            for row in agreed
+        ),
     ]
 
 
-class Naming:
+class QuestionsByName:
     """The questions under every name that their programs say, those on existence left out; read anew when they are drawn.
 
     Attributes:
@@ -106,102 +131,115 @@ class Naming:
         questions: by id. pictures: whose questions they are to be.
     """
 
-    def __init__(self, questions: Mapping[str, Question], pictures: Collection[str]) -> None:
-        self._questions, self._ids = questions, list[str]()
+    def __init__(self, questions: Mapping[str, Question], image_ids: Collection[str]) -> None:
+        self._questions, self._question_ids = questions, list[str]()
         places: dict[str, array[int]] = defaultdict(partial(array, "I"))
         own: dict[str, array[int]] = defaultdict(partial(array, "I"))
         for key in sorted(questions):
             question = questions[key]
-            if question.picture_id in pictures and question.program and not is_existence(question):
-                steps = parse(question.program, question.question_id)
-                for name in {lemma(step.name) for step in steps if step.name}:
-                    places[name].append(len(self._ids))
-                own[question.picture_id].append(len(self._ids))
-                self._ids.append(key)
-        self.names = {name: np.frombuffer(found, np.uint32) for name, found in places.items()}
-        self._own = own
+            if question.picture_id in image_ids and question.program and not is_existence_question(question):
+                steps = parse_program(question.program, question.question_id)
+                for name in {lemmatize(step.name) for step in steps if step.name}:
+                    places[name].append(len(self._question_ids))
+                own[question.picture_id].append(len(self._question_ids))
+                self._question_ids.append(key)
+        self.rows_by_name = {name: np.frombuffer(found, np.uint32) for name, found in places.items()}
+        self._rows_by_image = own
 
-    def drawn(
-        self, names: Iterable[str], elsewhere: str, most: int, rng: np.random.Generator
+    def sample(
+        self, names: Iterable[str], excluded_image_id: str, max_questions: int, rng: np.random.Generator
     ) -> list[Question]:
         """So many questions that say one of these names and are asked of another picture, by lot."""
-        said = np.zeros(len(self._ids), bool)
+        said = np.zeros(len(self._question_ids), bool)
         for name in names:
-            said[self.names.get(name, [])] = True
-        said[self._own.get(elsewhere, [])] = False
-        return [self._questions[self._ids[place]] for place in rng.permutation(np.flatnonzero(said))[:most]]
+            said[self.rows_by_name.get(name, [])] = True
+        said[self._rows_by_image.get(excluded_image_id, [])] = False
+        return [
+            self._questions[self._question_ids[place]]
+            for place in rng.permutation(np.flatnonzero(said))[:max_questions]
+        ]
 
 
-def absent_names(
-    names: Collection[str], facts: Facts | None, most: int, rng: np.random.Generator
+def find_absent_names(
+    names: Collection[str], facts: Evidence | None, num_trials: int, rng: np.random.Generator
 ) -> list[str]:
     """Names of which the picture has none: all that were said to be absent, and where a graph tells enough, of `most`
     names drawn by lot those that it does not list and hardly leaves out."""
     if facts is None:
         return []
     drawn: list[str] = []
-    if facts.unlisted:
+    if facts.completeness:
         ordered = sorted(names)
-        drawn = [ordered[i] for i in rng.permutation(len(ordered))[:most]]
-    return sorted({*facts.absent, *(lemma(name) for name in drawn if not facts.named(name))})
+        drawn = [ordered[i] for i in rng.permutation(len(ordered))[:num_trials]]
+    return sorted(
+        {*facts.absent_names, *(lemmatize(name) for name in drawn if not facts.select_objects(name))}
+    )
 
 
-def foreign(
-    picture_id: str, naming: Naming, facts: Facts | None, tries: int, rng: np.random.Generator
-) -> list[Filter]:
+def sample_foreign_questions(
+    picture_id: str,
+    questions_by_name: QuestionsByName,
+    facts: Evidence | None,
+    num_trials: int,
+    rng: np.random.Generator,
+) -> list[GoldQuestion]:
     """Questions of other pictures that name something absent here, out of `tries` drawn by lot."""
     if facts is None:
         return []
-    words = absent_names(naming.names, facts, tries, rng)
-    absent = {kind for word in words for kind in facts.lexicon.kinds(word) or ()}
-    drawn = naming.drawn(absent, picture_id, tries, rng)
-    judged = ((question, judge(question.program, facts, question.text)) for question in drawn)
+    words = find_absent_names(questions_by_name.rows_by_name, facts, num_trials, rng)
+    absent = {kind for word in words for kind in facts.lexicon.get_hyponym_closure(word) or ()}
+    drawn = questions_by_name.sample(absent, picture_id, num_trials, rng)
+    judged = ((question, verify_question(question.program, facts, question.text)) for question in drawn)
     return [
-        _filter(question, "invalid", "foreign question", judgement.detail)
+        _make_gold_question(question, "invalid", "foreign question", judgement.detail)
         for question, judgement in judged
         if judgement.category == "missing object"
     ]
 
 
-def in_style_of(rows: Iterable[Filter], texts: Iterable[str]) -> list[Filter]:
+def match_text_style(rows: Iterable[GoldQuestion], texts: Iterable[str]) -> list[GoldQuestion]:
     """Write filter questions from templates in the style of the texts that may be shown with them: in the letter case of one of
     them, chosen by the filter's text, and without a question mark if that one has none."""
     examples = sorted(set(texts))
-    return [replace(row, text=_written_like(row.text, examples)) for row in rows]
+    return [replace(row, text=_restyle_like(row.text, examples)) for row in rows]
 
 
-def _written_like(text: str, examples: Sequence[str]) -> str:
-    example = examples[int(lot("template", text) * len(examples))] if examples else text
-    said = restyled(text, style_of(example))
+def _restyle_like(text: str, examples: Sequence[str]) -> str:
+    example = examples[int(hash_uniform("template", text) * len(examples))] if examples else text
+    said = apply_case_style(text, detect_case_style(example))
     return said if "?" in example else said.rstrip("?")
 
 
-def templates(vocabulary: Vocabulary, facts: Facts | None, rng: np.random.Generator) -> list[Filter]:
+def make_all_template_questions(
+    vocabulary: Vocabulary, facts: Evidence | None, rng: np.random.Generator
+) -> list[GoldQuestion]:
     """The paper's templates: all on the scene, some on existence, as many on absent objects as there are."""
-    filters = [template(text, "valid", *steps) for text, steps in OF_THE_SCENE.items()]
+    filters = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
     names = sorted(vocabulary.objects)
     if not names:
         return filters
     number = {name: entry.number for name, entry in vocabulary.objects.items()}
-    drawn = [names[i] for i in rng.permutation(len(names))[:TEMPLATES]]
-    filters += [existence(name, number[name]) for name in drawn]
-    absent = absent_names(names, facts, 4 * TEMPLATES, rng)
-    present = sorted({thing.label for thing in facts.things if thing.label}) if facts else []
-    for i in rng.permutation(len(absent))[:TEMPLATES]:
-        other, relation = str(rng.choice(present or names)), str(rng.choice(RELATIONS))
-        row = absent_object(absent[i], number.get(absent[i], "singular"), relation, other)
-        judgement = judge(row.program, facts, row.text)
+    drawn = [names[i] for i in rng.permutation(len(names))[:MAX_TEMPLATES_PER_KIND]]
+    filters += [make_existence_question(name, number[name]) for name in drawn]
+    absent = find_absent_names(names, facts, 4 * MAX_TEMPLATES_PER_KIND, rng)
+    present = sorted({thing.label for thing in facts.objects if thing.label}) if facts else []
+    for i in rng.permutation(len(absent))[:MAX_TEMPLATES_PER_KIND]:
+        other, relation = str(rng.choice(present or names)), str(rng.choice(TEMPLATE_RELATIONS))
+        row = make_absent_object_question(absent[i], number.get(absent[i], "singular"), relation, other)
+        judgement = verify_question(row.program, facts, row.text)
         if judgement.answerability == "unanswerable":
-            filters.append(replace(row, why=judgement.detail))
+            filters.append(replace(row, explanation=judgement.detail))
     return filters
 
 
-def _filter(row: Question | Candidate, expected: Known, source: Source, why: str = "") -> Filter:
-    return Filter(
+def _make_gold_question(
+    row: Question | Candidate, expected: KnownVerdict, source: GoldSource, why: str = ""
+) -> GoldQuestion:
+    return GoldQuestion(
         text=row.text,
-        expected=expected,
+        expected_choice=expected,
         source=source,
-        why=why,
+        explanation=why,
         program=row.program,
         question_id=row.question_id,
         candidate_id=row.candidate_id if isinstance(row, Candidate) else None,

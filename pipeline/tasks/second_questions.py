@@ -16,60 +16,62 @@ from typing import Self
 import numpy as np
 
 from pipeline.core.records import Candidate, Record
-from pipeline.tasks.gold_questions import Filter, Known
-from pipeline.tasks.text_counts import TextCounts, text_number
+from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
+from pipeline.tasks.text_counts import TextCounts, hash_text
 
-MOST_USES = 2  # of a text at a picture
-COUNTED = 16  # how much heavier than a word it weighs how often a text came before: there are ten words, and any can count
+MAX_TEXT_USES = 2  # of a text at a picture
+REPETITION_CUE_WEIGHT = 16  # how much heavier than a word it weighs how often a text came before: there are ten words, and any can count
 
 
-class Onlooker:
+class AnnotatorAdversary:
     """What an annotator could have learnt so far who was told which questions are filters, and saw all tasks in this order:
     in how many filters and in how many candidates (or repeats) each sign was."""
 
     def __init__(self) -> None:
-        self.here: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by picture
-        self.anywhere: Counter[int] = Counter()  # by the text's number
-        self.signs = {is_filter: Counter[str]() for is_filter in (True, False)}
-        self.questions = {True: 1, False: 1}
+        self.text_counts_by_image: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by picture
+        self.text_counts: Counter[int] = Counter()  # by the text's number
+        self.cue_counts = {is_filter: Counter[str]() for is_filter in (True, False)}
+        self.question_counts = {True: 1, False: 1}
 
-    def note(self, picture_id: str, text: str, is_filter: bool) -> None:
+    def observe(self, picture_id: str, text: str, is_gold: bool) -> None:
         """A question is shown."""
-        self.signs[is_filter].update(self._signs(picture_id, text))
-        self.questions[is_filter] += 1
-        self.here[picture_id].add(text)
-        self.anywhere[text_number(text)] += 1
+        self.cue_counts[is_gold].update(self._extract_cues(picture_id, text))
+        self.question_counts[is_gold] += 1
+        self.text_counts_by_image[picture_id].add(text)
+        self.text_counts[hash_text(text)] += 1
 
-    def told(self, picture_id: str, text: str) -> float:
+    def compute_log_odds(self, picture_id: str, text: str) -> float:
         """Log odds of being a filter, naive Bayes on the question's signs."""
-        filters, others = self.signs[True], self.signs[False]
-        usual = log(self.questions[True] / self.questions[False])
+        filters, others = self.cue_counts[True], self.cue_counts[False]
+        usual = log(self.question_counts[True] / self.question_counts[False])
         odds = {
             sign: log((filters[sign] + 1) / (others[sign] + 1)) - usual
-            for sign in self._signs(picture_id, text)
+            for sign in self._extract_cues(picture_id, text)
         }
-        return sum((COUNTED if sign.startswith("#") else 1) * value for sign, value in odds.items())
+        return sum(
+            (REPETITION_CUE_WEIGHT if sign.startswith("#") else 1) * value for sign, value in odds.items()
+        )
 
-    def _signs(self, picture_id: str, text: str) -> list[str]:
+    def _extract_cues(self, picture_id: str, text: str) -> list[str]:
         """Its words, and how often its text came before, at this picture and anywhere."""
-        here, anywhere = self.here[picture_id][text], self.anywhere[text_number(text)]
+        here, anywhere = self.text_counts_by_image[picture_id][text], self.text_counts[hash_text(text)]
         return [*sorted(set(text.lower().split())), f"#here {here}", f"#anywhere {anywhere}"]
 
 
-class Offered(Record):
+class Offer(Record):
     """The filter questions that a picture offers, sorted."""
 
-    filters: tuple[Filter, ...] = ()
+    gold_questions: tuple[GoldQuestion, ...] = ()
 
     @classmethod
-    def of(cls, filters: Iterable[Filter]) -> Self:
-        def order(row: Filter) -> tuple[str, ...]:
+    def from_questions(cls, questions: Iterable[GoldQuestion]) -> Self:
+        def order(row: GoldQuestion) -> tuple[str, ...]:
             return (row.text, row.source, row.candidate_id or "", row.question_id or "")
 
-        return cls(filters=tuple(sorted(filters, key=order)))
+        return cls(gold_questions=tuple(sorted(questions, key=order)))
 
 
-class Companions:
+class SecondQuestionPicker:
     """What one picture offers as companions: filters and repeats, each text at most twice, with what its tasks use up. Held are
     numbers alone: a data set has a hundred thousand pictures, and all have tasks in every block.
 
@@ -82,89 +84,104 @@ class Companions:
     def __init__(
         self,
         picture_id: str,
-        members: Mapping[int, Candidate],
-        candidate: Callable[[int], Candidate],
-        offered: Mapping[str, Offered],
-        share: float,
+        candidates: Mapping[int, Candidate],
+        get_candidate: Callable[[int], Candidate],
+        offers: Mapping[str, Offer],
+        gold_proportion: float,
         rng: np.random.Generator,
     ) -> None:
-        self.picture_id, self.offered, self._candidate = picture_id, offered, candidate
-        self.uses = TextCounts(row.text for row in members.values())
-        texts = {row.text for row in self.filters if row.source != "template"}
-        numbers = list(members)
+        self.picture_id, self.offers, self._get_candidate = picture_id, offers, get_candidate
+        self.text_uses = TextCounts(row.text for row in candidates.values())
+        texts = {row.text for row in self.gold_questions if row.source != "template"}
+        numbers = list(candidates)
         drawn = [numbers[i] for i in rng.permutation(len(numbers)).tolist()]
         # Not yet repeated; what is a filter too comes last.
-        self.left = array("I", sorted(drawn, key=lambda number: members[number].text in texts))
-        repeated = len(members) - filters_for(len(members), len(texts), share)
+        self.unrepeated = array("I", sorted(drawn, key=lambda number: candidates[number].text in texts))
+        repeated = len(candidates) - count_gold_questions(len(candidates), len(texts), gold_proportion)
         # Of those with a repeat: the candidates under judgement, and what stands beside them.
-        self._hosts, self._repeats = array("I"), array("I")
+        self._hosts_with_repeat, self._repeats = array("I"), array("I")
         for number in (numbers[i] for i in rng.permutation(len(numbers)).tolist()):
-            other = self._take(members[number], members) if len(self._hosts) < repeated else None
+            other = (
+                self._take_repeat(candidates[number], candidates)
+                if len(self._hosts_with_repeat) < repeated
+                else None
+            )
             if other is not None:
-                self._hosts.append(number)
+                self._hosts_with_repeat.append(number)
                 self._repeats.append(other)
 
     @property
-    def filters(self) -> tuple[Filter, ...]:
+    def gold_questions(self) -> tuple[GoldQuestion, ...]:
         """What the picture offers, used up or not."""
-        return self.offered[self.picture_id].filters
+        return self.offers[self.picture_id].gold_questions
 
-    def planned(self, number: int) -> Candidate | None:
+    def get_planned_repeat(self, number: int) -> Candidate | None:
         """The repeat that stands beside a candidate, if it is to have one."""
-        if number not in self._hosts:
+        if number not in self._hosts_with_repeat:
             return None
-        return self._candidate(self._repeats[self._hosts.index(number)])
+        return self._get_candidate(self._repeats[self._hosts_with_repeat.index(number)])
 
-    def repeat(self, host: Candidate) -> Candidate | None:
+    def pick_repeat(self, host: Candidate) -> Candidate | None:
         """Another candidate once more, by lot; not of the same text, and made from another question if there is such."""
-        rows = {number: self._candidate(number) for number in self.left}
-        other = self._take(host, rows)
+        rows = {number: self._get_candidate(number) for number in self.unrepeated}
+        other = self._take_repeat(host, rows)
         return None if other is None else rows[other]
 
-    def _take(self, host: Candidate, rows: Mapping[int, Candidate]) -> int | None:
+    def _take_repeat(self, host: Candidate, rows: Mapping[int, Candidate]) -> int | None:
         """The number of a repeat, which is no more left then."""
-        fit = [n for n in self.left if rows[n].text != host.text and self.uses[rows[n].text] < MOST_USES]
+        fit = [
+            n
+            for n in self.unrepeated
+            if rows[n].text != host.text and self.text_uses[rows[n].text] < MAX_TEXT_USES
+        ]
         other = next((n for n in fit if _differ(rows[n], host)), next(iter(fit), None))
         if other is not None:
-            self.left.remove(other)
-            self.uses.add(rows[other].text)
+            self.unrepeated.remove(other)
+            self.text_uses.add(rows[other].text)
         return other
 
-    def has(self, expected: Known) -> bool:
+    def has_gold_question(self, expected: KnownVerdict) -> bool:
         """Whether a filter of this verdict is left that is like candidates."""
         return any(
-            row.expected == expected and row.source != "template" and self.uses[row.text] < MOST_USES
-            for row in self.filters
+            row.expected_choice == expected
+            and row.source != "template"
+            and self.text_uses[row.text] < MAX_TEXT_USES
+            for row in self.gold_questions
         )
 
-    def draw(
-        self, host: Candidate, wanted: Known, templates: bool, onlooker: Onlooker, rng: np.random.Generator
-    ) -> Filter | None:
+    def pick_gold_question(
+        self,
+        host: Candidate,
+        expected_choice: KnownVerdict,
+        from_template: bool,
+        adversary: AnnotatorAdversary,
+        rng: np.random.Generator,
+    ) -> GoldQuestion | None:
         """A filter made from a template or not, of the wanted verdict if there is one; of several by lot, the less often the
         more it looks like a filter. None if there is none but the same question, or the one that the candidate was made from.
         """
         fit = [
             row
-            for row in self.filters
-            if (row.source == "template") == templates
+            for row in self.gold_questions
+            if (row.source == "template") == from_template
             and _differ(row, host)
-            and self.uses[row.text] < MOST_USES
+            and self.text_uses[row.text] < MAX_TEXT_USES
         ]
-        fit = [row for row in fit if row.expected == wanted] or fit
+        fit = [row for row in fit if row.expected_choice == expected_choice] or fit
         if not fit:
             return None
         # In inverse proportion to its odds of being a filter; to take the least would overshoot.
-        told = np.array([onlooker.told(self.picture_id, row.text) for row in fit])
+        told = np.array([adversary.compute_log_odds(self.picture_id, row.text) for row in fit])
         drawn = fit[int(np.argmin(told - rng.gumbel(size=len(fit))))]
-        self.uses.add(drawn.text)
+        self.text_uses.add(drawn.text)
         return drawn
 
 
-def _differ(row: Filter | Candidate, host: Candidate) -> bool:
+def _differ(row: GoldQuestion | Candidate, host: Candidate) -> bool:
     return row.text != host.text and row.question_id != host.question_id
 
 
-def filters_for(candidates: int, texts: int, share: float) -> int:
+def count_gold_questions(candidates: int, texts: int, gold_proportion: float) -> int:
     """How many of a picture's tasks have a filter, so that filters come again as often as candidates.
 
     With f filters and n - f repeats, (n - f) / (2 n - f) of all that is shown of candidates came before; with d texts
@@ -180,4 +197,6 @@ def filters_for(candidates: int, texts: int, share: float) -> int:
     """
     if candidates == 1:
         return 1  # there is nothing to be repeated
-    return min(round(share * candidates), floor(2 * texts * candidates / (candidates + texts)), candidates)
+    return min(
+        round(gold_proportion * candidates), floor(2 * texts * candidates / (candidates + texts)), candidates
+    )

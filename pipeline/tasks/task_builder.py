@@ -12,18 +12,25 @@ import numpy as np
 from msgspec.structs import replace
 
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import content_key
-from pipeline.core.paths import DATA
+from pipeline.core.json_files import content_hash
+from pipeline.core.paths import DATA_DIR
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import SUBSETS, Candidate, Picture, Subset, Task, TaskQuestion
-from pipeline.tasks.gold_questions import Filter, Known
-from pipeline.tasks.second_questions import Companions, Offered, Onlooker
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import SUBSETS, Candidate, ImageRecord, Subset, Task, TaskQuestion
+from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
+from pipeline.tasks.second_questions import AnnotatorAdversary, Offer, SecondQuestionPicker
 
-BLOCK = 200  # tasks: enough that nobody sees the sure ones thin out, few enough that a budget gets the surest
+BLOCK_SIZE = (
+    200  # tasks: enough that nobody sees the sure ones thin out, few enough that a budget gets the surest
+)
 
 
-def blocks(subset: np.ndarray, estimate: np.ndarray, lot: np.ndarray, size: int = BLOCK) -> np.ndarray:
+def assign_blocks(
+    subset: np.ndarray,
+    answerable_probabilities: np.ndarray,
+    tiebreakers: np.ndarray,
+    block_size: int = BLOCK_SIZE,
+) -> np.ndarray:
     """The block of each candidate: 0 for those of each subset that are the least likely to have an answer, and so on.
 
     Every block has as much of each subset, as far as the numbers allow, so that no budget leaves one out.
@@ -32,10 +39,10 @@ def blocks(subset: np.ndarray, estimate: np.ndarray, lot: np.ndarray, size: int 
         subset, estimate, lot: [candidates] a number of its subset, how probably it has an answer (`Estimate`), and what decides
             between equals. size: tasks of a block.
     """
-    number, block = -(-len(subset) // size), np.zeros(len(subset), np.int64)
+    number, block = -(-len(subset) // block_size), np.zeros(len(subset), np.int64)
     for each in np.unique(subset):
         members = np.flatnonzero(subset == each)
-        ordered = members[np.lexsort((lot[members], estimate[members]))]
+        ordered = members[np.lexsort((tiebreakers[members], answerable_probabilities[members]))]
         block[ordered] = np.arange(len(ordered)) * number // len(ordered)
     return block
 
@@ -48,13 +55,13 @@ class TaskColumns(NamedTuple):
         block: as in `blocks`. lot: what decides the order within a block, uint64.
     """
 
-    place: np.ndarray
-    picture: np.ndarray
-    block: np.ndarray
-    lot: np.ndarray
+    positions: np.ndarray
+    image_numbers: np.ndarray
+    blocks: np.ndarray
+    tiebreakers: np.ndarray
 
     @classmethod
-    def of(cls, candidates: Iterable[Candidate], estimates: Iterable[tuple[str, float]]) -> Self:
+    def from_candidates(cls, candidates: Iterable[Candidate], estimates: Iterable[tuple[str, float]]) -> Self:
         """Args:
         estimates: candidate id -> how probably it has an answer, as pairs; of all candidates, or of none, who then are one block.
         """
@@ -65,7 +72,7 @@ class TaskColumns(NamedTuple):
             numbers.append(pictures.setdefault(row.picture_id, len(pictures)))
             subset.append(SUBSETS.index(row.subset))
             for lot, name in zip(lots, ("made", "block"), strict=True):
-                lot.append(int(content_key(name, row.candidate_id), 16))
+                lot.append(int(content_hash(name, row.candidate_id), 16))
         place = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
         made, lot, picture = (np.array(column)[place] for column in (*lots, numbers))
         known = sorted(estimates)
@@ -74,19 +81,21 @@ class TaskColumns(NamedTuple):
         if [key for key, _ in known] != sorted(ids):
             raise UserError("candidates without an estimate, or estimates of others; run: dvc repro estimate")
         estimate = np.array([value for _, value in known])
-        return cls(place, picture, blocks(np.array(subset)[place], estimate, lot), made)
+        return cls(place, picture, assign_blocks(np.array(subset)[place], estimate, lot), made)
 
-    def of_pictures(self) -> Iterator[np.ndarray]:
+    def iter_by_image(self) -> Iterator[np.ndarray]:
         """The numbers of each picture's candidates."""
-        order = np.argsort(self.picture, kind="stable")
-        yield from np.split(order, np.flatnonzero(np.diff(self.picture[order])) + 1) if len(order) else ()
+        order = np.argsort(self.image_numbers, kind="stable")
+        yield from (
+            np.split(order, np.flatnonzero(np.diff(self.image_numbers[order])) + 1) if len(order) else ()
+        )
 
 
 def make_tasks(
     candidates: Sequence[Candidate],
-    offered: Mapping[str, Offered],
-    template_share: float,
-    filter_share: float,
+    offers: Mapping[str, Offer],
+    template_proportion: float,
+    gold_proportion: float,
     seed: int,
     estimates: Iterable[tuple[str, float]] = (),
 ) -> Iterator[Task]:
@@ -106,94 +115,104 @@ def make_tasks(
     Raises:
         UserError: the only candidate of a picture has no filter; estimates are not those of the candidates.
     """
-    columns = TaskColumns.of(candidates, estimates)
+    columns = TaskColumns.from_candidates(candidates, estimates)
 
     def candidate(number: int) -> Candidate:
-        return candidates[int(columns.place[number])]
+        return candidates[int(columns.positions[number])]
 
     companions = {}
-    for numbers in track(columns.of_pictures(), "batch: repeats", unit="picture"):
+    for numbers in track(columns.iter_by_image(), "batch: repeats", unit="picture"):
         members = {number: candidate(number) for number in numbers.tolist()}
         key = next(iter(members.values())).picture_id
-        rng = generator(seed, "batch", "repeats", key)
-        companions[key] = Companions(key, members, candidate, offered, filter_share, rng)
-    beside = Beside(companions, template_share, seed)
-    order = np.lexsort((columns.lot, columns.block))
-    ends = np.flatnonzero(np.diff(columns.block[order])) + 1
+        rng = make_generator(seed, "batch", "repeats", key)
+        companions[key] = SecondQuestionPicker(key, members, candidate, offers, gold_proportion, rng)
+    beside = TaskBuilder(companions, template_proportion, seed)
+    order = np.lexsort((columns.tiebreakers, columns.blocks))
+    ends = np.flatnonzero(np.diff(columns.blocks[order])) + 1
     each = np.split(order, ends) if len(order) else []
     for members in track(each, "batch: tasks", unit="block"):
-        made = (beside.task(number, candidate(number)) for number in members.tolist())
-        block = int(columns.block[members[0]])
-        yield from sorted((replace(task, block=block) for task in made), key=lambda task: task.task_id)
+        made = (beside.build_task(number, candidate(number)) for number in members.tolist())
+        block = int(columns.blocks[members[0]])
+        yield from sorted((replace(task, priority_block=block) for task in made), key=lambda task: task.task_id)
 
 
-class Beside:
+class TaskBuilder:
     """Finds a companion for one candidate after the other, by what was shown before.
 
     Args:
         companions: what each picture has left. template_share, seed: as `make_tasks` takes them.
     """
 
-    def __init__(self, companions: Mapping[str, Companions], template_share: float, seed: int) -> None:
-        self._companions, self._template_share, self._seed = companions, template_share, seed
-        self._given = {subset: Counter[Known | None]() for subset in SUBSETS}
-        self._onlooker = Onlooker()
+    def __init__(
+        self, pickers: Mapping[str, SecondQuestionPicker], template_proportion: float, seed: int
+    ) -> None:
+        self._pickers, self._template_proportion, self._seed = pickers, template_proportion, seed
+        self._verdict_counts = {subset: Counter[KnownVerdict | None]() for subset in SUBSETS}
+        self._adversary = AnnotatorAdversary()
 
-    def task(self, number: int, candidate: Candidate) -> Task:
+    def build_task(self, number: int, candidate: Candidate) -> Task:
         """A candidate's task, in block 0.
 
         Raises:
             UserError: it is the only one of a picture that has no filter.
         """
-        rng = generator(self._seed, "batch", "task", candidate.candidate_id)
-        beside, onlooker = self._companions[candidate.picture_id], self._onlooker
-        template = bool(rng.random() < self._template_share)
-        companion = beside.planned(number)
+        rng = make_generator(self._seed, "batch", "task", candidate.candidate_id)
+        beside, onlooker = self._pickers[candidate.picture_id], self._adversary
+        template = bool(rng.random() < self._template_proportion)
+        companion = beside.get_planned_repeat(number)
         if companion is None:
-            wanted = self._wanted(candidate.subset, beside)
+            wanted = self._next_expected_choice(candidate.subset, beside)
             companion = (
-                beside.draw(candidate, wanted, template, onlooker, rng)
-                or beside.repeat(candidate)
-                or beside.draw(candidate, wanted, not template, onlooker, rng)
+                beside.pick_gold_question(candidate, wanted, template, onlooker, rng)
+                or beside.pick_repeat(candidate)
+                or beside.pick_gold_question(candidate, wanted, not template, onlooker, rng)
             )
         if companion is None:
             raise UserError(
                 f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
                 "with a program, and no template fits"
             )
-        self._given[candidate.subset][getattr(companion, "expected", None)] += 1
+        self._verdict_counts[candidate.subset][getattr(companion, "expected", None)] += 1
         for row in (candidate, companion):
-            onlooker.note(candidate.picture_id, row.text, isinstance(row, Filter))
-        return task_of(candidate, companion, candidate_first=bool(rng.random() < 0.5))
+            onlooker.observe(candidate.picture_id, row.text, isinstance(row, GoldQuestion))
+        return make_task(candidate, companion, candidate_first=bool(rng.random() < 0.5))
 
-    def _wanted(self, subset: Subset, beside: Companions) -> Known:
-        counts = self._given[subset]
-        return "invalid" if counts["invalid"] <= counts["valid"] and beside.has("invalid") else "valid"
+    def _next_expected_choice(self, subset: Subset, beside: SecondQuestionPicker) -> KnownVerdict:
+        counts = self._verdict_counts[subset]
+        return (
+            "invalid"
+            if counts["invalid"] <= counts["valid"] and beside.has_gold_question("invalid")
+            else "valid"
+        )
 
 
-def task_of(candidate: Candidate, companion: Filter | Candidate, candidate_first: bool) -> Task:
+def make_task(candidate: Candidate, second_question: GoldQuestion | Candidate, candidate_first: bool) -> Task:
     """A candidate and its companion as a task."""
-    known = companion if isinstance(companion, Filter) else None
-    key = content_key(
+    known = second_question if isinstance(second_question, GoldQuestion) else None
+    key = content_hash(
         "task",
         candidate.candidate_id,
         candidate.text,
-        companion.text,
-        known.expected if known else "",
+        second_question.text,
+        known.expected_choice if known else "",
         str(candidate_first),
     )
-    asked = _question(key, candidate, "candidate")
-    beside = _question(key, companion, "repeat")
+    asked = _make_task_question(key, candidate, "candidate")
+    beside = _make_task_question(key, second_question, "repeat")
     if known:
-        beside = replace(beside, role="filter", expected=known.expected, source=known.source, why=known.why)
+        beside = replace(
+            beside, role="filter", expected_choice=known.expected_choice, gold_source=known.source, gold_explanation=known.explanation
+        )
     first, second = (asked, beside) if candidate_first else (beside, asked)
     subset, picture_id = candidate.subset, candidate.picture_id
     return Task(task_id=key, picture_id=picture_id, subset=subset, first=first, second=second)
 
 
-def _question(key: str, row: Filter | Candidate, role: Literal["candidate", "repeat"]) -> TaskQuestion:
+def _make_task_question(
+    key: str, row: GoldQuestion | Candidate, role: Literal["candidate", "repeat"]
+) -> TaskQuestion:
     return TaskQuestion(
-        key=content_key(key, row.text),
+        key=content_hash(key, row.text),
         text=row.text,
         role=role,
         candidate_id=row.candidate_id,
@@ -202,12 +221,12 @@ def _question(key: str, row: Filter | Candidate, role: Literal["candidate", "rep
     )
 
 
-def shown(task: Task, picture: Picture) -> dict[str, dict[str, str]]:
+def to_label_studio_task(task: Task, picture: ImageRecord) -> dict[str, dict[str, str]]:
     """A task as Label Studio imports it: nothing in it tells the two questions apart.
 
     The picture's address is that of Label Studio's local file serving, with `data/` as document root.
     """
-    path = Path(picture.path).relative_to(DATA).as_posix()
+    path = Path(picture.path).relative_to(DATA_DIR).as_posix()
     return {
         "data": {
             "task": task.task_id,

@@ -12,49 +12,51 @@ import numpy as np
 import pandas as pd
 from msgspec import to_builtins as asdict
 
-from annotation.study.agreement import Figure
-from annotation.study.answers_table import CollectRules, votes
-from annotation.study.dawid_skene import MILLION, Posterior, posteriors
-from annotation.study.quality_control import SetAside, weigh
-from annotation.study.quality_report import Quality, summary
-from annotation.study.vote_aggregation import check_aqs, verify
+from annotation.study.agreement import IntervalEstimate
+from annotation.study.answers_table import QualityRules, select_votes
+from annotation.study.dawid_skene import MILLION, Posterior, estimate_posteriors
+from annotation.study.quality_control import ExcludedAnswer, assess_quality
+from annotation.study.quality_report import QualityReport, build_report
+from annotation.study.vote_aggregation import check_aqs, verify_candidates
 from pipeline.core.params import Seed
-from pipeline.core.records import AqCheck, Record, Screened, Verified
+from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
 from pipeline.scoring.bootstrap import percentile_interval
 
 
-class CollectParams(CollectRules):
+class CollectParams(QualityRules):
     # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
     # it, to see the machinery work before people are asked: what comes out is marked, and cannot be published.
     simulate: bool | Literal["rehearsal"] = False
     seed: Seed = 0  # of the simulated annotators
-    votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = 3  # simulated verdicts per task
+    simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = (
+        3  # simulated verdicts per task
+    )
 
-    def in_use(self) -> dict[str, object]:
+    def get_active_values(self) -> dict[str, object]:
         """Name -> value, those of the simulation only if it runs: what the quality report rests on."""
         simulation = ("simulate", "seed", "votes") if self.simulate else ("simulate",)
-        return {name: getattr(self, name) for name in (*simulation, *CollectRules.__struct_fields__)}
+        return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
 
 
-class Collected(Record):
+class AggregatedVerdicts(Record):
     """Everything that the verdicts come to."""
 
-    verified: Collection[Verified]
-    set_aside: list[SetAside]
-    aq_checks: list[AqCheck]
+    verified: Collection[CollectedCandidate]
+    excluded_answers: list[ExcludedAnswer]
+    aq_checks: list[GoldQuestionCheck]
     posteriors: list[Posterior]
-    quality: Quality
+    quality: QualityReport
 
 
-def collect(
-    screened: Mapping[str, Screened],
-    judged: pd.DataFrame,
+def aggregate_verdicts(
+    screened: Mapping[str, ScreenedCandidate],
+    answers_table: pd.DataFrame,
     params: CollectParams,
-    answerable: Mapping[str, float] = MappingProxyType({}),
+    answerable_priors: Mapping[str, float] = MappingProxyType({}),
     overlap: Collection[str] = (),
-    keep: Callable[[Iterable[Verified]], Collection[Verified]] = list,
-) -> Collected:
+    store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
+) -> AggregatedVerdicts:
     """What verdicts, beside their tasks, come to for all screened candidates.
 
     Args:
@@ -65,12 +67,14 @@ def collect(
     Raises:
         UserError: see `weigh`.
     """
-    weighed = weigh(judged, params)
-    judged, wrong = weighed.judged, Figure()
-    by_rule = params.rule == "dawid-skene" and len(votes(judged)) > 0
-    probable, tables, again = posteriors(judged, answerable) if by_rule else ([], [], np.empty((0, 0)))
+    weighed = assess_quality(answers_table, params)
+    answers_table, wrong = weighed.answers, IntervalEstimate()
+    by_rule = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
+    probable, tables, again = (
+        estimate_posteriors(answers_table, answerable_priors) if by_rule else ([], [], np.empty((0, 0)))
+    )
     invalid = {row.candidate_id: row.invalid for row in probable}
-    verified = keep(verify(screened, judged, params, invalid))
+    verified = store(verify_candidates(screened, answers_table, params, invalid))
     if by_rule:
         released = {
             row.candidate.candidate_id
@@ -78,51 +82,53 @@ def collect(
             if row.status == "unanswerable" and row.decided_by == "votes"
         }
         chosen = np.array([row.candidate_id in released for row in probable])
-        wrong = expected_wrong(np.array(list(invalid.values()))[chosen], (row[chosen] for row in again))
-    return Collected(
+        wrong = estimate_label_error(np.array(list(invalid.values()))[chosen], (row[chosen] for row in again))
+    return AggregatedVerdicts(
         verified=verified,
-        set_aside=weighed.aside,
-        aq_checks=check_aqs(judged),
+        excluded_answers=weighed.excluded_answers,
+        aq_checks=check_aqs(answers_table),
         posteriors=probable,
-        quality=summary(weighed, verified, invalid, wrong, tables, params.in_use(), overlap),
+        quality=build_report(weighed, verified, invalid, wrong, tables, params.get_active_values(), overlap),
     )
 
 
-def expected_wrong(invalid: np.ndarray, resampled: Iterable[np.ndarray]) -> Figure:
+def estimate_label_error(
+    unanswerable_probabilities: np.ndarray, resampled: Iterable[np.ndarray]
+) -> IntervalEstimate:
     """The share of candidates, verified as unanswerable, that are expected to have an answer, if the probabilities hold.
 
     Args:
         invalid: [candidates] probability of having none. resampled: [candidates] of each resample, the same in millionths.
     """
-    if not len(invalid):
-        return Figure()
+    if not len(unanswerable_probabilities):
+        return IntervalEstimate()
     low, high = percentile_interval(np.array([1 - row.mean() / MILLION for row in resampled]))
-    return Figure(value=float(1 - invalid.mean()), low=low, high=high)
+    return IntervalEstimate(value=float(1 - unanswerable_probabilities.mean()), low=low, high=high)
 
 
-def report(collected: Collected) -> dict[str, Any]:
+def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
     """`collect.json`: what the audit and the next stages are told; the whole is in the quality report."""
-    quality = collected.quality
+    quality = aggregated.quality
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
-        "alarms": quality.alarms,
+        "alarms": quality.warnings,
         "annotators": {
             row.name: {
                 **asdict(row.skill),
-                "excluded": bool(row.excluded),
-                "since": row.since,
-                "reasons": row.excluded,
+                "excluded": bool(row.exclusion_reasons),
+                "since": row.excluded_since,
+                "reasons": row.exclusion_reasons,
             }
             for row in quality.annotators
         },
-        "verdicts": quality.given,
-        "set_aside": Counter(row.reason for row in collected.set_aside),
-        "filters_fallen": sorted(f"{row.picture_id}: {row.text}" for row in quality.fallen),
+        "verdicts": quality.num_verdicts,
+        "set_aside": Counter(row.reason for row in aggregated.excluded_answers),
+        "filters_fallen": sorted(f"{row.picture_id}: {row.text}" for row in quality.discarded_gold_questions),
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
-        "expected_wrong": asdict(quality.wrong),
+        "expected_wrong": asdict(quality.expected_error),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
-        "by_expert": Counter(row.status for row in collected.verified if row.decided_by == "expert"),
-        "aqs": Counter(row.status for row in collected.aq_checks),
+        "by_expert": Counter(row.status for row in aggregated.verified if row.decided_by == "expert"),
+        "aqs": Counter(row.status for row in aggregated.aq_checks),
     }

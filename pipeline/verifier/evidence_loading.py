@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from pipeline.core.jsonl_index import Singles
-from pipeline.core.paths import Folders
-from pipeline.core.records import Scene, Vocabulary
+from pipeline.core.jsonl_index import UniqueIndex
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SceneGraph, Vocabulary
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.evidence import Facts
-from pipeline.verifier.graph_completeness import LeftOut
-from pipeline.verifier.partial_graphs import Reconstructed
-from pipeline.verifier.verification import evidence_for
+from pipeline.verifier.evidence import Evidence
+from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness
+from pipeline.verifier.partial_graphs import PartialGraph
+from pipeline.verifier.verification import build_evidence
 
 
-def evidence_files(
-    folders: Folders, vocabulary: Vocabulary, complete: bool = False
-) -> Callable[[str], Facts | None]:
+def make_evidence_loader(
+    folders: DatasetFolders, vocabulary: Vocabulary, is_complete: bool = False
+) -> Callable[[str], Evidence | None]:
     """`evidence_for` pictures, by the graphs that stages wrote; of these, only where they lie is held in memory."""
     return partial(
-        evidence_for,
-        scenes=Singles(folders.file(Scene), Scene, "picture_id"),
-        told=Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id"),
+        build_evidence,
+        scenes=UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id"),
+        partial_graphs=UniqueIndex(
+            folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "picture_id"
+        ),
         lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
-        complete=complete,
-        unlisted=LeftOut(vocabulary) if vocabulary.listed else None,
+        is_complete=is_complete,
+        completeness=EstimatedGraphCompleteness(vocabulary) if vocabulary.annotation_recall else None,
     )

@@ -15,29 +15,29 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from pipeline.core.records import ObjectEntry, Question, Scene, Vocabulary
-from pipeline.language.functional_programs import POSITIONS, parse
+from pipeline.core.records import ObjectEntry, Question, SceneGraph, Vocabulary
+from pipeline.language.functional_programs import POSITION_TYPES, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.nouns import lemma
-from pipeline.language.relations import plain_relation
-from pipeline.language.similarity import likeness
-from pipeline.language.word_lists import ANYTHING, FRAME_NOUNS, PERSONS
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.presence_model import SUREST, Presence
-from pipeline.verifier.statements import of_program
+from pipeline.language.nouns import lemmatize
+from pipeline.language.relations import canonicalize_relation
+from pipeline.language.similarity import get_similarity_keys
+from pipeline.language.word_lists import FRAME_WORDS, PRONOUN_REFERENTS, WILDCARD_NAMES
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.presence_model import MAX_PROBABILITY, PresenceModel
+from pipeline.verifier.statements import extract_program_statements
 
 # Questions from which it is told how complete graphs are: the error of a share of so many is below half a percent.
-QUESTIONS = 20_000
+MAX_QUESTIONS = 20_000
 # Of what was counted a few times little is known: one sighting is added to those counted, and so many cases to theirs.
-BORROWED = 4.0
-_SIDES = ("to the left of", "to the right of")
+PSEUDOCOUNT = 4.0
+_LEFT_RIGHT_RELATIONS = ("to the left of", "to the right of")
 
 
-def share_listed(
-    scenes: Iterable[Scene],
+def estimate_annotation_recall(
+    scenes: Iterable[SceneGraph],
     questions: Mapping[str, Sequence[Question]],
     lexicon: Lexicon,
-    at_most: Mapping[str, float] = MappingProxyType({}),
+    max_annotation_recall: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Of what answered questions say of the pictures that have a graph, the share that it lists (`Vocabulary.listed`); one
     more is held to be left out than was seen to be. {} where nothing is said of such pictures."""
@@ -45,105 +45,136 @@ def share_listed(
     tried = 0
     for scene in scenes:
         asked = [row for row in questions.get(scene.picture_id, ()) if row.program and row.answer]
-        if not asked or tried >= QUESTIONS:
+        if not asked or tried >= MAX_QUESTIONS:
             continue
-        facts = facts_of(scene, lexicon)
-        things = {thing.object_id: thing for thing in facts.things}
+        facts = build_scene_evidence(scene, lexicon)
+        things = {thing.object_id: thing for thing in facts.objects}
         tried += len(asked)
-        statements = {s for row in asked for s in of_program(parse(row.program, row.question_id), row.answer)}
+        statements = {
+            s
+            for row in asked
+            for s in extract_program_statements(parse_program(row.program, row.question_id), row.answer)
+        }
         for s in sorted(s for s in statements if s.holds):
             if s.kind == "name" and s.value:
                 kind, known = "object", s.subject in things
-            elif s.kind == "attribute" and s.subject in things and s.type not in POSITIONS:
+            elif s.kind == "attribute" and s.subject in things and s.type not in POSITION_TYPES:
                 kind, known = "attribute", s.value in things[s.subject].attributes
             elif s.kind == "relation" and {s.subject, s.other} <= things.keys():
-                kind, known = "relation", (s.subject, plain_relation(s.value), s.other) in facts.related
+                kind, known = (
+                    "relation",
+                    (s.subject, canonicalize_relation(s.value), s.other) in facts.relations,
+                )
             else:
                 continue
             said[kind] += 1
             listed[kind] += known
-    return {kind: min(listed[kind] / (said[kind] + 1), at_most.get(kind, 1.0)) for kind in sorted(said)}
+    return {
+        kind: min(listed[kind] / (said[kind] + 1), max_annotation_recall.get(kind, 1.0))
+        for kind in sorted(said)
+    }
 
 
-class LeftOut:
+class EstimatedGraphCompleteness:
     """What the graphs of a data set probably leave out, by its vocabulary (`pipeline.verifier.known_objects.Unlisted`)."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary, self._presence = vocabulary, Presence(vocabulary)
-        self._listed = defaultdict(float, vocabulary.listed)
+        self._vocabulary, self._presence_model = vocabulary, PresenceModel(vocabulary)
+        self._annotation_recall = defaultdict(float, vocabulary.annotation_recall)
         objects = vocabulary.objects.values()
-        self._things = max(sum(entry.count for entry in objects), 1)
-        self._pictures = max(vocabulary.shown.pictures, 1)
-        self._sides = {side: sum(entry.subject_of.get(side, 0) for entry in objects) for side in _SIDES}
-        self._related: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
-        for relation, one, two, count in vocabulary.related:
-            self._related[plain_relation(relation)].append((one, two, count))
+        self._num_objects = max(sum(entry.count for entry in objects), 1)
+        self._num_images = max(vocabulary.cooccurrence.num_images, 1)
+        self._left_right_counts = {
+            side: sum(entry.subject_of.get(side, 0) for entry in objects) for side in _LEFT_RIGHT_RELATIONS
+        }
+        self._relation_counts: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
+        for relation, one, two, count in vocabulary.relation_counts:
+            self._relation_counts[canonicalize_relation(relation)].append((one, two, count))
 
-    def things(self, name: str, shown: Collection[str], listed: int) -> float:
-        share = self._listed["object"]
-        if listed:  # where some are listed, others are left out in the same proportion
-            return listed * (1 / max(share, 1e-3) - 1)
-        meant, counted = PERSONS.get(name, (lemma(name),)), self._vocabulary.shown.names
+    def estimate_unlisted_objects(self, name: str, listed_names: Collection[str], num_listed: int) -> float:
+        share = self._annotation_recall["object"]
+        if num_listed:  # where some are listed, others are left out in the same proportion
+            return num_listed * (1 / max(share, 1e-3) - 1)
+        meant, counted = (
+            PRONOUN_REFERENTS.get(name, (lemmatize(name),)),
+            self._vocabulary.cooccurrence.image_counts,
+        )
         # "Where is the man?" asks for a place; what was never counted nobody can tell; a thing may go by another name.
-        if any(word in FRAME_NOUNS or word not in counted or _alike(word, shown) for word in meant):
-            return SUREST
-        return min(sum(_left(self._presence.of(word, shown), share) for word in meant), SUREST)
+        if any(
+            word in FRAME_WORDS or word not in counted or _has_similar_name(word, listed_names)
+            for word in meant
+        ):
+            return MAX_PROBABILITY
+        return min(
+            sum(
+                _compute_unlisted_probability(
+                    self._presence_model.estimate_probability(word, listed_names), share
+                )
+                for word in meant
+            ),
+            MAX_PROBABILITY,
+        )
 
-    def look(self, attribute: str, name: str, listed: bool) -> float:
-        rate, share = self._look(attribute, name), self._listed["attribute"]
-        return _left(rate, share) if listed else _of(rate, share)
+    def estimate_attribute_probability(self, attribute: str, name: str, is_listed: bool) -> float:
+        rate, share = self._get_attribute_rate(attribute, name), self._annotation_recall["attribute"]
+        return _compute_unlisted_probability(rate, share) if is_listed else _divide_capped(rate, share)
 
-    def relation(self, subject: str, relation: str, other: str, listed: bool) -> float:
-        rate, share = self._relation(subject, plain_relation(relation), other), self._listed["relation"]
-        return _left(rate, share) if listed else _of(rate, share)
+    def estimate_relation_probability(
+        self, subject: str, relation: str, other: str, are_listed: bool
+    ) -> float:
+        rate, share = (
+            self._get_relation_rate(subject, canonicalize_relation(relation), other),
+            self._annotation_recall["relation"],
+        )
+        return _compute_unlisted_probability(rate, share) if are_listed else _divide_capped(rate, share)
 
     @cache
-    def _look(self, attribute: str, name: str) -> float:
+    def _get_attribute_rate(self, attribute: str, name: str) -> float:
         """The share of things of a name that are listed with an attribute."""
-        entries = self._entries(name)
+        entries = self._get_entries(name)
         seen = sum(entry.attributes.get(attribute, 0) for entry in entries)
-        return (seen + 1) / (sum(entry.count for entry in entries) + BORROWED)
+        return (seen + 1) / (sum(entry.count for entry in entries) + PSEUDOCOUNT)
 
     @cache
-    def _relation(self, subject: str, relation: str, other: str) -> float:
+    def _get_relation_rate(self, subject: str, relation: str, other: str) -> float:
         """The share of pairs of things of these names in one picture that are listed in a relation."""
-        each = self._things / self._pictures - 1  # other things in the picture of a thing
-        if relation in _SIDES:  # so may stand any two
-            return (self._sides[relation] + 1) / (self._things * each + BORROWED)
-        names = [name for name in (subject, other) if name and name not in ANYTHING]
-        called = [{entry.name for entry in self._entries(name)} for name in (subject, other)]
+        each = self._num_objects / self._num_images - 1  # other things in the picture of a thing
+        if relation in _LEFT_RIGHT_RELATIONS:  # so may stand any two
+            return (self._left_right_counts[relation] + 1) / (self._num_objects * each + PSEUDOCOUNT)
+        names = [name for name in (subject, other) if name and name not in WILDCARD_NAMES]
+        called = [{entry.name for entry in self._get_entries(name)} for name in (subject, other)]
         seen = sum(
             count
-            for one, two, count in self._related[relation]
+            for one, two, count in self._relation_counts[relation]
             if all(not of or name in of for name, of in zip((one, two), called, strict=True))
         )
         if len(names) == 2:
-            first, second = sorted(map(lemma, names))
-            pairs = self._vocabulary.shown.together.get(first, {}).get(second, 0)
+            first, second = sorted(map(lemmatize, names))
+            pairs = self._vocabulary.cooccurrence.pair_counts.get(first, {}).get(second, 0)
         else:
             pairs = each * (
-                sum(entry.count for name in names for entry in self._entries(name)) or self._things
+                sum(entry.count for name in names for entry in self._get_entries(name)) or self._num_objects
             )
-        return min((seen + 1) / (pairs + BORROWED), SUREST)
+        return min((seen + 1) / (pairs + PSEUDOCOUNT), MAX_PROBABILITY)
 
     @cache
-    def _entries(self, name: str) -> list[ObjectEntry]:
+    def _get_entries(self, name: str) -> list[ObjectEntry]:
         """What is counted of all names that a name selects; [] of any thing."""
-        if not name or name in ANYTHING:
+        if not name or name in WILDCARD_NAMES:
             return []
-        called = {name, lemma(name), *self._vocabulary.categories.get(name, ())}
+        called = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())}
         return [self._vocabulary.objects[n] for n in sorted(called) if n in self._vocabulary.objects]
 
 
-def _alike(name: str, shown: Iterable[str]) -> bool:
+def _has_similar_name(name: str, shown: Iterable[str]) -> bool:
     """Whether something shown may go by a name, as people call things: a couch is an armchair."""
-    return any(likeness(name) & likeness(other) for other in shown)
+    return any(get_similarity_keys(name) & get_similarity_keys(other) for other in shown)
 
 
-def _left(rate: float, listed: float) -> float:
+def _compute_unlisted_probability(rate: float, recall: float) -> float:
     """Of what is not listed the share that is there all the same."""
-    return _of(rate * (1 - listed), listed * (1 - rate))
+    return _divide_capped(rate * (1 - recall), recall * (1 - rate))
 
 
-def _of(part: float, whole: float) -> float:
-    return min(part / whole, SUREST) if whole > 0 else SUREST
+def _divide_capped(part: float, whole: float) -> float:
+    return min(part / whole, MAX_PROBABILITY) if whole > 0 else MAX_PROBABILITY

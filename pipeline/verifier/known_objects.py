@@ -7,32 +7,34 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 # The chance that is left to what is taken for false: verdicts are to be right at least 97 times of 100.
-RISK = 0.03
+MAX_FALSE_PROBABILITY = 0.03
 # The chance of what is not known, and of which nothing tells how probable it is: nearly sure, for no guess is dared.
-UNKNOWN = 0.99
+UNKNOWN_PROBABILITY = 0.99
 
-Truth = bool | None  # None: not known
+TruthValue = bool | None  # None: not known
 
 
-class Unlisted(Protocol):
+class GraphCompleteness(Protocol):
     """What a graph that leaves out a part probably leaves out; names are as recorded, "" of any thing."""
 
-    def things(self, name: str, shown: Collection[str], listed: int) -> float:
+    def estimate_unlisted_objects(self, name: str, listed_names: Collection[str], num_listed: int) -> float:
         """How many things of a name it leaves out on average, in a picture of which it lists things of the names `shown`,
         and `listed` of this one."""
         ...
 
-    def look(self, attribute: str, name: str, listed: bool) -> float:
+    def estimate_attribute_probability(self, attribute: str, name: str, is_listed: bool) -> float:
         """The chance that a thing, itself listed without this attribute or not listed at all, has it."""
         ...
 
-    def relation(self, subject: str, relation: str, other: str, listed: bool) -> float:
+    def estimate_relation_probability(
+        self, subject: str, relation: str, other: str, are_listed: bool
+    ) -> float:
         """The chance that two things, both listed or one of them not, are in a relation that is not listed."""
         ...
 
 
 @dataclass(slots=True, eq=False)
-class Thing:
+class ObjectEvidence:
     """An object as known.
 
     Attributes:
@@ -46,8 +48,8 @@ class Thing:
     names: tuple[str, ...]
     label: str
     attributes: dict[str, str] = field(default_factory=dict)
-    denied: set[str] = field(default_factory=set)
-    positions: dict[str, frozenset[str]] = field(default_factory=dict)
+    negated_attributes: set[str] = field(default_factory=set)
+    possible_positions: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +61,20 @@ class Selection:
         unlisted: how many it picks out on average of those that are not listed; `UNKNOWN` where nobody can tell.
     """
 
-    sure: tuple[Thing, ...]
-    maybe: tuple[tuple[Thing, float], ...] = ()
-    unlisted: float = 0.0
+    certain: tuple[ObjectEvidence, ...]
+    possible: tuple[tuple[ObjectEvidence, float], ...] = ()
+    expected_unlisted: float = 0.0
 
     @property
-    def others(self) -> float:
+    def expected_others(self) -> float:
         """How many things it picks out on average beside those that are sure."""
-        return sum(chance for _, chance in self.maybe) + self.unlisted
+        return sum(chance for _, chance in self.possible) + self.expected_unlisted
 
     @property
-    def open(self) -> bool:
+    def has_possible_others(self) -> bool:
         """Whether other things may well be meant than those that are sure."""
-        return self.others > RISK
+        return self.expected_others > MAX_FALSE_PROBABILITY
 
     def __bool__(self) -> bool:
         """False when there is none, for certain or very probably."""
-        return bool(self.sure) or self.open
+        return bool(self.certain) or self.has_possible_others

@@ -11,12 +11,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pipeline.core.records import Question, Record, Split, Step
-from pipeline.language.functional_programs import SCENE, Program, parse
+from pipeline.language.functional_programs import SCENE, Program, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.nouns import lemma
-from pipeline.verifier.evidence import Facts
-from pipeline.verifier.statement_merging import Contradiction, Stated, believe
-from pipeline.verifier.statements import Kind, Statement, of_program, told_besides
+from pipeline.language.nouns import lemmatize
+from pipeline.verifier.evidence import Evidence
+from pipeline.verifier.statement_merging import Contradiction, StatementSources, merge_statements
+from pipeline.verifier.statements import (
+    Statement,
+    StatementKind,
+    extract_full_answer_statements,
+    extract_program_statements,
+)
 
 
 class Fact(Record):
@@ -27,10 +32,10 @@ class Fact(Record):
     type: str = ""
     object_id: str = ""
     holds: bool = True
-    questions: tuple[str, ...] = ()
+    question_ids: tuple[str, ...] = ()
 
 
-class KnownObject(Record):
+class PartialGraphObject(Record):
     """An object as far as known. `none` are things that do not exist, in GQA's spelling: "cup,on,s" of a table
     says that no cup is on it."""
 
@@ -38,10 +43,10 @@ class KnownObject(Record):
     names: tuple[Fact, ...] = ()
     attributes: tuple[Fact, ...] = ()
     relations: tuple[Fact, ...] = ()
-    none: tuple[Fact, ...] = ()
+    absent_relations: tuple[Fact, ...] = ()
 
 
-OF_OBJECTS: dict[str, Kind] = {  # part of an object -> the kind of its facts
+STATEMENT_KIND_BY_FIELD: dict[str, StatementKind] = {  # part of an object -> the kind of its facts
     "names": "name",
     "attributes": "attribute",
     "relations": "relation",
@@ -49,7 +54,7 @@ OF_OBJECTS: dict[str, Kind] = {  # part of an object -> the kind of its facts
 }
 
 
-class Reconstructed(Record):
+class PartialGraph(Record):
     """A partial graph. It is no published graph: what is missing in it was just not asked.
 
     Attributes:
@@ -60,16 +65,16 @@ class Reconstructed(Record):
 
     picture_id: str
     split: Split
-    questions: int
-    objects: tuple[KnownObject, ...]
+    num_questions: int
+    objects: tuple[PartialGraphObject, ...]
     reconstructed: bool = True
     scene: tuple[Fact, ...] = ()
     absent: tuple[Fact, ...] = ()
-    alone: tuple[Fact, ...] = ()
+    unique: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
 
 
-def reconstruct(questions: Iterable[Question], lexicon: Lexicon) -> Reconstructed | None:
+def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> PartialGraph | None:
     """The partial graph of the one picture that all these questions are about; None when none of them has a
     program and an answer.
 
@@ -81,110 +86,131 @@ def reconstruct(questions: Iterable[Question], lexicon: Lexicon) -> Reconstructe
         return None
     stated: defaultdict[Statement, list[str]] = defaultdict(list)
     for question in sorted(answered, key=lambda question: question.question_id):
-        program = parse(question.program, question.question_id)
-        statements = [*of_program(program, question.answer.strip()), *told_besides(question, program)]
+        program = parse_program(question.program, question.question_id)
+        statements = [
+            *extract_program_statements(program, question.answer.strip()),
+            *extract_full_answer_statements(question, program),
+        ]
         for statement in dict.fromkeys(statements):
             stated[statement].append(question.question_id)
-    facts: defaultdict[tuple[Kind, str], list[Fact]] = defaultdict(list)
+    facts: defaultdict[tuple[StatementKind, str], list[Fact]] = defaultdict(list)
     for s, ids in sorted(stated.items()):
-        fact = Fact(value=s.value, type=s.type, object_id=s.other, holds=s.holds, questions=tuple(ids))
+        fact = Fact(value=s.value, type=s.type, object_id=s.other, holds=s.holds, question_ids=tuple(ids))
         facts[s.kind, s.subject].append(fact)
     object_ids = {object_id for s in stated for object_id in (s.subject, s.other)} - {""}
-    return Reconstructed(
+    return PartialGraph(
         picture_id=answered[0].picture_id,
         split=answered[0].split,
-        questions=len(answered),
+        num_questions=len(answered),
         objects=tuple(
-            KnownObject(object_id=key, **{part: tuple(facts[kind, key]) for part, kind in OF_OBJECTS.items()})
+            PartialGraphObject(
+                object_id=key,
+                **{part: tuple(facts[kind, key]) for part, kind in STATEMENT_KIND_BY_FIELD.items()},
+            )
             for key in sorted(object_ids)
         ),
         scene=tuple(facts["scene", ""]),
         absent=tuple(facts["absent", ""]),
-        alone=tuple(facts["alone", ""]),
-        contradictions=tuple(believe(stated, lexicon)[1]),
+        unique=tuple(facts["alone", ""]),
+        contradictions=tuple(merge_statements(stated, lexicon)[1]),
     )
 
 
-def statements_of(graph: Reconstructed) -> dict[Statement, tuple[str, ...]]:
+def list_statements(graph: PartialGraph) -> dict[Statement, tuple[str, ...]]:
     """The facts of a graph one by one, with the questions that state them."""
-    of_picture: tuple[Kind, ...] = ("scene", "absent", "alone")
-    parts: list[tuple[Kind, str, tuple[Fact, ...]]] = [
+    of_picture: tuple[StatementKind, ...] = ("scene", "absent", "alone")
+    parts: list[tuple[StatementKind, str, tuple[Fact, ...]]] = [
         (kind, "", getattr(graph, kind)) for kind in of_picture
     ]
     for thing in graph.objects:
-        parts.extend((kind, thing.object_id, getattr(thing, part)) for part, kind in OF_OBJECTS.items())
+        parts.extend(
+            (kind, thing.object_id, getattr(thing, part)) for part, kind in STATEMENT_KIND_BY_FIELD.items()
+        )
     return {
-        Statement(kind, subject, fact.type, fact.value, fact.object_id, fact.holds): fact.questions
+        Statement(kind, subject, fact.type, fact.value, fact.object_id, fact.holds): fact.question_ids
         for kind, subject, facts in parts
         for fact in facts
     }
 
 
-def facts_known(
-    graph: Reconstructed, lexicon: Lexicon, complete: bool = False, without: Collection[str] = ()
-) -> Facts:
+def build_question_evidence(
+    graph: PartialGraph,
+    lexicon: Lexicon,
+    is_complete: bool = False,
+    excluded_question_ids: Collection[str] = (),
+) -> Evidence:
     """The facts of a partial graph, for the judge.
 
     Args:
         complete: as if the graph told everything there is: only for rehearsing without people.
         without: ids of questions that tell nothing here.
     """
-    return believe(stated_without(statements_of(graph), without), lexicon, complete)[0]
+    return merge_statements(
+        exclude_questions(list_statements(graph), excluded_question_ids), lexicon, is_complete
+    )[0]
 
 
-def stated_without(stated: Stated, without: Collection[str]) -> Stated:
+def exclude_questions(sources: StatementSources, excluded_question_ids: Collection[str]) -> StatementSources:
     """What other questions than these state."""
-    if not without:
-        return stated
-    rest = {statement: [key for key in keys if key not in without] for statement, keys in stated.items()}
+    if not excluded_question_ids:
+        return sources
+    rest = {
+        statement: [key for key in keys if key not in excluded_question_ids]
+        for statement, keys in sources.items()
+    }
     return {statement: keys for statement, keys in rest.items() if keys}
 
 
-class Cited(Record):
+class CitedFact(Record):
     """A fact in words, `sweater (11): color blue`, and the ids of the questions that state it."""
 
     fact: str
-    questions: tuple[str, ...]
+    question_ids: tuple[str, ...]
 
 
-def cite(
-    program: Sequence[Step], graph: Reconstructed, lexicon: Lexicon, without: Collection[str] = frozenset()
-) -> list[Cited]:
+def cite_facts(
+    program: Sequence[Step],
+    graph: PartialGraph,
+    lexicon: Lexicon,
+    excluded_question_ids: Collection[str] = frozenset(),
+) -> list[CitedFact]:
     """The facts of a partial graph that concern what a program speaks of, without those that only the questions
     `without` state; sorted. [] when there is no program."""
     if not program:
         return []
-    stated = stated_without(statements_of(graph), without)
-    facts = believe(stated, lexicon)[0]
-    labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.things}
-    concerns = _concern(parse(program), stated, facts)
-    cited = {_in_words(s, labels): tuple(ids) for s, ids in stated.items() if concerns(s)}
-    return [Cited(fact=fact, questions=ids) for fact, ids in sorted(cited.items())]
+    stated = exclude_questions(list_statements(graph), excluded_question_ids)
+    facts = merge_statements(stated, lexicon)[0]
+    labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.objects}
+    concerns = _make_relevance_filter(parse_program(program), stated, facts)
+    cited = {_format_statement(s, labels): tuple(ids) for s, ids in stated.items() if concerns(s)}
+    return [CitedFact(fact=fact, question_ids=ids) for fact, ids in sorted(cited.items())]
 
 
-def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statement], bool]:
+def _make_relevance_filter(
+    program: Program, sources: StatementSources, evidence: Evidence
+) -> Callable[[Statement], bool]:
     """Tells which statements concern what a program speaks of."""
     names = {operation.name for operation in program} - {"", SCENE}
-    kinds = {name: kinds for name in names if (kinds := facts.lexicon.kinds(name))}
+    kinds = {name: kinds for name in names if (kinds := evidence.lexicon.get_hyponym_closure(name))}
     spoken_of = {
         thing.object_id
-        for s in map(facts.named, kinds)
-        for thing in (*s.sure, *(thing for thing, _ in s.maybe))
+        for s in map(evidence.select_objects, kinds)
+        for thing in (*s.certain, *(thing for thing, _ in s.possible))
     }
     touching: set[str] = set()
     if len(kinds) < len(names):  # "What is on the table?": things of any name
-        pairs = [{s.subject, s.other} for s in stated if s.kind == "relation"]
+        pairs = [{s.subject, s.other} for s in sources if s.kind == "relation"]
         touching = touching.union(*(pair for pair in pairs if pair & spoken_of))
     ids = spoken_of | touching
     called = frozenset[str]().union(*kinds.values())
-    lemmas = set(map(lemma, kinds))
-    groups = lemmas.union(*map(facts.lexicon.groups, lemmas))
+    lemmas = set(map(lemmatize, kinds))
+    groups = lemmas.union(*map(evidence.lexicon.get_hypernyms, lemmas))
     types = {operation.type for operation in program} - {""}
     values = {value for operation in program for value in operation.values}
 
     def concerns(statement: Statement) -> bool:
         subject, value = statement.subject, statement.value
-        named = "name" in types or subject in touching or lemma(value) in called
+        named = "name" in types or subject in touching or lemmatize(value) in called
         return {
             "name": subject in ids and bool(value) and named,
             "attribute": subject in ids and (value in values or statement.type in types),
@@ -198,7 +224,7 @@ def _concern(program: Program, stated: Stated, facts: Facts) -> Callable[[Statem
     return concerns
 
 
-def _in_words(statement: Statement, labels: Mapping[str, str]) -> str:
+def _format_statement(statement: Statement, labels: Mapping[str, str]) -> str:
     subject, value, other = statement.subject, statement.value, statement.other
     denied = "" if statement.holds else "not "
     about = f"{labels.get(subject, 'thing')} ({subject})"

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pipeline.core.records import Answerability, Category, Judgement, Scene, Step
-from pipeline.language.functional_programs import Program, parse, phrase, root
+from pipeline.core.records import Answerability, Category, SceneGraph, Step, VerifierResult
+from pipeline.language.functional_programs import Program, describe_objects, find_root_step, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.evidence import Facts, facts_of, joined
-from pipeline.verifier.known_objects import Selection, Thing, Unlisted
-from pipeline.verifier.partial_graphs import Reconstructed, facts_known
-from pipeline.verifier.program_steps import ANSWERERS, FINDERS
-from pipeline.verifier.step_answers import StepAnswer, Void, connect
+from pipeline.verifier.evidence import Evidence, build_scene_evidence, join_evidence
+from pipeline.verifier.known_objects import GraphCompleteness, ObjectEvidence, Selection
+from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
+from pipeline.verifier.program_steps import ANSWER_STEPS, OBJECT_SET_STEPS
+from pipeline.verifier.step_answers import PresuppositionFailure, StepAnswer, combine_answers
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ExecutionResult:
     """What a program comes to.
 
     Attributes:
@@ -38,11 +38,11 @@ class Outcome:
     category: Category | None = None
     detail: str = ""
     answers: tuple[str, ...] = ()
-    possible: tuple[str, ...] = ()
-    found: tuple[tuple[Thing, ...], ...] = ()
+    possible_answers: tuple[str, ...] = ()
+    found_objects: tuple[tuple[ObjectEvidence, ...], ...] = ()
 
 
-def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judgement:
+def verify_question(program: Sequence[Step], evidence: Evidence | None, text: str = "") -> VerifierResult:
     """Judge a question by its (edited) program.
 
     Args:
@@ -57,24 +57,29 @@ def judge(program: Sequence[Step], facts: Facts | None, text: str = "") -> Judge
     Raises:
         UserError: the program is malformed.
     """
-    if facts is None:
-        return Judgement(answerability="unknown", detail="there is no evidence about the picture")
+    if evidence is None:
+        return VerifierResult(answerability="unknown", detail="there is no evidence about the picture")
     if not program:
-        return Judgement(answerability="unknown", evidence=facts.source, detail="the question has no program")
-    told = execute(parse(program, text), facts)
-    return Judgement(
-        answerability=told.answerability, category=told.category, evidence=facts.source, detail=told.detail
+        return VerifierResult(
+            answerability="unknown", evidence_source=evidence.source, detail="the question has no program"
+        )
+    told = execute_program(parse_program(program, text), evidence)
+    return VerifierResult(
+        answerability=told.answerability,
+        category=told.category,
+        evidence_source=evidence.source,
+        detail=told.detail,
     )
 
 
-def evidence_for(
+def build_evidence(
     picture_id: str,
-    scenes: Mapping[str, Scene],
-    told: Mapping[str, Reconstructed],
+    scenes: Mapping[str, SceneGraph],
+    partial_graphs: Mapping[str, PartialGraph],
     lexicon: Lexicon,
-    complete: bool = False,
-    unlisted: Unlisted | None = None,
-) -> Facts | None:
+    is_complete: bool = False,
+    completeness: GraphCompleteness | None = None,
+) -> Evidence | None:
     """The evidence about a picture: its published scene graph and what its answered questions told, or one of them, else
     None; both by picture id.
 
@@ -82,16 +87,20 @@ def evidence_for(
         complete: as if it told everything there is: only for rehearsing without people.
         unlisted: what published graphs probably leave out.
     """
-    by_questions = facts_known(told[picture_id], lexicon, complete) if picture_id in told else None
+    by_questions = (
+        build_question_evidence(partial_graphs[picture_id], lexicon, is_complete)
+        if picture_id in partial_graphs
+        else None
+    )
     if picture_id not in scenes:
         return by_questions
     scene = scenes[picture_id]
-    complete = complete or scene.complete
-    listed = facts_of(msgspec.structs.replace(scene, complete=complete), lexicon, unlisted)
-    return listed if complete or not by_questions else joined(listed, by_questions)
+    is_complete = is_complete or scene.is_complete
+    listed = build_scene_evidence(msgspec.structs.replace(scene, is_complete=is_complete), lexicon, completeness)
+    return listed if is_complete or not by_questions else join_evidence(listed, by_questions)
 
 
-def execute(program: Program, facts: Facts) -> Outcome:
+def execute_program(program: Program, evidence: Evidence) -> ExecutionResult:
     """Run a parsed program step by step."""
     things: list[Selection] = []  # what each step finds
     answers: dict[int, StepAnswer] = {}
@@ -99,39 +108,41 @@ def execute(program: Program, facts: Facts) -> Outcome:
     try:
         for index, operation in enumerate(program):
             inputs = [things[i] for i in operation.inputs]
-            if operation.verb in FINDERS:
-                things.append(FINDERS[operation.verb](operation, inputs, program, facts))
-                if not (things[-1].sure or operation.asserted or doubt):
-                    doubt = f"nothing is known of any {phrase(program, index)}"
+            if operation.verb in OBJECT_SET_STEPS:
+                things.append(OBJECT_SET_STEPS[operation.verb](operation, inputs, program, evidence))
+                if not (things[-1].certain or operation.is_asserted or doubt):
+                    doubt = f"nothing is known of any {describe_objects(program, index)}"
                 continue
             if operation.verb in ("and", "or"):
-                answer = connect(operation.verb, [answers[i] for i in operation.inputs])
+                answer = combine_answers(operation.verb, [answers[i] for i in operation.inputs])
             else:
-                answer = ANSWERERS[operation.verb](operation, inputs, program, facts)
+                answer = ANSWER_STEPS[operation.verb](operation, inputs, program, evidence)
             things.append(Selection(()))
             answers[index], doubt = answer, doubt or answer.doubt
-    except Void as void:
-        found = tuple(selection.sure for selection in things)
-        if void.category == "underspecified" and facts.partial:
+    except PresuppositionFailure as void:
+        found = tuple(selection.certain for selection in things)
+        if void.category == "underspecified" and evidence.is_partial:
             # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
-            return Outcome("unknown", None, void.detail, (), void.answers, found)
-        return Outcome("unanswerable", void.category, void.detail, void.answers, void.answers, found)
-    found, asked = tuple(selection.sure for selection in things), _asked_of(program, -1)
-    if not doubt and facts.unlisted and any(things[i].open for i in asked):
+            return ExecutionResult("unknown", None, void.detail, (), void.answers, found)
+        return ExecutionResult("unanswerable", void.category, void.detail, void.answers, void.answers, found)
+    found, asked = tuple(selection.certain for selection in things), _get_queried_steps(program, -1)
+    if not doubt and evidence.completeness and any(things[i].has_possible_others for i in asked):
         doubt = "others may be meant, too"
     if doubt:
-        return Outcome("unknown", None, doubt, (), answer.possible, found)
-    roots = {root(program, i) for i in asked}
-    if facts.partial and any(program[i].verb == "relate" and things[i].open for i in roots):
+        return ExecutionResult("unknown", None, doubt, (), answer.possible_answers, found)
+    roots = {find_root_step(program, i) for i in asked}
+    if evidence.is_partial and any(
+        program[i].verb == "relate" and things[i].has_possible_others for i in roots
+    ):
         # Asked about the cup, it is the cup that others asked about; asked who wears a hat, it may be somebody else than
         # the one of whom that is known.
-        return Outcome("answerable", found=found)
-    return Outcome("answerable", None, "", answer.right, answer.possible, found)
+        return ExecutionResult("answerable", found_objects=found)
+    return ExecutionResult("answerable", None, "", answer.correct_answers, answer.possible_answers, found)
 
 
-def _asked_of(program: Program, index: int) -> list[int]:
+def _get_queried_steps(program: Program, index: int) -> list[int]:
     """The steps of whose things something is asked, other than whether there are any."""
     operation = program[index]
     if operation.verb in ("and", "or"):
-        return [i for j in operation.inputs for i in _asked_of(program, j)]
+        return [i for j in operation.inputs for i in _get_queried_steps(program, j)]
     return [] if operation.verb == "exist" else list(operation.inputs)

@@ -20,21 +20,21 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from annotation.client.consent import keep_terms
-from annotation.client.credentials import connection
-from annotation.client.pull import pull
-from annotation.client.push import push
+from annotation.client.consent import save_terms
+from annotation.client.credentials import connect
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
 from annotation.server import accounts, environment, process
-from pipeline.core.paths import Folders
-from pipeline.core.randomness import generator
-from pipeline.core.records import SUBSETS, Estimate, Picture, Task, TaskQuestion
-from pipeline.tasks.task_builder import shown
-from research.benchmarks.harness import command, timed
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import SUBSETS, CandidateEstimate, ImageRecord, Task, TaskQuestion
+from pipeline.tasks.task_builder import to_label_studio_task
+from research.benchmarks.harness import run_benchmark, time_call
 
-PARAMS = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0, seed: 1}\n"
+PARAMS_YAML = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0, seed: 1}\n"
 
 
-class Page:
+class BrowserSession:
     """What a browser does at the desk; nothing is shown."""
 
     def __init__(self, link: str) -> None:
@@ -43,63 +43,71 @@ class Page:
         found = re.search('data-csrf="([^"]+)"', self.http.get(link).text)
         assert found, "the desk's page has no token"
         self.http.headers["X-CSRFToken"] = found[1]
-        self.shown = self.step({})
-        if self.shown["show"] == "consent":
-            self.shown = self.step({"consent": self.shown["hash"]})
+        self.state = self.step({})
+        if self.state["show"] == "consent":
+            self.state = self.step({"consent": self.state["hash"]})
 
     def step(self, said: dict) -> dict:
         answer = self.http.post("/desk/step", json=said)
         answer.raise_for_status()
         return answer.json()
 
-    def answer(self, count: int, pause: float, seed: int) -> list[float]:
+    def answer_tasks(self, count: int, pause: float, seed: int) -> list[float]:
         """Seconds from answer to next task, `count` times; each picture is fetched, as a browser does."""
-        rng, seconds = generator(seed, "benchmark"), []
+        rng, seconds = make_generator(seed, "benchmark"), []
         for _ in range(count):
-            self.http.get(self.shown["picture"])
+            self.http.get(self.state["picture"])
             time.sleep(pause * rng.random() * 2)
-            odd = int(self.shown["second"].removesuffix("?").split()[-1]) % 2  # the filter, answered as known
+            odd = int(self.state["second"].removesuffix("?").split()[-1]) % 2  # the filter, answered as known
             choices = {
                 "first": str(rng.choice(["valid", "invalid"])),
                 "second": "invalid" if odd else "valid",
             }
             begin = time.perf_counter()
-            self.shown = self.step({"answer": {"place": self.shown["place"], "seconds": 1.0, **choices}})
+            self.state = self.step({"answer": {"place": self.state["place"], "seconds": 1.0, **choices}})
             seconds.append(time.perf_counter() - begin)
         return seconds
 
 
-def main(tasks: int = 40_000, people: int = 12, answers: int = 100, pause: float = 0.0) -> None:
-    python = environment.ensure().absolute()
+def main(
+    tasks: int = 40_000, num_annotators: int = 12, answers: int = 100, pause_seconds: float = 0.0
+) -> None:
+    python = environment.ensure_environment().absolute()
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         os.chdir(folder)
-        Path("params.yaml").write_text(PARAMS)
-        keep_terms(Folders(), contact="nobody, a benchmark")
-        roster = accounts.join(Folders(), [f"b{number}" for number in range(people)])
+        Path("params.yaml").write_text(PARAMS_YAML)
+        save_terms(DatasetFolders(), contact="nobody, a benchmark")
+        roster = accounts.add_members(DatasetFolders(), [f"b{number}" for number in range(num_annotators)])
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
-        accounts.ensure(python, port)
-        process.start(python, port)
+        accounts.ensure_database(python, port)
+        process.start_server(python, port)
         try:
-            batch(tasks)
-            print(f"{tasks:,} tasks: push {timed(push)[1][0]:.1f} s, again {timed(push)[1][0]:.1f} s")
-            pages = traffic([accounts.link(person) for person in roster], answers, pause)
-            process.stop()
-            process.start(python, port)
-            first = timed(lambda: pages[0].step({}))[1][0]
-            print(f"started again: first step {first:.2f} s; report {timed(connection().report)[1][0]:.2f} s")
-            print(f"pull {timed(pull)[1][0]:.1f} s")
+            write_batch(tasks)
+            print(
+                f"{tasks:,} tasks: push {time_call(push_tasks)[1][0]:.1f} s, again {time_call(push_tasks)[1][0]:.1f} s"
+            )
+            pages = simulate_traffic(
+                [accounts.make_link(person) for person in roster], answers, pause_seconds
+            )
+            process.stop_server()
+            process.start_server(python, port)
+            first = time_call(lambda: pages[0].step({}))[1][0]
+            print(
+                f"started again: first step {first:.2f} s; report {time_call(connect().get_report)[1][0]:.2f} s"
+            )
+            print(f"pull {time_call(pull_annotations)[1][0]:.1f} s")
         finally:
-            process.stop()
+            process.stop_server()
 
 
-def traffic(links: list[str], answers: int, pause: float) -> list[Page]:
+def simulate_traffic(links: list[str], answers: int, pause: float) -> list[BrowserSession]:
     begin, people = time.perf_counter(), len(links)
-    pages = [Page(links[0])]
+    pages = [BrowserSession(links[0])]
     print(f"first step, with the queue built: {time.perf_counter() - begin:.2f} s")
     with ThreadPoolExecutor(people) as pool:
-        pages += pool.map(Page, links[1:])
+        pages += pool.map(BrowserSession, links[1:])
         begin = time.perf_counter()
         rows = pool.map(lambda row: row[1].answer(answers, pause, row[0]), enumerate(pages))
         seconds = np.concatenate(list(rows))
@@ -112,23 +120,25 @@ def traffic(links: list[str], answers: int, pause: float) -> list[Page]:
     return pages
 
 
-def batch(count: int) -> None:
-    rng = generator(1, "benchmark")
-    tasks = [task_of(number) for number in range(count)]
+def write_batch(count: int) -> None:
+    rng = make_generator(1, "benchmark")
+    tasks = [make_task(number) for number in range(count)]
     files = {
         "tasks.jsonl": tasks,
-        "label_studio_tasks.json": [shown(task, picture_of(task)) for task in tasks],
+        "label_studio_tasks.json": [to_label_studio_task(task, make_image(task)) for task in tasks],
     }
-    Folders().finish("batch", f"{count:,} tasks", files)
+    DatasetFolders().write_stage_outputs("batch", f"{count:,} tasks", files)
     estimates = [
-        Estimate(candidate_id=f"c{number}", answerable=float(chance), difficulty="random")
+        CandidateEstimate(candidate_id=f"c{number}", p_answerable=float(chance), difficulty="random")
         for number, chance in enumerate(rng.beta(0.5, 2, count))
     ]
     fitted = {"fitted": {"calibrated": True}}
-    Folders().finish("estimate", "chances by lot", {"estimates.jsonl": estimates, "estimate.json": fitted})
+    DatasetFolders().write_stage_outputs(
+        "estimate", "chances by lot", {"estimates.jsonl": estimates, "estimate.json": fitted}
+    )
 
 
-def task_of(number: int) -> Task:
+def make_task(number: int) -> Task:
     color, cup = (
         f"What color is the umbrella next to bench {number}?",
         f"Is there a red cup on table {number}?",
@@ -137,18 +147,20 @@ def task_of(number: int) -> Task:
         task_id=f"{number:016x}",
         picture_id=f"n{number % 400}",
         subset=SUBSETS[number % 4],
-        block=number // 200,
+        priority_block=number // 200,
         first=TaskQuestion(key=f"a{number}", text=color, role="candidate", candidate_id=f"c{number}"),
         second=TaskQuestion(
-            key=f"b{number}", text=cup, role="filter", expected="invalid" if number % 2 else "valid"
+            key=f"b{number}", text=cup, role="filter", expected_choice="invalid" if number % 2 else "valid"
         ),
     )
 
 
-def picture_of(task: Task) -> Picture:
+def make_image(task: Task) -> ImageRecord:
     path = f"data/benchmark/source/images/{task.picture_id}.jpg"
-    return Picture(picture_id=task.picture_id, path=path, width=640, height=480, split="testdev", sha256="")
+    return ImageRecord(
+        picture_id=task.picture_id, path=path, width=640, height=480, split="testdev", sha256=""
+    )
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

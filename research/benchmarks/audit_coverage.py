@@ -9,14 +9,14 @@ from collections import Counter
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attack_evaluation import attack
+from pipeline.benchmark.auditing.attack_evaluation import evaluate_attack
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
-from pipeline.benchmark.auditing.text_audit import AuditSettings, By, folds_of
-from research.benchmarks.harness import command
+from pipeline.benchmark.auditing.text_audit import AuditSettings, GroupBy, make_folds
+from research.benchmarks.harness import run_benchmark
 
-TRIED = ("word n-grams", "word pairs, Bayes", "language model", "first three words")
-BOTH: tuple[By, ...] = ("text", "image")
+TESTED_ATTACKERS = ("word n-grams", "word pairs, Bayes", "language model", "first three words")
+GROUPINGS: tuple[GroupBy, ...] = ("text", "image")
 
 
 def main(sets: int = 30, rows: int = 600) -> None:
@@ -30,18 +30,18 @@ def main(sets: int = 30, rows: int = 600) -> None:
         ]
         labels, images = rng.integers(2, size=rows), rng.integers(rows // 5, size=rows)
         made = LabelledRows(texts=texts, labels=labels, images=[str(i) for i in images]).in_canonical_order()
-        for by in BOTH:
-            folds = folds_of(made, by, AuditSettings(seed=seed))
-            for name in TRIED:
+        for by in GROUPINGS:
+            folds = make_folds(made, by, AuditSettings(seed=seed))
+            for name in TESTED_ATTACKERS:
                 scores = ATTACKERS[name](made.texts, folds)
                 for which, learned in (("widened", True), ("of one training run", False)):
-                    found = attack(scores, folds, 200, learned=learned)
+                    found = evaluate_attack(scores, folds, 200, is_trained=learned)
                     assert found.low is not None and found.high is not None
                     held[which] += found.low <= 0.5 <= found.high
-    cases = sets * 2 * len(TRIED)
+    cases = sets * 2 * len(TESTED_ATTACKERS)
     for which, times in held.items():
         print(f"{which}: {times} of {cases} intervals contain 0.5 ({100 * times / cases:.0f} %)")
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

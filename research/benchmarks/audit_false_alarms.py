@@ -25,9 +25,9 @@ import numpy as np
 from scipy.stats import binomtest
 
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.text_audit import AuditSettings, Finding, finding_in
+from pipeline.benchmark.auditing.text_audit import AuditSettings, Finding, compute_finding
 from pipeline.core.progress import track
-from research.benchmarks.harness import command
+from research.benchmarks.harness import run_benchmark
 
 # A set of some rows of one kind.
 MakeRows = Callable[[np.random.Generator, int], LabelledRows]
@@ -41,7 +41,7 @@ TEMPLATES = (
 )
 
 
-def sentence(rng: np.random.Generator, nouns: int = 300) -> str:
+def make_question(rng: np.random.Generator, nouns: int = 300) -> str:
     """A question of a random template with random nouns, common ones more often than rare ones."""
     chances = 1 / np.arange(1, nouns + 1)
     template = TEMPLATES[rng.integers(len(TEMPLATES))]
@@ -49,42 +49,44 @@ def sentence(rng: np.random.Generator, nouns: int = 300) -> str:
     return template.format(*(NOUNS[i] for i in words))
 
 
-def random_labels(rng: np.random.Generator, count: int, share: float = 0.5) -> np.ndarray:
+def make_random_labels(rng: np.random.Generator, count: int, share: float = 0.5) -> np.ndarray:
     return (rng.random(count) < share).astype(int)
 
 
-def unique_texts(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_unique_texts(rng: np.random.Generator, n: int) -> LabelledRows:
     """Every row has a text of its own, and no image is known."""
-    texts = [f"{sentence(rng)} {i}" for i in range(n)]
-    return LabelledRows(texts=texts, labels=random_labels(rng, n))
+    texts = [f"{make_question(rng)} {i}" for i in range(n)]
+    return LabelledRows(texts=texts, labels=make_random_labels(rng, n))
 
 
-def templates(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_templates(rng: np.random.Generator, n: int) -> LabelledRows:
     """One template with one of 30 nouns; six rows to an image."""
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in rng.integers(30, size=n)]
-    return LabelledRows(texts=texts, labels=random_labels(rng, n), images=[f"i{i // 6}" for i in range(n)])
+    return LabelledRows(
+        texts=texts, labels=make_random_labels(rng, n), images=[f"i{i // 6}" for i in range(n)]
+    )
 
 
-def repeated_texts(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_repeated_texts(rng: np.random.Generator, n: int) -> LabelledRows:
     """A fifth as many texts as rows, one image to a row."""
-    pool = [sentence(rng) for _ in range(max(n // 5, 8))]
+    pool = [make_question(rng) for _ in range(max(n // 5, 8))]
     texts = [pool[i] for i in rng.integers(len(pool), size=n)]
-    return LabelledRows(texts=texts, labels=random_labels(rng, n), images=[f"i{i}" for i in range(n)])
+    return LabelledRows(texts=texts, labels=make_random_labels(rng, n), images=[f"i{i}" for i in range(n)])
 
 
-def labels_of_texts(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_labels_by_text(rng: np.random.Generator, n: int) -> LabelledRows:
     """Every text has one random label in all of its rows; no image is known. (With images that would be a leak: of training rows
     with the same text.)"""
-    pool = list(dict.fromkeys(sentence(rng) for _ in range(max(n // 4, 12))))
-    label, at = random_labels(rng, len(pool)), rng.integers(len(pool), size=n)
+    pool = list(dict.fromkeys(make_question(rng) for _ in range(max(n // 4, 12))))
+    label, at = make_random_labels(rng, len(pool)), rng.integers(len(pool), size=n)
     return LabelledRows(texts=[pool[i] for i in at], labels=label[at])
 
 
-def pairs(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_pairs(rng: np.random.Generator, n: int) -> LabelledRows:
     """Two texts of one source question at one image, one of each label."""
     half, texts = n // 2, []
     for _ in range(half):
-        original = sentence(rng)
+        original = make_question(rng)
         texts += [original, original.replace("noun", "thing", 1)]
         if rng.random() < 0.5:
             texts[-2:] = texts[:-3:-1]
@@ -93,23 +95,25 @@ def pairs(rng: np.random.Generator, n: int) -> LabelledRows:
     return LabelledRows(texts=texts, labels=np.tile([0, 1], half), images=images, source_ids=ids)
 
 
-def pairs_without_ids(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_pairs_without_ids(rng: np.random.Generator, n: int) -> LabelledRows:
     """The same, but nobody knows what was made of what."""
-    rows = pairs(rng, n)
+    rows = make_pairs(rng, n)
     return LabelledRows(texts=rows.texts, labels=rows.labels, images=rows.images)
 
 
-def unbalanced(share: float) -> MakeRows:
+def make_unbalanced(share: float) -> MakeRows:
     def made(rng: np.random.Generator, n: int) -> LabelledRows:
         images = [f"i{i}" for i in rng.integers(max(n // 3, 5), size=n)]
         return LabelledRows(
-            texts=[sentence(rng) for _ in range(n)], labels=random_labels(rng, n, share), images=images
+            texts=[make_question(rng) for _ in range(n)],
+            labels=make_random_labels(rng, n, share),
+            images=images,
         )
 
     return made
 
 
-def few_images(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_few_images(rng: np.random.Generator, n: int) -> LabelledRows:
     """Twelve images, each with a share of ones of its own and with nouns of its own."""
     at = rng.integers(12, size=n)
     share = rng.beta(1, 1, size=12)
@@ -119,46 +123,46 @@ def few_images(rng: np.random.Generator, n: int) -> LabelledRows:
     )
 
 
-def labels_of_images(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_labels_by_image(rng: np.random.Generator, n: int) -> LabelledRows:
     """Ten rows to an image, all of one random label, with nouns of the image."""
-    label = random_labels(rng, n // 10 + 1)
-    texts = [f"{sentence(rng, 20)} by the thing{i // 10}" for i in range(n)]
+    label = make_random_labels(rng, n // 10 + 1)
+    texts = [f"{make_question(rng, 20)} by the thing{i // 10}" for i in range(n)]
     return LabelledRows(
         texts=texts, labels=label[np.arange(n) // 10], images=[f"i{i // 10}" for i in range(n)]
     )
 
 
-KINDS: dict[str, MakeRows] = {
-    "unique texts": unique_texts,
-    "templates": templates,
-    "repeated texts": repeated_texts,
-    "one label per text": labels_of_texts,
-    "pairs": pairs,
-    "pairs without ids": pairs_without_ids,
-    "10 % ones": unbalanced(0.1),
-    "90 % ones": unbalanced(0.9),
-    "few images": few_images,
-    "one label per image": labels_of_images,
+RANDOM_SETS: dict[str, MakeRows] = {
+    "unique texts": make_unique_texts,
+    "templates": make_templates,
+    "repeated texts": make_repeated_texts,
+    "one label per text": make_labels_by_text,
+    "pairs": make_pairs,
+    "pairs without ids": make_pairs_without_ids,
+    "10 % ones": make_unbalanced(0.1),
+    "90 % ones": make_unbalanced(0.9),
+    "few images": make_few_images,
+    "one label per image": make_labels_by_image,
 }
 
 
-def pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
     """ "Is there a X in the image?": six rows to an image, of 20 objects; each has one label in 90 % of its rows."""
     things = rng.integers(20, size=n)
-    labels = random_labels(rng, n, 0.9) ^ (things % 2)
+    labels = make_random_labels(rng, n, 0.9) ^ (things % 2)
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in things]
     return LabelledRows(texts=texts, labels=labels, images=[f"i{i // 6}" for i in range(n)])
 
 
-def word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
+def make_word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
     """A word in 60 % of one label's texts and in 20 % of the other's."""
-    labels = random_labels(rng, n)
+    labels = make_random_labels(rng, n)
     has = rng.random(n) < np.where(labels, 0.6, 0.2)
-    texts = [sentence(rng).replace("the ", "the striped " if h else "the ", 1) for h in has]
+    texts = [make_question(rng).replace("the ", "the striped " if h else "the ", 1) for h in has]
     return LabelledRows(texts=texts, labels=labels, images=[f"i{i // 3}" for i in range(n)])
 
 
-def with_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
+def plant_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
     """The same rows, 60 % of the texts of one label and 20 % of the others ending in a word, the rest in another one."""
     has = rng.random(len(rows)) < np.where(rows.labels, 0.6, 0.2)
     return replace(
@@ -167,60 +171,60 @@ def with_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
     )
 
 
-LEAKS = {"as in POPE, 100 rows": (pope_like, 100), "a word, 300 rows": (word_leak, 300)}
+LEAKING_SETS = {"as in POPE, 100 rows": (make_pope_like, 100), "a word, 300 rows": (make_word_leak, 300)}
 PLANTED_ROWS = 300
 
 
-def random_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+def sample_random_set(seed: int, number: int) -> tuple[str, LabelledRows]:
     """A kind, and a set of it with random labels."""
     rng = np.random.default_rng([seed, number])
-    kind = list(KINDS)[number % len(KINDS)]
-    return kind, KINDS[kind](rng, round(float(np.exp(rng.uniform(np.log(20), np.log(2000))))))
+    kind = list(RANDOM_SETS)[number % len(RANDOM_SETS)]
+    return kind, RANDOM_SETS[kind](rng, round(float(np.exp(rng.uniform(np.log(20), np.log(2000))))))
 
 
-def leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+def sample_leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
     """The name of a leak, and a set with this leak."""
     rng = np.random.default_rng([seed, 1, number])
-    leak = list(LEAKS)[number % len(LEAKS)]
-    make, rows = LEAKS[leak]
+    leak = list(LEAKING_SETS)[number % len(LEAKING_SETS)]
+    make, rows = LEAKING_SETS[leak]
     return leak, make(rng, rows)
 
 
-def planted_set(seed: int, number: int) -> tuple[str, LabelledRows]:
+def sample_planted_set(seed: int, number: int) -> tuple[str, LabelledRows]:
     """A kind, and a set of it whose labels a word predicts."""
     rng = np.random.default_rng([seed, 2, number])
-    kind = list(KINDS)[number % len(KINDS)]
-    return kind, with_word(KINDS[kind](rng, PLANTED_ROWS), rng)
+    kind = list(RANDOM_SETS)[number % len(RANDOM_SETS)]
+    return kind, plant_word(RANDOM_SETS[kind](rng, PLANTED_ROWS), rng)
 
 
-def findings(
+def count_findings(
     what: str, sets: int, sample: Callable[[int], tuple[str, LabelledRows]]
 ) -> Mapping[str, Counter[Finding]]:
     """What is found in so many sets, by kind."""
     found: defaultdict[str, Counter[Finding]] = defaultdict(Counter)
     for number in track(range(sets), what, sets, "set"):
         kind, rows = sample(number)
-        found[kind][finding_in(rows, AuditSettings(seed=number))[0]] += 1
+        found[kind][compute_finding(rows, AuditSettings(seed=number))[0]] += 1
     return found
 
 
 def main(sets: int = 400, leaks: int = 200, planted: int = 100, seed: int = 0) -> None:
     for what, count, sample in (
-        ("random labels", sets, random_set),
-        ("a leak", leaks, leaking_set),
-        ("a word planted in each kind", planted, planted_set),
+        ("random labels", sets, sample_random_set),
+        ("a leak", leaks, sample_leaking_set),
+        ("a word planted in each kind", planted, sample_planted_set),
     ):
-        found = findings(what, count, partial(sample, seed))
+        found = count_findings(what, count, partial(sample, seed))
         for kind, counts in found.items():
             print(f"  {kind:<22} {', '.join(f'{times} {name}' for name, times in sorted(counts.items()))}")
         total = sum(found.values(), Counter[Finding]())
         reported, tested = total["predictable"], total["predictable"] + total["chance"]
         print(
-            f"{what}: reported as predictable {rate(reported, count, 'sets')}, {rate(reported, tested, 'tested sets')}"
+            f"{what}: reported as predictable {format_rate(reported, count, 'sets')}, {format_rate(reported, tested, 'tested sets')}"
         )
 
 
-def rate(times: int, of: int, what: str) -> str:
+def format_rate(times: int, of: int, what: str) -> str:
     """A proportion with its 95 % interval."""
     counts = f"{times} of {of} {what}"
     if not of:
@@ -230,4 +234,4 @@ def rate(times: int, of: int, what: str) -> str:
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

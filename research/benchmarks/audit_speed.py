@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.cli.audit import AuditOptions, audit
-from research.benchmarks.harness import command
+from pipeline.cli.audit import AuditOptions, run_audit
+from research.benchmarks.harness import run_benchmark
 
 TEMPLATES = (
     "Is the {a} {n} {r} the {m}?",
@@ -31,20 +31,24 @@ TEMPLATES = (
     "Is this {n} {a} or is the {m} {r} it?",
     "Do you see a {a} {n} that is {r} the {m} in the picture?",
 )
-NOUNS, LOOKS, PLACES = 3000, 300, 60
+NUM_NOUNS, NUM_ATTRIBUTES, NUM_RELATIONS = 3000, 300, 60
 
 
-def often(rng: np.random.Generator, kinds: int, count: int) -> np.ndarray:
+def sample_zipf(rng: np.random.Generator, kinds: int, count: int) -> np.ndarray:
     """Numbers of words, the nth n times rarer than the first (Zipf)."""
     chances = 1 / np.arange(1, kinds + 1)
     return rng.choice(kinds, count, p=chances / chances.sum())
 
 
-def write(path: Path, rows: int) -> None:
+def write_questions(path: Path, rows: int) -> None:
     """A file in POPE's form; of a third of the looks yes is likelier."""
     rng = np.random.default_rng(0)
-    nouns, others, looks = often(rng, NOUNS, rows), often(rng, NOUNS, rows), often(rng, LOOKS, rows)
-    places, kinds = rng.integers(PLACES, size=rows), rng.integers(len(TEMPLATES), size=rows)
+    nouns, others, looks = (
+        sample_zipf(rng, NUM_NOUNS, rows),
+        sample_zipf(rng, NUM_NOUNS, rows),
+        sample_zipf(rng, NUM_ATTRIBUTES, rows),
+    )
+    places, kinds = rng.integers(NUM_RELATIONS, size=rows), rng.integers(len(TEMPLATES), size=rows)
     yes = rng.random(rows) < np.where(looks % 3 == 0, 0.7, 0.5)
     with path.open("w") as file:
         for i in range(rows):
@@ -58,9 +62,9 @@ def write(path: Path, rows: int) -> None:
 def main(rows: int = 100_000, balance: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, balanced = Path(folder) / "made.jsonl", Path(folder) / "balanced.jsonl"
-        write(path, rows)
+        write_questions(path, rows)
         begun, before = time.perf_counter(), os.times()
-        audit(AuditOptions(str(path), balance=balanced if balance else None))
+        run_audit(AuditOptions(str(path), balanced_subset=balanced if balance else None))
         used = sum(os.times()[:4]) - sum(before[:4])
         peak = max(
             resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -71,4 +75,4 @@ def main(rows: int = 100_000, balance: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -21,34 +21,39 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from pipeline.sources.training_questions import asked_questions
-from research.benchmarks.harness import command, timed
-from research.reference_models.baseline_nets import BATCH, Data, Plan
-from research.reference_models.baseline_rows import POSSIBLE
-from research.reference_models.inference import Asked, see
-from research.reference_models.leaderboard_rows import ROWS
-from research.reference_models.net_configs import NETS, new_net, recipe_of, shape_of
+from pipeline.sources.training_questions import read_training_questions
+from research.benchmarks.harness import run_benchmark, time_call
+from research.reference_models.baseline_nets import TRAIN_BATCH_SIZE, BaselineConfig, TrainingData
+from research.reference_models.baseline_rows import AVAILABLE_ROWS
+from research.reference_models.inference import LoadedModel, forward
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
+from research.reference_models.net_configs import (
+    NET_CONFIGS,
+    initialize_net,
+    make_shape,
+    make_training_config,
+)
 from research.reference_models.net_training import NetTraining
-from research.reference_models.question_arrays import Gathered, rows_of
-from research.reference_models.region_files import open_regions
-from research.reference_models.region_stores import HdfStore
+from research.reference_models.question_arrays import QuestionCollector, take_rows
+from research.reference_models.region_files import open_region_store
+from research.reference_models.region_stores import Hdf5Store
 
-PICTURES, REGIONS, WIDTH = 1000, 36, 2048
-ANSWERS, WORDS, LENGTH = 1842, 3000, 9
-TRAINED = ("vanilla", "rp", "mix", "resample")
+NUM_IMAGES, REGIONS_PER_IMAGE, FEATURE_SIZE = 1000, 36, 2048
+NUM_ANSWERS, NUM_WORDS, QUESTION_LENGTH = 1842, 3000, 9
+TRAINED_NETS = ("vanilla", "rp", "mix", "resample")
 
 
 def write_arrays(folder: Path, rng: np.random.Generator) -> None:
     folder.mkdir()
-    ids = [f"n{i}" for i in range(PICTURES)]
+    ids = [f"n{i}" for i in range(NUM_IMAGES)]
     (folder / "pictures.json").write_text(json.dumps(ids))
-    shape = (PICTURES, REGIONS, WIDTH)
+    shape = (NUM_IMAGES, REGIONS_PER_IMAGE, FEATURE_SIZE)
     features = np.lib.format.open_memmap(folder / "features.npy", "w+", np.float16, shape)
-    for start in range(0, PICTURES, 100):
-        features[start : start + 100] = rng.random((100, REGIONS, WIDTH), np.float32)
+    for start in range(0, NUM_IMAGES, 100):
+        features[start : start + 100] = rng.random((100, REGIONS_PER_IMAGE, FEATURE_SIZE), np.float32)
     features.flush()
-    boxes = np.sort(rng.random((PICTURES, REGIONS, 2, 2), np.float32), axis=2)
-    np.save(folder / "boxes.npy", boxes.reshape(PICTURES, REGIONS, 4))
+    boxes = np.sort(rng.random((NUM_IMAGES, REGIONS_PER_IMAGE, 2, 2), np.float32), axis=2)
+    np.save(folder / "boxes.npy", boxes.reshape(NUM_IMAGES, REGIONS_PER_IMAGE, 4))
 
 
 def write_questions(path: Path, count: int, rng: np.random.Generator) -> None:
@@ -57,113 +62,120 @@ def write_questions(path: Path, count: int, rng: np.random.Generator) -> None:
         ', "isBalanced": true, "semantic": [{"operation": "select", "dependencies": [], "argument": "x (1)"}]'
     )
     with path.open("w") as file:
-        for i, words in enumerate(rng.integers(0, WORDS, (count, LENGTH))):
+        for i, words in enumerate(rng.integers(0, NUM_WORDS, (count, QUESTION_LENGTH))):
             text = " ".join(f"w{word}" for word in words)
-            answer = int(rng.zipf(1.5)) % (2 * ANSWERS)
-            row = f'"imageId": "n{i % PICTURES}", "question": "{text}?", "answer": "a{answer}"{rest}'
+            answer = int(rng.zipf(1.5)) % (2 * NUM_ANSWERS)
+            row = f'"imageId": "n{i % NUM_IMAGES}", "question": "{text}?", "answer": "a{answer}"{rest}'
             file.write(f'{"," if i else "{"}\n"{i:08d}": {{{row}}}')
         file.write("}\n")
 
 
-def peak() -> float:
+def peak_memory_gb() -> float:
     """GB of memory at most so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def product(operations: float) -> float:
+def time_matrix_product(operations: float) -> float:
     """CPU seconds of a bare matrix product of so many operations."""
     size = 1024
     one, repeats = torch.rand(size, size), max(1, round(operations / (2 * size**3)))
-    _, seconds = timed(lambda: [one @ one for _ in range(repeats)])
+    _, seconds = time_call(lambda: [one @ one for _ in range(repeats)])
     return seconds[1] * operations / (2 * size**3 * repeats)
 
 
-def train_speed(data: Data, plan: Plan, steps: int) -> None:
-    per_million = 1e6 / BATCH
-    for name in TRAINED:
-        how = NETS[name]
-        shape = shape_of(how, data.words, len(data.answers), data.store, plan.match)
+def measure_training(data: TrainingData, plan: BaselineConfig, steps: int) -> None:
+    per_million = 1e6 / TRAIN_BATCH_SIZE
+    for name in TRAINED_NETS:
+        how = NET_CONFIGS[name]
+        shape = make_shape(how, data.vocabulary, len(data.answers), data.store, plan.use_match)
         run = NetTraining(
-            new_net(shape, data.moments, 0),
+            initialize_net(shape, data.feature_moments, 0),
             data.train,
             data.store,
-            recipe_of(how, 9, steps + 2, False, 0.0),
+            make_training_config(how, 9, steps + 2, False, 0.0),
             0,
         )
         run.step(0)
         with FlopCounterMode(display=False) as counted:
             run.step(1)
-        _, seconds = timed(lambda run=run: [run.step(2 + number) for number in range(steps)])
-        bare = product(counted.get_total_flops())
+        _, seconds = time_call(lambda run=run: [run.step(2 + number) for number in range(steps)])
+        bare = time_matrix_product(counted.get_total_flops())
         step = seconds[1] / steps
         print(
-            f"train {name}: {step:.2f} CPU-s a step of {BATCH}, {step * per_million / 3600:.1f} CPU-h a million; "
-            f"{counted.get_total_flops() / 1e9:.1f} GFLOP, {step / bare:.1f} times their bare product; peak {peak():.2f} GB",
+            f"train {name}: {step:.2f} CPU-s a step of {TRAIN_BATCH_SIZE}, {step * per_million / 3600:.1f} CPU-h a million; "
+            f"{counted.get_total_flops() / 1e9:.1f} GFLOP, {step / bare:.1f} times their bare product; peak {peak_memory_gb():.2f} GB",
             flush=True,
         )
-    places = data.train.pictures[: 4 * BATCH].reshape(4, BATCH)
-    _, seconds = timed(lambda: [data.store.take(part) for part in places])
+    places = data.train.image_indices[: 4 * TRAIN_BATCH_SIZE].reshape(4, TRAIN_BATCH_SIZE)
+    _, seconds = time_call(lambda: [data.store.get_regions(part) for part in places])
     print(f"reading the regions of a batch from the mapped file: {seconds[1] / 4:.3f} CPU-s")
 
 
-def answer_speed(data: Data, plan: Plan) -> None:
+def measure_answering(data: TrainingData, plan: BaselineConfig) -> None:
     nets = {}
-    for name in {net for row in POSSIBLE for net in ROWS[row].nets}:
-        how = NETS[name]
-        shape = shape_of(how, data.words, len(data.answers), data.store, plan.match)
-        names = ("answerable",) if how.one else data.answers
-        nets[name] = Asked(new_net(shape, data.moments, 0).eval(), data.words, names)
-    batch = (data.train.tokens[:BATCH].astype(np.int64), *data.store.take(data.train.pictures[:BATCH]))
-    _, seconds = timed(lambda: [see(net, batch, 1e-4 * (name == "vanilla")) for name, net in nets.items()])
-    hours = seconds[1] * 1e6 / BATCH / 3600
+    for name in {net for row in AVAILABLE_ROWS for net in LEADERBOARD_ROWS[row].required_nets}:
+        how = NET_CONFIGS[name]
+        shape = make_shape(how, data.vocabulary, len(data.answers), data.store, plan.use_match)
+        names = ("answerable",) if how.has_single_output else data.answers
+        nets[name] = LoadedModel(
+            initialize_net(shape, data.feature_moments, 0).eval(), data.vocabulary, names
+        )
+    batch = (
+        data.train.tokens[:TRAIN_BATCH_SIZE].astype(np.int64),
+        *data.store.get_regions(data.train.image_indices[:TRAIN_BATCH_SIZE]),
+    )
+    _, seconds = time_call(
+        lambda: [forward(net, batch, 1e-4 * (name == "vanilla")) for name, net in nets.items()]
+    )
+    hours = seconds[1] * 1e6 / TRAIN_BATCH_SIZE / 3600
     print(
-        f"answer, {len(nets)} nets: {seconds[1]:.2f} CPU-s a batch, {hours:.1f} CPU-h a million; {peak():.2f} GB"
+        f"answer, {len(nets)} nets: {seconds[1]:.2f} CPU-s a batch, {hours:.1f} CPU-h a million; {peak_memory_gb():.2f} GB"
     )
 
 
-def hdf_speed(folder: Path, rng: np.random.Generator, pictures: int = 400) -> None:
+def measure_hdf5(folder: Path, rng: np.random.Generator, pictures: int = 400) -> None:
     folder.mkdir()
     with h5py.File(folder / "gqa_objects_0.h5", "w") as file:
-        features = file.create_dataset("features", (pictures, 100, WIDTH), np.float32)
+        features = file.create_dataset("features", (pictures, 100, FEATURE_SIZE), np.float32)
         for row in range(pictures):
-            features[row] = rng.random((100, WIDTH), np.float32)
+            features[row] = rng.random((100, FEATURE_SIZE), np.float32)
         file["bboxes"] = rng.random((pictures, 100, 4), np.float32)
     info = {f"n{i}": {"file": 0, "idx": i, "width": 1, "height": 1} for i in range(pictures)}
     (folder / "gqa_objects_info.json").write_text(json.dumps(info))
-    store, places = HdfStore(folder), rng.integers(0, pictures, BATCH)
-    _, ours = timed(store.take, places)
+    store, places = Hdf5Store(folder), rng.integers(0, pictures, TRAIN_BATCH_SIZE)
+    _, ours = time_call(store.get_regions, places)
     with h5py.File(folder / "gqa_objects_0.h5") as file:
         at: Any = file["features"]
-        _, single = timed(lambda: np.stack([at[place, :REGIONS] for place in places]))
+        _, single = time_call(lambda: np.stack([at[place, :REGIONS_PER_IMAGE] for place in places]))
     print(f"HDF5, a batch: {ours[1]:.3f} CPU-s; row by row in the order asked for {single[1]:.3f}")
 
 
 def main(questions: int = 1_000_000, steps: int = 8) -> None:
-    rng, plan = np.random.default_rng(0), Plan(answers=ANSWERS)
+    rng, plan = np.random.default_rng(0), BaselineConfig(num_answers=NUM_ANSWERS)
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         write_arrays(home / "features", rng)
         write_questions(home / "train.json", questions, rng)
-        store = open_regions(home / "features")
-        before = peak()
-        gathered, seconds = timed(Gathered, asked_questions(home / "train.json"))
-        words, answers = gathered.known_words(), gathered.frequent_answers(plan.answers)
-        numbers = gathered.numbered(words, answers, store, home)
-        train = rows_of(numbers, np.flatnonzero(numbers.answers >= 0))
-        held = sum(array.nbytes for array in (train.tokens, train.pictures, train.answers)) / len(
+        store = open_region_store(home / "features")
+        before = peak_memory_gb()
+        gathered, seconds = time_call(QuestionCollector, read_training_questions(home / "train.json"))
+        words, answers = gathered.build_vocabulary(), gathered.top_answers(plan.num_answers)
+        numbers = gathered.to_question_set(words, answers, store, home)
+        train = take_rows(numbers, np.flatnonzero(numbers.answers >= 0))
+        held = sum(array.nbytes for array in (train.tokens, train.image_indices, train.answers)) / len(
             train.answers
         )
         print(
             f"{questions:,} questions read in {seconds[1]:.1f} CPU-s; {held:.0f} bytes each are kept; "
-            f"peak {peak():.2f} GB ({before:.2f} before, the mapped file's pages included)",
+            f"peak {peak_memory_gb():.2f} GB ({before:.2f} before, the mapped file's pages included)",
             flush=True,
         )
         del gathered, numbers
-        data = Data(train, train, words, answers, store)
-        train_speed(data, plan, steps)
-        answer_speed(data, plan)
-        hdf_speed(home / "hdf5", rng)
+        data = TrainingData(train, train, words, answers, store)
+        measure_training(data, plan, steps)
+        measure_answering(data, plan)
+        measure_hdf5(home / "hdf5", rng)
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

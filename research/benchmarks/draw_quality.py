@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.candidates.ranking.clip_candidates import RankParams, parts
-from pipeline.candidates.ranking.pair_selection import REUSES, draw_evenly
-from pipeline.candidates.ranking.rank_inputs import question_table, read_vectors
-from pipeline.candidates.ranking.topk import End, ends
+from pipeline.candidates.ranking.clip_candidates import RankParams, assign_splits
+from pipeline.candidates.ranking.pair_selection import MAX_PRICED_REUSES, select_balanced_pairs
+from pipeline.candidates.ranking.rank_inputs import build_question_table, load_embeddings
+from pipeline.candidates.ranking.topk import Extreme, top_and_bottom_k
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Subset
-from research.benchmarks.harness import command, timed
+from research.benchmarks.harness import run_benchmark, time_call
 
-SHARES = (1, 2, 4, 8)  # of how many arcs of the whole network there is one
+ARC_DIVISORS = (1, 2, 4, 8)  # of how many arcs of the whole network there is one
 
 
 def main(project: Path = Path()) -> None:
@@ -33,33 +33,49 @@ def main(project: Path = Path()) -> None:
             f"{project}: no such folder; --project is one in which the stages up to embed have run"
         )
     os.chdir(project)
-    folders, p = Folders(), params.load("rank", RankParams)
-    vectors = read_vectors(folders.stage("embed"))
-    part = parts(vectors.picture_ids, p.dev_share, p.seed)
-    table = question_table(folders.asked(part), vectors.picture_ids, vectors.text_list)
-    best, last, _ = ends(vectors.pictures, vectors.texts, table, p.hard_pool, p.easy_pool)
+    folders, p = DatasetFolders(), params.load_params("rank", RankParams)
+    vectors = load_embeddings(folders.stage_dir("embed"))
+    part = assign_splits(vectors.picture_ids, p.validation_proportion, p.seed)
+    table = build_question_table(
+        folders.read_questions_about(part), vectors.picture_ids, vectors.text_strings
+    )
+    best, last, _ = top_and_bottom_k(
+        vectors.image_vectors, vectors.text_vectors, table, p.hard_pool, p.easy_pool
+    )
     dev = np.array([part[picture] == "dev" for picture in table.picture_ids])
-    print(f"{len(table.picture_ids):,} pictures, {len(table.questions):,} questions")
+    print(f"{len(table.picture_ids):,} pictures, {len(table.question_ids):,} questions")
     print(
         "| subset | arcs at most | method | candidates | short of bound | seconds of processors | peak memory, GB |"
     )
     print("|---|---|---|---|---|---|---|")
-    wanted: dict[Subset, tuple[End, int]] = {
+    wanted: dict[Subset, tuple[Extreme, int]] = {
         "clip-easy": (last, p.easy_last),
         "clip-hard": (best, p.hard_draw),
     }
     for subset, (end, draw) in wanted.items():
-        whole = end.places.size + len(table.questions) + (REUSES + 2) * len(vectors.text_list)
-        for share in SHARES:
+        whole = (
+            end.questions.size + len(table.question_ids) + (MAX_PRICED_REUSES + 2) * len(vectors.text_strings)
+        )
+        for share in ARC_DIVISORS:
             arcs = whole // share
-            drawn, taken = timed(draw_evenly, subset, end.places, table, dev, draw, p.cap, p.seed, arcs)
-            short = 1 - len(drawn.picture) / drawn.bound
+            drawn, taken = time_call(
+                select_balanced_pairs,
+                subset,
+                end.questions,
+                table,
+                dev,
+                draw,
+                p.max_question_uses,
+                p.seed,
+                arcs,
+            )
+            short = 1 - len(drawn.image_rows) / drawn.upper_bound
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             print(
-                f"| {subset} | {arcs:,} | {drawn.method} | {len(drawn.picture):,} | {short:.4f} | {taken[1]:.1f} | {peak:.2f} |",
+                f"| {subset} | {arcs:,} | {drawn.method} | {len(drawn.image_rows):,} | {short:.4f} | {taken[1]:.1f} | {peak:.2f} |",
                 flush=True,
             )
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

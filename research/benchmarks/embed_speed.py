@@ -18,10 +18,10 @@ import numpy as np
 
 from pipeline.candidates.encoders import clip
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from research.benchmarks.harness import command, tell, timed
+from pipeline.core.paths import DatasetFolders
+from research.benchmarks.harness import print_comparison, run_benchmark, time_call
 
-BATCH = 64
+TEXT_BATCH_SIZE = 64
 
 
 def write_model(folder: Path, picture_layers: int = 1) -> None:
@@ -41,7 +41,7 @@ def main(questions: int = 256) -> None:
     import open_clip
     import torch
 
-    source = Folders("sample").source / "questions1.2" / "testdev_balanced_questions.json"
+    source = DatasetFolders("sample").source / "questions1.2" / "testdev_balanced_questions.json"
     distinct = sorted({question["question"] for question in read_json(source, dict[str, dict]).values()})
     texts = distinct[:: max(1, len(distinct) * 2 // questions)][: questions // 2] * 2
     with tempfile.TemporaryDirectory() as name:
@@ -56,20 +56,20 @@ def main(questions: int = 256) -> None:
 
     def ours() -> np.ndarray:
         own, row_of = np.unique(texts, return_inverse=True)
-        return encoder.table(encoder.texts(own.tolist(), BATCH), len(own))[row_of]
+        return encoder.stack_batches(encoder.encode_texts(own.tolist(), TEXT_BATCH_SIZE), len(own))[row_of]
 
     @torch.inference_mode()
     def peer() -> np.ndarray:
-        batches = [tokenizer(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
+        batches = [tokenizer(texts[i : i + TEXT_BATCH_SIZE]) for i in range(0, len(texts), TEXT_BATCH_SIZE)]
         return np.concatenate([network.encode_text(ids, normalize=True).numpy() for ids in batches])
 
-    vectors, seconds = timed(ours)
-    expected, its = timed(peer)
+    vectors, seconds = time_call(ours)
+    expected, its = time_call(peer)
     what = f"{len(texts)} questions, {len(set(texts))} distinct, ViT-B-32's text tower, CPU"
-    tell(what, seconds, "every question at full context", its)
+    print_comparison(what, seconds, "every question at full context", its)
     print(f"ours {len(texts) / seconds[0]:.1f} questions/s, full context {len(texts) / its[0]:.1f}")
     print(f"largest difference of a vector's component {np.abs(vectors - expected).max():.1e}")
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -31,28 +31,28 @@ import numpy as np
 import psutil
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding_cache import Cache
-from pipeline.candidates.ranking.rank_inputs import question_table
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.encoders.embedding_cache import EmbeddingCache
+from pipeline.candidates.ranking.rank_inputs import build_question_table
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from pipeline.core.images import load_rgb
 from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
-from pipeline.core.parallel import ENGINES, ordered_map, threads
-from pipeline.core.ray_pool import cluster
+from pipeline.core.parallel import ENGINES, num_local_workers, ordered_map
+from pipeline.core.ray_pool import connect_ray
 from pipeline.core.records import Question
 from pipeline.core.stage_graph import stage_module
 from research.benchmarks import scaled_dataset
 from research.benchmarks.embed_speed import write_model
-from research.benchmarks.harness import command, timed
-from research.benchmarks.rank_speed import BEST, LAST, table, vectors
+from research.benchmarks.harness import run_benchmark, time_call
+from research.benchmarks.rank_speed import BEST, LAST, make_question_table, make_vectors
 from research.benchmarks.scaled_dataset import ROOT
 
-ITEMS = 1_000_000
-BATCH = 128  # texts, as in params.yaml
-TURNS = 10
-VECTORS = {"pictures": 8_192, "texts": 264_124}  # enough pairs to be worth two actors
+NUM_ITEMS = 1_000_000
+TEXT_BATCH_SIZE = 128  # texts, as in params.yaml
+NUM_TURNS = 10
+NUM_VECTORS = {"pictures": 8_192, "texts": 264_124}  # enough pairs to be worth two actors
 
 
-def watched(arguments: list[str], folder: Path) -> tuple[float, float, float, float]:
+def run_monitored(arguments: list[str], folder: Path) -> tuple[float, float, float, float]:
     """Run a Python program in a folder and look at it and all processes below it ten times a second: seconds on the clock, of
     processors, of them its own process's, and the most memory of all together, in GB."""
     start, used, peak = time.perf_counter(), dict[int, float](), 0
@@ -69,26 +69,26 @@ def watched(arguments: list[str], folder: Path) -> tuple[float, float, float, fl
     return time.perf_counter() - start, sum(used.values()), used[process.pid], peak / 1e9
 
 
-def sum_of(folder: Path) -> str:
+def hash_folder(folder: Path) -> str:
     """What depends on the names and bytes of all files of a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in files)).hexdigest()
 
 
-def compare(folder: Path, interim: Path, stage: str, *, by: Sequence[str] = ()) -> None:
+def compare_engines(folder: Path, interim: Path, stage: str, *, by: Sequence[str] = ()) -> None:
     """Run a stage, or what stands for it, by each engine and print what it costs."""
     sums = set()
     for engine in ENGINES:
         os.environ["RGQA_ENGINE"] = engine
         shutil.rmtree(folder / "data/cache", ignore_errors=True)  # the vectors that embed kept
-        clock, used, first, memory = watched(["-m", *(by or [stage_module(stage)])], folder)
+        clock, used, first, memory = run_monitored(["-m", *(by or [stage_module(stage)])], folder)
         print(f"{stage:<10} {engine:<6} {clock:8.1f} {used:14.1f} {first:8.1f} {memory:8.2f}", flush=True)
-        sums.add(sum_of(interim / stage))
+        sums.add(hash_folder(interim / stage))
     if len(sums) > 1:
         raise SystemExit(f"{stage}: the engines differ")
 
 
-def towers() -> None:
+def measure_towers() -> None:
     """What a copy of the network does: both towers of ViT-B-32 (random weights, which change no speed) on one processor."""
     import torch
 
@@ -97,136 +97,143 @@ def towers() -> None:
         write_model(Path(folder), picture_layers=12)
         encoder = clip.Encoder(f"local-dir:{folder}", device="cpu")
     pictures = sorted((ROOT / "data/sample/source/images").iterdir())[:32]
-    _, (_, used) = timed(lambda: [encoder._transform(load_rgb(path)) for path in pictures])
+    _, (_, used) = time_call(lambda: [encoder._transform(load_rgb(path)) for path in pictures])
     print(f"pictures prepared: {len(pictures) / used:,.0f} a second of one processor")
     asked = read_json(
         ROOT / "data/sample/source/questions1.2/testdev_balanced_questions.json", dict[str, Any]
     )
-    texts = sorted({question["question"] for question in asked.values()})[:BATCH]
+    texts = sorted({question["question"] for question in asked.values()})[:TEXT_BATCH_SIZE]
     for name, batches, count in (
-        ("pictures", encoder.pictures(pictures, 32), len(pictures)),
-        ("texts", encoder.texts(texts, BATCH), len(texts)),
+        ("pictures", encoder.encode_images(pictures, 32), len(pictures)),
+        ("texts", encoder.encode_texts(texts, TEXT_BATCH_SIZE), len(texts)),
     ):
-        _, (clock, used) = timed(list, batches)
+        _, (clock, used) = time_call(list, batches)
         print(
             f"{name} encoded: {count / used:,.1f} a second of one processor ({count / clock:,.1f} on the clock)",
             flush=True,
         )
 
 
-def plan_and_keep() -> None:
+def measure_embed_overhead() -> None:
     """What embed does in its own process whatever the engine: texts to tokens, vectors to the cache."""
     encoder = clip.Encoder(f"local-dir:{ROOT}/data/sample/clip", device="cpu")
     texts = [f"{number} big cups on the table to the left of the red plate?" for number in range(40_000)]
-    _, (clock, used) = timed(encoder._tokens, texts)
+    _, (clock, used) = time_call(encoder._tokenize, texts)
     print(f"texts to tokens: {len(texts) / clock:,.0f} a second, {len(texts) / used:,.0f} of one processor")
-    ones = np.ones((BATCH, 512), np.float32)
-    with TemporaryDirectory() as folder, closing(Cache(Path(folder) / "vectors.sqlite", 512)) as cache:
+    ones = np.ones((TEXT_BATCH_SIZE, 512), np.float32)
+    with (
+        TemporaryDirectory() as folder,
+        closing(EmbeddingCache(Path(folder) / "vectors.sqlite", 512)) as cache,
+    ):
         batches = [
-            [(place + row).to_bytes(32, "big") for row in range(BATCH)]
-            for place in range(0, len(texts), BATCH)
+            [(place + row).to_bytes(32, "big") for row in range(TEXT_BATCH_SIZE)]
+            for place in range(0, len(texts), TEXT_BATCH_SIZE)
         ]
-        _, (clock, used) = timed(lambda: [cache.put(keys, ones) for keys in batches])
+        _, (clock, used) = time_call(lambda: [cache.put(keys, ones) for keys in batches])
         print(f"vectors kept: {len(texts) / clock:,.0f} a second, {len(texts) / used:,.0f} of one processor")
 
 
-def same(_: int, item: int) -> int:
+def return_item(_: int, item: int) -> int:
     return item
 
 
-def of_sample(folder: Path) -> None:
+def measure_sample(folder: Path) -> None:
     """embed of the sample, by its own CLIP."""
     (folder / "data/sample").mkdir(parents=True)
     for part in ("source", "clip"):
         (folder / "data/sample" / part).symlink_to(ROOT / "data/sample" / part)
     shutil.copy(ROOT / "params.yaml", folder)
-    watched(["-m", "pipeline.stages.ingest"], folder)
+    run_monitored(["-m", "pipeline.stages.ingest"], folder)
     interim = folder / "data/sample/interim"
-    compare(folder, interim, "embed")
-    asked_in_rank(interim / "ingest/questions.jsonl")
+    compare_engines(folder, interim, "embed")
+    measure_rank_questions(interim / "ingest/questions.jsonl")
 
 
-def asked_in_rank(path: Path) -> None:
+def measure_rank_questions(path: Path) -> None:
     """What rank's own process does with the questions whatever the engine: read, hold and number them."""
     tracemalloc.start()
     questions = list(read_jsonl(path, Question))
     held = tracemalloc.get_traced_memory()[0] / len(questions)
     tracemalloc.stop()
     pictures, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
-    _, (_, reading) = timed(lambda: [sum(1 for _ in read_jsonl(path, Question)) for _ in range(TURNS)])
-    _, (_, numbering) = timed(lambda: [question_table(questions, pictures, texts) for _ in range(TURNS)])
-    read, numbered = (TURNS * len(questions) / used for used in (reading, numbering))
+    _, (_, reading) = time_call(
+        lambda: [sum(1 for _ in read_jsonl(path, Question)) for _ in range(NUM_TURNS)]
+    )
+    _, (_, numbering) = time_call(
+        lambda: [build_question_table(questions, pictures, texts) for _ in range(NUM_TURNS)]
+    )
+    read, numbered = (NUM_TURNS * len(questions) / used for used in (reading, numbering))
     print(
         f"rank's questions: {read:,.0f} read, {numbered:,.0f} numbered a second of one processor, {held:,.0f} bytes each"
     )
 
 
-def of_standin(folder: Path, questions: int) -> None:
+def measure_scaled_questions(folder: Path, questions: int) -> None:
     """perturb and screen of a stand-in for so many questions."""
     interim = folder / "data/standin/interim"
-    scaled_dataset.make_project(folder, "standin", scaled_dataset.SAMPLE, "testdev", questions, {})
+    scaled_dataset.write_scaled_project(folder, "standin", scaled_dataset.SAMPLE, "testdev", questions, {})
     write_jsonl(
         interim / "rank/candidates.jsonl", ()
     )  # CLIP proposes nothing: this is about perturbed questions
     for stage in ("ingest", "vocabulary", "tag"):
-        watched(["-m", stage_module(stage)], folder)
+        run_monitored(["-m", stage_module(stage)], folder)
     for stage in ("perturb", "screen"):
-        compare(folder, interim, stage)
+        compare_engines(folder, interim, stage)
 
 
-def of_random(folder: Path) -> None:
+def measure_random_ranking(folder: Path) -> None:
     """The ranking of random vectors that lie in files."""
     (folder / "rank").mkdir()
     rng = np.random.default_rng(0)
-    for name, count in VECTORS.items():
-        np.save(folder / f"{name}.npy", vectors(rng, count, None))
-    compare(folder, folder, "rank", by=["research.benchmarks.engine_speed", "--ranked", str(folder)])
+    for name, count in NUM_VECTORS.items():
+        np.save(folder / f"{name}.npy", make_vectors(rng, count, None))
+    compare_engines(folder, folder, "rank", by=["research.benchmarks.engine_speed", "--ranked", str(folder)])
 
 
-def rank_them(folder: Path) -> None:
+def rank_folder(folder: Path) -> None:
     """Rank the vectors of a folder, as stage rank does."""
     files = folder / "pictures.npy", folder / "texts.npy"
     pictures, texts = np.load(files[0]), np.load(files[1], mmap_mode="r")
-    asked = table(np.random.default_rng(0), len(pictures), len(texts), len(texts))
-    found = ends(pictures, texts, asked, BEST, LAST, files=files)
-    for name, end in (("best", found.best), ("last", found.last)):
+    asked = make_question_table(np.random.default_rng(0), len(pictures), len(texts), len(texts))
+    found = top_and_bottom_k(pictures, texts, asked, BEST, LAST, npy_paths=files)
+    for name, end in (("best", found.top), ("last", found.bottom)):
         np.save(folder / f"rank/{name}.npy", np.stack(end))
 
 
-def empty_items() -> None:
+def measure_empty_items() -> None:
     """How long a Ray takes to begin, and how fast either engine hands out items and takes results."""
     start = time.perf_counter()
-    cluster(threads())
+    connect_ray(num_local_workers())
     print(f"a Ray of this machine's own begins in {time.perf_counter() - start:.1f} s", flush=True)
     for engine in ENGINES:
         os.environ["RGQA_ENGINE"] = engine
-        results = ordered_map(same, repeat(1, ITEMS), partial(int, 0), 2)
+        results = ordered_map(return_item, repeat(1, NUM_ITEMS), partial(int, 0), 2)
         next(results)  # the processes have begun
-        total, (clock, used) = timed(sum, results)
+        total, (clock, used) = time_call(sum, results)
         print(
             f"{engine:<6} {total / clock:10,.0f} empty items/s, {total / used:,.0f} of this process's processor"
         )
 
 
-def main(questions: int = scaled_dataset.QUESTIONS // 36, ranked: Path | None = None) -> None:
+def main(questions: int = scaled_dataset.GQA_QUESTIONS // 36, ranked: Path | None = None) -> None:
     if ranked:
-        rank_them(ranked)
+        rank_folder(ranked)
         return
     os.environ["RGQA_ENGINE"] = "local"
-    print(f"{threads()} processes; load average before {os.getloadavg()[0]:.1f}", flush=True)
-    empty_items()
+    print(f"{num_local_workers()} processes; load average before {os.getloadavg()[0]:.1f}", flush=True)
+    measure_empty_items()
     os.environ["RGQA_ENGINE"] = "local"
-    towers()
-    plan_and_keep()
+    measure_towers()
+    measure_embed_overhead()
     print(f"{'':<17} seconds  of processors    first   GB, all processes together", flush=True)
     with TemporaryDirectory() as name:
-        of_sample(Path(name))
+        measure_sample(Path(name))
     os.environ["RGQA_ENGINE"] = "local"
     with TemporaryDirectory() as name:
-        of_standin(Path(name), questions)
+        measure_scaled_questions(Path(name), questions)
     with TemporaryDirectory() as name:
-        of_random(Path(name))
+        measure_random_ranking(Path(name))
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -10,21 +10,21 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 import typer
 
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def command(main: Callable[..., None]) -> None:
+def run_benchmark(main: Callable[..., None]) -> None:
     """Run a benchmark: its options are the arguments of `main`, its help is the module's docstring."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     paragraphs = (sys.modules["__main__"].__doc__ or "").split("\n\n")
     app.command(help="\n\n".join(f"\b\n{paragraph}" for paragraph in paragraphs))(main)
-    run(app)
+    run_command(app)
 
 
-def timed(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, np.ndarray]:
+def time_call(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, np.ndarray]:
     """What comes of it, and seconds [2] on the clock and of this process's processors; on a machine with other work
     to do the latter say more."""
     clock, processors = time.perf_counter(), time.process_time()
@@ -32,7 +32,7 @@ def timed(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, n
     return result, np.array([time.perf_counter() - clock, time.process_time() - processors])
 
 
-def tell(what: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
+def print_comparison(what: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
     """Compare times as `timed` gives them."""
     rows = {
         "ours, seconds": ours,

@@ -25,24 +25,24 @@ import psutil
 import typer
 
 from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.records import Candidate, Dropped, Question, Screened, Split, Tagged
+from pipeline.core.records import Candidate, DroppedCandidate, Question, ScreenedCandidate, Split, TaggedText
 from pipeline.core.stage_graph import stage_module
 from research.benchmarks import scaled_dataset
-from research.benchmarks.harness import command, timed
+from research.benchmarks.harness import run_benchmark, time_call
 
 STAGES = ("ingest", "vocabulary", "tag", "perturb", "screen")
-LIMIT = 2_000  # questions a second on two cores
-ROWS = {  # of perturb and screen
+MAX_SECONDS = 2_000  # questions a second on two cores
+RECORD_TYPES = {  # of perturb and screen
     "ingest/questions": Question,
-    "tag/tags": Tagged,
+    "tag/tags": TaggedText,
     "perturb/candidates": Candidate,
-    "perturb/unperturbed": Dropped,
-    "screen/screened": Screened,
-    "screen/dropped": Dropped,
+    "perturb/unperturbed": DroppedCandidate,
+    "screen/screened": ScreenedCandidate,
+    "screen/dropped": DroppedCandidate,
 }
 
 
-def watched(arguments: list[str], folder: Path) -> np.ndarray:
+def run_monitored(arguments: list[str], folder: Path) -> np.ndarray:
     """Run a Python program in a folder and watch it and the processes that it starts: seconds on the clock and of all
     processors, and the most memory of all processes together, in GB."""
     before, start, peak = os.times(), time.perf_counter(), 0
@@ -60,9 +60,9 @@ def watched(arguments: list[str], folder: Path) -> np.ndarray:
     return np.array([time.perf_counter() - start, used, peak / 1e9])
 
 
-def measure(folder: Path, interim: Path, questions: int) -> None:
+def measure_stages(folder: Path, interim: Path, questions: int) -> None:
     """Run the stages on the stand-in and print what each costs, then the peers."""
-    costs = {stage: watched(["-m", stage_module(stage)], folder) for stage in STAGES}
+    costs = {stage: run_monitored(["-m", stage_module(stage)], folder) for stage in STAGES}
     both = np.array([costs["perturb"], costs["screen"]])
     costs["perturb and screen"] = np.append(both[:, :2].sum(axis=0), both[:, 2].max())
     print(f"{'':<20} seconds  of processors  questions/s   GB, all processes together")
@@ -70,12 +70,12 @@ def measure(folder: Path, interim: Path, questions: int) -> None:
         print(f"{stage:<20} {clock:7.1f} {used:14.1f} {questions / clock:12,.0f} {memory:8.2f}")
     used = costs["perturb and screen"][1]
     copies = [
-        timed(write_jsonl, interim / "copy.jsonl", read_jsonl(interim / f"{name}.jsonl", kind))
-        for name, kind in ROWS.items()
+        time_call(write_jsonl, interim / "copy.jsonl", read_jsonl(interim / f"{name}.jsonl", kind))
+        for name, kind in RECORD_TYPES.items()
     ]
     bare = sum(processors for _, (_, processors) in copies)
     print(
-        f"limits: {LIMIT:,} questions/s on two cores, 2 GB; two busy ones: {2 * questions / used:,.0f} questions/s"
+        f"limits: {MAX_SECONDS:,} questions/s on two cores, 2 GB; two busy ones: {2 * questions / used:,.0f} questions/s"
     )
     print(
         f"perturb and screen, in seconds of processors: {used / costs['tag'][1]:.1f} times tag, "
@@ -84,18 +84,18 @@ def measure(folder: Path, interim: Path, questions: int) -> None:
 
 
 def main(
-    like: Annotated[Path, typer.Option(help="a source folder with GQA's files")] = scaled_dataset.SAMPLE,
+    source: Annotated[Path, typer.Option(help="a source folder with GQA's files")] = scaled_dataset.SAMPLE,
     split: Annotated[Split, typer.Option(help="the split of it that is used")] = "testdev",
     full: Annotated[bool, typer.Option(help="as many as in GQA's balanced train split")] = False,
 ) -> None:
-    questions = scaled_dataset.QUESTIONS if full else scaled_dataset.QUESTIONS // 50
+    questions = scaled_dataset.GQA_QUESTIONS if full else scaled_dataset.GQA_QUESTIONS // 50
     with TemporaryDirectory() as folder:
         interim = Path(folder) / "data/standin/interim"
-        scaled_dataset.make_project(Path(folder), "standin", like, split, questions, {})
+        scaled_dataset.write_scaled_project(Path(folder), "standin", source, split, questions, {})
         # CLIP proposes nothing: this is about perturbed questions
         write_jsonl(interim / "rank/candidates.jsonl", ())
-        measure(Path(folder), interim, questions)
+        measure_stages(Path(folder), interim, questions)
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -24,11 +24,11 @@ def main(benchmark: Path, predictions: Path) -> None:
         confidence.append(row["confidence"])
         answerable.append(label != "UQ")
         right.append(row["prediction"] == label)
-    for name, value in numbers(np.array(confidence), np.array(answerable), np.array(right)).items():
+    for name, value in compute_scores(np.array(confidence), np.array(answerable), np.array(right)).items():
         print(f"{name:<20} {value:.6f}")
 
 
-def numbers(confidence: np.ndarray, answerable: np.ndarray, right: np.ndarray) -> dict[str, float]:
+def compute_scores(confidence: np.ndarray, answerable: np.ndarray, right: np.ndarray) -> dict[str, float]:
     """[n] each; some of both kinds."""
     order = np.argsort(confidence)[::-1]
     ranked = confidence[order]

@@ -28,18 +28,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from pipeline.candidates.ranking import topk
-from pipeline.candidates.ranking.rank_inputs import QuestionTable, question_table
-from pipeline.candidates.ranking.topk import TEXTS, Ends, block_rows, ends
-from pipeline.core.parallel import threads
+from pipeline.candidates.ranking.rank_inputs import QuestionTable, build_question_table
+from pipeline.candidates.ranking.topk import MAX_TILE_TEXTS, TopAndBottom, choose_block_size, top_and_bottom_k
+from pipeline.core.parallel import num_local_workers
 from pipeline.core.records import Question
-from research.benchmarks.harness import command, timed
+from research.benchmarks.harness import run_benchmark, time_call
 
-CLUSTERS, DIMENSION = 300, 512
+NUM_CLUSTERS, DIMENSION = 300, 512
 BEST, LAST = 2_500, 50  # places wanted
-ROWS_AT_ONCE = 8192  # of texts that are written or checked
+ROWS_PER_CHUNK = 8192  # of texts that are written or checked
 
 
-def vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) -> np.ndarray:
+def make_vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) -> np.ndarray:
     """Unit vectors, around centres if there are such."""
     rows = rng.standard_normal((count, DIMENSION), dtype=np.float32)
     if centres is not None:
@@ -47,7 +47,7 @@ def vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) ->
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -> QuestionTable:
+def make_question_table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -> QuestionTable:
     """Questions with random owners; each text at least once, the rest are repeats, some texts far oftener than others."""
     text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
     owners = rng.integers(pictures, size=questions).tolist()
@@ -55,28 +55,28 @@ def table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -
         Question(question_id=f"{i:08d}", picture_id=str(owner), split="testdev", text=str(row), answer="yes")
         for i, (row, owner) in enumerate(zip(text, owners, strict=True))
     ]
-    return question_table(asked, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+    return build_question_table(asked, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
 
 
-def product(pictures: np.ndarray, texts: np.ndarray) -> None:
+def multiply_tiles(pictures: np.ndarray, texts: np.ndarray) -> None:
     """The product alone, in the tiles that ours uses, each thread its own block (at least as fast here as a product on
     several threads)."""
 
-    height = block_rows(len(pictures))
+    height = choose_block_size(len(pictures))
 
     def block(start: int) -> None:
         rows = pictures[start : start + height]
-        out = np.empty((len(rows), TEXTS), np.float32)
-        for first in range(0, len(texts), TEXTS):
-            part = texts[first : first + TEXTS]
+        out = np.empty((len(rows), MAX_TILE_TEXTS), np.float32)
+        for first in range(0, len(texts), MAX_TILE_TEXTS):
+            part = texts[first : first + MAX_TILE_TEXTS]
             np.matmul(rows, part.T, out=out[:, : len(part)])
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads()) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_local_workers()) as pool:
         list(pool.map(block, range(0, len(pictures), height)))
 
 
 @contextmanager
-def anonymous() -> Iterator[list[float]]:
+def track_anonymous_memory() -> Iterator[list[float]]:
     """The most memory in GB that is this process's own while it lasts; pages of mapped files are not."""
     peak, over = [0.0], threading.Event()
 
@@ -101,30 +101,34 @@ def rank_mapped(folder: Path, pictures_count: int, count: int) -> None:
     rng, path = np.random.default_rng(0), folder / f"texts-{count}.npy"
     if not path.exists():
         texts = np.lib.format.open_memmap(path, "w+", np.float32, (count, DIMENSION))
-        for start in range(0, count, ROWS_AT_ONCE):
-            texts[start : start + ROWS_AT_ONCE] = vectors(rng, min(ROWS_AT_ONCE, count - start), None)
+        for start in range(0, count, ROWS_PER_CHUNK):
+            texts[start : start + ROWS_PER_CHUNK] = make_vectors(
+                rng, min(ROWS_PER_CHUNK, count - start), None
+            )
         texts.flush()
-    pictures, texts = vectors(rng, pictures_count, None), np.load(path, mmap_mode="r")
-    questions = table(rng, pictures_count, count, count)
-    ends(pictures[:4], texts[:800].copy(), table(rng, 4, 1000, 800), 10, 10)  # compiles
-    with anonymous() as before:
+    pictures, texts = make_vectors(rng, pictures_count, None), np.load(path, mmap_mode="r")
+    questions = make_question_table(rng, pictures_count, count, count)
+    top_and_bottom_k(
+        pictures[:4], texts[:800].copy(), make_question_table(rng, 4, 1000, 800), 10, 10
+    )  # compiles
+    with track_anonymous_memory() as before:
         time.sleep(0.2)
-    with anonymous() as peak:
-        result, (clock, processors) = timed(ends, pictures, texts, questions, BEST, LAST)
-    check(result, pictures, texts, questions, rng)
+    with track_anonymous_memory() as peak:
+        result, (clock, processors) = time_call(top_and_bottom_k, pictures, texts, questions, BEST, LAST)
+    check_ranking(result, pictures, texts, questions, rng)
     pairs = pictures_count * count / 1e6
     print(
         f"{pictures_count:,} x {count:,}, texts mapped: {clock:.4g} s on the clock, {processors:.4g} of processors"
     )
     print(
-        f"  {pairs / processors:.3g} million pairs for a second of a processor; {result.redone} rows done again"
+        f"  {pairs / processors:.3g} million pairs for a second of a processor; {result.num_recomputed} rows done again"
     )
     print(
         f"  own memory {before[0]:.2f} GB before (pictures, questions), at most {peak[0]:.2f} GB", flush=True
     )
 
 
-PARTS = {  # functions of `topk` and what they do
+TIMED_FUNCTIONS = {  # functions of `topk` and what they do
     "_thresholds": "thresholds from the sample's scores",
     "append_passing": "compare, score what passes exactly, append",
     "_sorted": "sort",
@@ -134,9 +138,9 @@ PARTS = {  # functions of `topk` and what they do
 
 
 @contextmanager
-def parted(seconds: dict[str, float]) -> Iterator[None]:
+def time_parts(seconds: dict[str, float]) -> Iterator[None]:
     """Within it, ranking adds the seconds of processors that each of its parts takes."""
-    lock, originals = threading.Lock(), {name: getattr(topk, name) for name in PARTS}
+    lock, originals = threading.Lock(), {name: getattr(topk, name) for name in TIMED_FUNCTIONS}
 
     def timing(name: str) -> Callable[..., object]:
         def work(*args: object) -> object:
@@ -148,7 +152,7 @@ def parted(seconds: dict[str, float]) -> Iterator[None]:
 
         return work
 
-    for name in PARTS:
+    for name in TIMED_FUNCTIONS:
         setattr(topk, name, timing(name))
     try:
         yield
@@ -157,39 +161,41 @@ def parted(seconds: dict[str, float]) -> Iterator[None]:
             setattr(topk, name, original)
 
 
-def rank(kind: str, pictures_count: int, questions_count: int, turns: int, faiss: bool) -> None:
+def measure_ranking(kind: str, pictures_count: int, questions_count: int, turns: int, faiss: bool) -> None:
     """Time one kind of vectors and print the figures."""
     rng = np.random.default_rng(0)
     clustered = kind == "clustered"
     count = questions_count // 2 if clustered else questions_count
-    centres = 1.5 * rng.standard_normal((CLUSTERS, DIMENSION), dtype=np.float32) if clustered else None
-    pictures, texts = (vectors(rng, n, centres) for n in (pictures_count, count))
-    questions = table(rng, pictures_count, questions_count, count)
-    ends(pictures[:4], texts[:800], table(rng, 4, 1000, 800), 10, 10)  # compiles
+    centres = 1.5 * rng.standard_normal((NUM_CLUSTERS, DIMENSION), dtype=np.float32) if clustered else None
+    pictures, texts = (make_vectors(rng, n, centres) for n in (pictures_count, count))
+    questions = make_question_table(rng, pictures_count, questions_count, count)
+    top_and_bottom_k(pictures[:4], texts[:800], make_question_table(rng, 4, 1000, 800), 10, 10)  # compiles
 
     every = texts[questions.text_rows] if clustered else texts
-    rivals: dict[str, Callable[[], object]] = {"product of the same pairs": lambda: product(pictures, every)}
+    rivals: dict[str, Callable[[], object]] = {
+        "product of the same pairs": lambda: multiply_tiles(pictures, every)
+    }
     if clustered:
-        rivals["product of distinct texts"] = lambda: product(pictures, texts)
-    ours, others, seconds = [], defaultdict(list), dict.fromkeys(PARTS, 0.0)
+        rivals["product of distinct texts"] = lambda: multiply_tiles(pictures, texts)
+    ours, others, seconds = [], defaultdict(list), dict.fromkeys(TIMED_FUNCTIONS, 0.0)
     for turn in range(turns):
         for name, rival in rivals.items():
-            others[name].append(timed(rival)[1])
-        with parted(seconds):
-            result, took = timed(ends, pictures, texts, questions, BEST, LAST)
+            others[name].append(time_call(rival)[1])
+        with time_parts(seconds):
+            result, took = time_call(top_and_bottom_k, pictures, texts, questions, BEST, LAST)
         ours.append(took)
         if not turn:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            check(result, pictures, texts, questions, rng)
-            print(f"{kind}: peak memory {memory:.2f} GB, {result.redone} rows done again")
+            check_ranking(result, pictures, texts, questions, rng)
+            print(f"{kind}: peak memory {memory:.2f} GB, {result.num_recomputed} rows done again")
             if faiss:
-                rivals["FAISS flat, both ends"] = peer(pictures, every)  # its memory is not ours
-                others["FAISS flat, both ends"].append(timed(rivals["FAISS flat, both ends"])[1])
+                rivals["FAISS flat, both ends"] = search_with_faiss(pictures, every)  # its memory is not ours
+                others["FAISS flat, both ends"].append(time_call(rivals["FAISS flat, both ends"])[1])
     for name, its in others.items():
-        compare(kind, np.array(ours), name, np.array(its))
+        print_comparison(kind, np.array(ours), name, np.array(its))
     whole = sum(took[1] for took in ours)
     print(f"{kind}: where ours spends its {whole / turns:.3g} seconds of processors")
-    for name, what in PARTS.items():
+    for name, what in TIMED_FUNCTIONS.items():
         print(f"  {what:<45} {seconds[name] / turns:8.3g}  {seconds[name] / whole:6.1%}")
     rest = whole - sum(seconds.values())
     print(
@@ -198,7 +204,7 @@ def rank(kind: str, pictures_count: int, questions_count: int, turns: int, faiss
     )
 
 
-def peer(pictures: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
+def search_with_faiss(pictures: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
     """FAISS's search of both ends."""
     import faiss
 
@@ -207,7 +213,7 @@ def peer(pictures: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
     return lambda: (index.search(pictures, BEST), index.search(-pictures, LAST))
 
 
-def compare(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
+def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
     """Print means and ratios [mean, least, most] of turns [turns, (clock, processors)]."""
     print(f"{kind}, ours against {peer}: on the clock / of processors")
     rows = {
@@ -222,18 +228,22 @@ def compare(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
         print(f"  {name:<40} {' / '.join(figures)}", flush=True)
 
 
-def check(
-    result: Ends, pictures: np.ndarray, texts: np.ndarray, table: QuestionTable, rng: np.random.Generator
+def check_ranking(
+    result: TopAndBottom,
+    pictures: np.ndarray,
+    texts: np.ndarray,
+    table: QuestionTable,
+    rng: np.random.Generator,
 ) -> None:
     """The same as sorting everything, for three rows; a benchmark of wrong results is worth nothing."""
     for row in rng.choice(len(pictures), 3, replace=False):
-        picture, starts = pictures[row].astype(float), range(0, len(texts), ROWS_AT_ONCE)
-        products = np.concatenate([texts[i : i + ROWS_AT_ONCE].astype(float) @ picture for i in starts])
+        picture, starts = pictures[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)
+        products = np.concatenate([texts[i : i + ROWS_PER_CHUNK].astype(float) @ picture for i in starts])
         score = np.rint(1e6 * products).astype(int)[table.text_rows]
         order = np.lexsort((np.arange(len(score)), -score))
-        own = table.asked[[row]].indices
+        own = table.texts_by_image[[row]].indices
         order = order[~np.isin(table.text_rows[order], own)]
-        best, last = result.best.places[row], result.last.places[row]
+        best, last = result.top.questions[row], result.bottom.questions[row]
         assert (best == order[: len(best)]).all() and (last == order[::-1][: len(last)]).all()
 
 
@@ -251,8 +261,8 @@ def main(
     # Each kind in a process of its own, so that its peak memory is its own.
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         for kind in ("random", "clustered"):
-            pool.submit(rank, kind, pictures, questions, turns, faiss).result()
+            pool.submit(measure_ranking, kind, pictures, questions, turns, faiss).result()
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -21,90 +21,98 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from pipeline.core.atomic_files import replacing, write_text
+from pipeline.core.atomic_files import atomic_write, write_text
 from pipeline.core.errors import Problems
 from pipeline.core.json_files import read_json
-from pipeline.core.jsonl_index import grouped
+from pipeline.core.jsonl_index import group_by
 from pipeline.core.progress import track
 from pipeline.core.records import Question, Split
-from pipeline.language.functional_programs import NO_LOOK, POSITIONS, SCENE, parse, root
-from pipeline.language.nouns import article, number_of, plural, singular
-from pipeline.language.word_lists import FRAME_NOUNS, PRONOUNS, words
+from pipeline.language.functional_programs import (
+    NON_ATTRIBUTE_TYPES,
+    POSITION_TYPES,
+    SCENE,
+    find_root_step,
+    parse_program,
+)
+from pipeline.language.nouns import choose_article, get_grammatical_number, pluralize, singularize
+from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES, parse_words
 from pipeline.sources import gqa_files
-from pipeline.verifier.vocabulary import Meanings
+from pipeline.verifier.vocabulary import ProgramCounter
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path("data/sample/source")
-MOST = {"object": 1_703, "attribute": 617}  # different ones in GQA's scene graphs
-QUESTIONS, PICTURES = 943_000, 72_140  # of GQA's balanced train split
+NUM_WORDS = {"object": 1_703, "attribute": 617}  # different ones in GQA's scene graphs
+GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # of GQA's balanced train split
 # Texts a question, were all ways to vary them used alike; as some are commoner, it comes to a fifth.
-DISTINCT = 1 / 3
+DISTINCT_TEXT_RATE = 1 / 3
 
-_FIXED = PRONOUNS | FRAME_NOUNS | words("person, place")
-_NO_LOOK = NO_LOOK | POSITIONS | {"weather"}
+_FIXED_WORDS = UNINFORMATIVE_NAMES | FRAME_WORDS | parse_words("person, place")
+_NON_ATTRIBUTES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {"weather"}
 Word = tuple[str, str]  # object or attribute, and the word
-Role = tuple[str, str, int]  # what may take each other's place: kind, number or type, how many words
+WordRole = tuple[str, str, int]  # what may take each other's place: kind, number or type, how many words
 
 
-def said_in(question: Question) -> list[Word]:
+def find_replaceable_words(question: Question) -> list[Word]:
     """The objects and attributes of a program that its text says by their own names; categories left out."""
     if not question.program:
         return []
-    program, text = parse(question.program, question.question_id), question.text.lower()
+    program, text = parse_program(question.program, question.question_id), question.text.lower()
     said: list[Word] = []
     last = program[-1]
-    category = program[root(program, last.inputs[0])].name if last.type == "name" else ""
+    category = program[find_root_step(program, last.inputs[0])].name if last.type == "name" else ""
     for operation in program:
-        if operation.name not in ("", SCENE, category) and operation.name not in _FIXED:
+        if operation.name not in ("", SCENE, category) and operation.name not in _FIXED_WORDS:
             said.append(("object", operation.name))
-        if operation.verb in ("filter", "verify", "choose") and operation.type not in _NO_LOOK:
+        if operation.verb in ("filter", "verify", "choose") and operation.type not in _NON_ATTRIBUTES:
             said += [("attribute", value) for value in operation.values]
     return [
         (kind, word)
         for kind, word in dict.fromkeys(said)
-        if any(re.search(rf"\b{re.escape(form)}\b", text) for form in _forms(kind, word, word))
+        if any(re.search(rf"\b{re.escape(form)}\b", text) for form in _replacement_forms(kind, word, word))
     ]
 
 
-class Pools:
+class WordPools:
     """The words of a set of questions by role, the commonest first, and what may be put for them: these, then coined ones."""
 
     def __init__(self, questions: Sequence[Question], rng: np.random.Generator) -> None:
-        self.said = [said_in(question) for question in questions]
-        counts = Counter(chain.from_iterable(self.said))
-        meanings = Meanings({})
+        self.words_by_question = [find_replaceable_words(question) for question in questions]
+        counts = Counter(chain.from_iterable(self.words_by_question))
+        meanings = ProgramCounter({})
         for question in questions:
-            meanings.add(question)
-        types = meanings.attribute_types()
+            meanings.add_question(question)
+        types = meanings.get_attribute_types()
 
-        def role_of(word: Word) -> Role:
-            of = number_of(word[1]) if word[0] == "object" else types.get(word[1], "none")
+        def role_of(word: Word) -> WordRole:
+            of = get_grammatical_number(word[1]) if word[0] == "object" else types.get(word[1], "none")
             return word[0], of, len(word[1].split())
 
-        self.own = grouped(sorted(counts, key=lambda word: (-counts[word], word)), role_of)
-        self.pools = {role: [word for _, word in self.own[role]] for role in sorted(self.own)}
-        coin = _coined({word for _, word in counts}, rng)
-        for kind, most in MOST.items():
-            roles = [role for role in self.pools if role[0] == kind]
-            have = np.array([len(self.pools[role]) for role in roles])
+        self.original_words = group_by(sorted(counts, key=lambda word: (-counts[word], word)), role_of)
+        self.replacement_words = {
+            role: [word for _, word in self.original_words[role]] for role in sorted(self.original_words)
+        }
+        coin = _coin_words({word for _, word in counts}, rng)
+        for kind, most in NUM_WORDS.items():
+            roles = [role for role in self.replacement_words if role[0] == kind]
+            have = np.array([len(self.replacement_words[role]) for role in roles])
             share = have * np.array([role[1] != "mass" for role in roles])
             more = rng.multinomial(max(most - have.sum(), 0), share / share.sum())
             for role, number in zip(roles, more, strict=True):
                 names = [" ".join(islice(coin, role[2])) for _ in range(number)]
-                self.pools[role] += map(plural, names) if role[1] == "plural" else names
+                self.replacement_words[role] += map(pluralize, names) if role[1] == "plural" else names
 
-    def way(self, number: int) -> dict[Word, str]:
+    def make_substitution(self, number: int) -> dict[Word, str]:
         """One way to change all words; way 0 changes none."""
         rng, changed = np.random.default_rng((0, number)), {}
-        for role, pool in self.pools.items():
-            drawn, weight = np.arange(len(self.own[role])), 1 / (np.arange(len(pool)) + 5)
+        for role, pool in self.replacement_words.items():
+            drawn, weight = np.arange(len(self.original_words[role])), 1 / (np.arange(len(pool)) + 5)
             if number:
                 drawn = rng.choice(len(pool), len(drawn), replace=False, p=weight / weight.sum())
-            changed |= {word: pool[i] for word, i in zip(self.own[role], drawn, strict=True)}
+            changed |= {word: pool[i] for word, i in zip(self.original_words[role], drawn, strict=True)}
         return changed
 
 
-def _coined(known: set[str], rng: np.random.Generator) -> Iterator[str]:
+def _coin_words(known: set[str], rng: np.random.Generator) -> Iterator[str]:
     """Words that there are not, with a regular plural."""
     while True:
         letters = ("bdfgklmnprstvz", "aeiou", "bdfgklmnprstvz", "aeiou", "bdgklprt")
@@ -114,23 +122,29 @@ def _coined(known: set[str], rng: np.random.Generator) -> Iterator[str]:
             yield word
 
 
-def _forms(kind: str, word: str, new: str) -> dict[str, str]:
+def _replacement_forms(kind: str, word: str, new: str) -> dict[str, str]:
     """How a word may be said -> how what takes its place is said then."""
     if kind == "attribute":
         return {word: new}
-    return {singular(word): singular(new), plural(word): plural(new), word: new}
+    return {singularize(word): singularize(new), pluralize(word): pluralize(new), word: new}
 
 
-def changed(row: dict[str, Any], said: Sequence[Word], way: Mapping[Word, str], picture_id: str) -> dict:
+def vary_question(
+    row: dict[str, Any], words: Sequence[Word], substitution: Mapping[Word, str], picture_id: str
+) -> dict:
     """A question in GQA's own form, its words changed in one way."""
-    forms = {form: new for kind, word in said for form, new in _forms(kind, word, way[kind, word]).items()}
+    forms = {
+        form: new
+        for kind, word in words
+        for form, new in _replacement_forms(kind, word, substitution[kind, word]).items()
+    }
     alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
     pattern = re.compile(rf"\b(?:(an?) )?({alternatives})\b", re.IGNORECASE)
-    named = {word: way[kind, word] for kind, word in said}
+    named = {word: substitution[kind, word] for kind, word in words}
 
     def put(match: re.Match[str]) -> str:
         new = forms[match[2].lower()]
-        before = f"{article(new)} " if match[1] else ""
+        before = f"{choose_article(new)} " if match[1] else ""
         return (before + new).capitalize() if match[0][0].isupper() else before + new
 
     def renamed(argument: str) -> str:
@@ -145,7 +159,7 @@ def changed(row: dict[str, Any], said: Sequence[Word], way: Mapping[Word, str], 
     return row | texts | others | {"entailed": [], "equivalent": []}
 
 
-def make(source: Path, split: Split, questions: int, folder: Path) -> None:
+def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Path) -> None:
     """Write the stand-in as GQA's files: questions1.2/train_balanced_questions.json and images/, a row at a time.
 
     Args:
@@ -153,20 +167,23 @@ def make(source: Path, split: Split, questions: int, folder: Path) -> None:
         questions: how many; pictures as many as in GQA for so many.
     """
     problems = Problems(str(source))
-    rows = list(gqa_files.questions(source, (split,), problems))
+    rows = list(gqa_files.read_questions(source, (split,), problems))
     problems.raise_if_any()
     as_written = read_json(
         source / f"questions1.2/{split}_balanced_questions.json", dict[str, dict[str, Any]]
     )
     rng = np.random.default_rng(0)
-    pools, pictures = Pools(rows, rng), max(1, round(questions * PICTURES / QUESTIONS))
-    asked = grouped(zip(rows, pools.said, strict=True), lambda pair: pair[0].picture_id)
+    pools, pictures = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
+    asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].picture_id)
     together = [asked[picture] for picture in sorted(asked)]
     varied = len({question.text for question, said in chain.from_iterable(together) if said})
-    ways = [pools.way(number) for number in range(max(1, round(DISTINCT * questions / max(varied, 1))))]
+    ways = [
+        pools.make_substitution(number)
+        for number in range(max(1, round(DISTINCT_TEXT_RATE * questions / max(varied, 1))))
+    ]
     encode = msgspec.json.Encoder().encode
     texts: set[int] = set()
-    with replacing(folder / "questions1.2/train_balanced_questions.json") as file:
+    with atomic_write(folder / "questions1.2/train_balanced_questions.json") as file:
         file.write(b"{")
         done = 0
         for picture in track(range(pictures), "stand-in", pictures, "picture"):
@@ -175,7 +192,7 @@ def make(source: Path, split: Split, questions: int, folder: Path) -> None:
             wanted = (picture + 1) * questions // pictures - done
             some = chain.from_iterable(together[i] for i in rng.permutation(len(together)))
             for question, said in islice(some, wanted):
-                row = changed(as_written[question.question_id], said, way, f"{2_000_000 + picture}")
+                row = vary_question(as_written[question.question_id], said, way, f"{2_000_000 + picture}")
                 texts.add(hash(row["question"]))
                 file.write(b",\n" * (done > 0) + encode(f"{done:08d}") + b":" + encode(row))
                 done += 1
@@ -186,22 +203,27 @@ def make(source: Path, split: Split, questions: int, folder: Path) -> None:
         grey.save(folder / f"images/{picture}.jpg", comment=str(picture))  # each has vectors of its own
     print(
         f"{done:,} questions, {len(texts):,} distinct texts, {pictures:,} pictures, "
-        f"{len(ways):,} ways to vary {sum(map(len, pools.own.values())):,} words"
+        f"{len(ways):,} ways to vary {sum(map(len, pools.original_words.values())):,} words"
     )
 
 
-def make_project(
-    home: Path, name: str, like: Path, split: Split, questions: int, changes: Mapping[str, Mapping[str, Any]]
+def write_scaled_project(
+    folder: Path,
+    name: str,
+    source: Path,
+    split: Split,
+    questions: int,
+    changes: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """A project with one data set, a stand-in of so many questions, with GQA's parameters.
 
     Args:
         like, split: as `make` takes them. changes: to the parameters, by section.
     """
-    make(like, split, questions, home / f"data/{name}/source")
+    write_scaled_dataset(source, split, questions, folder / f"data/{name}/source")
     sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]
     sections["ingest"] = {"split": "train", "question_splits": ["train"], "graph_splits": []}
     for section, changed_ones in changes.items():
         sections[section] = {**sections[section], **changed_ones}
     whole = {"dataset": name, "version": "1.0.0", name: sections}
-    write_text(home / "params.yaml", yaml.safe_dump(whole))
+    write_text(folder / "params.yaml", yaml.safe_dump(whole))

@@ -23,54 +23,54 @@ import numpy as np
 
 from pipeline.scoring import published_scores, realistic_scores, risk_coverage_auc, vqa_accuracy
 from pipeline.scoring.bootstrap import bootstrap_batches
-from pipeline.scoring.bootstrap_scores import realistic_on_counts
-from pipeline.scoring.normalize import _official, single_line
-from pipeline.scoring.threshold_sweep import ranking
-from research.benchmarks.harness import command, tell, timed
+from pipeline.scoring.bootstrap_scores import make_realistic_statistic
+from pipeline.scoring.normalize import _normalize_official, to_single_line
+from pipeline.scoring.threshold_sweep import rank_items
+from research.benchmarks.harness import print_comparison, run_benchmark, time_call
 
-SIZE = 1_000_000
+NUM_PREDICTIONS = 1_000_000
 # Run by a small process: what a child held at most is told with what its parent held when it began.
-PROCESS = """import resource, subprocess, sys, time
+MEASURE_SCRIPT = """import resource, subprocess, sys, time
 begin = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - begin, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
 # Predictions, pictures, and repetitions of the plain way: RGQA's CLIP-Easy, and as many as GQA's testdev has 50 times.
-SIZES = (11_158, 398, 50), (600_000, 75_000, 3)
-REPETITIONS, ANSWERS, RUNS = 1_000, 1_800, 3
-QUESTIONS, PEOPLE = 20_000, 10
-WORDS = ["yes", "no", "two", "the dog", "black-and-white", "dont know", "1,000", "red.", "a man"]
+FILE_SIZES = (11_158, 398, 50), (600_000, 75_000, 3)
+NUM_REPETITIONS, NUM_ANSWERS, NUM_RUNS = 1_000, 1_800, 3
+NUM_QUESTIONS, ANSWERS_PER_QUESTION = 20_000, 10
+ANSWER_TEXTS = ["yes", "no", "two", "the dog", "black-and-white", "dont know", "1,000", "red.", "a man"]
 
 
-def arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def make_arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     answerable = rng.random(n) < 0.5
     return rng.random(n) * 0.8 + answerable * 0.2, rng.random(n) < 0.6, answerable
 
 
-def best(work: Callable[[], object], times: int) -> np.ndarray:
+def time_best(work: Callable[[], object], times: int) -> np.ndarray:
     """The least time of several."""
-    return np.min([timed(work)[1] for _ in range(times)], axis=0)
+    return np.min([time_call(work)[1] for _ in range(times)], axis=0)
 
 
-def against_argsort(n: int) -> None:
-    confidence, correct, answerable = arrays(n)
-    times = 5 if n <= SIZE else 1
-    sort = best(lambda: np.argsort(confidence), times)
+def compare_with_argsort(n: int) -> None:
+    confidence, correct, answerable = make_arrays(n)
+    times = 5 if n <= NUM_PREDICTIONS else 1
+    sort = time_best(lambda: np.argsort(confidence), times)
     scores: dict[str, Callable[[], object]] = {
         "parity, 13 numbers": lambda: published_scores(confidence, correct, answerable),
         "strict, 8 numbers": lambda: realistic_scores(confidence, correct, answerable),
         "risk-coverage AUC": lambda: risk_coverage_auc(confidence, correct & answerable),
     }
     for name, work in scores.items():
-        tell(f"{n:,} predictions, {name}", best(work, times), "one argsort", sort)
+        print_comparison(f"{n:,} predictions, {name}", time_best(work, times), "one argsort", sort)
 
 
-def from_files(folder: Path, count: int, pictures: int) -> None:
+def measure_files(folder: Path, count: int, pictures: int) -> None:
     """Files of predictions to printed numbers; every process reads the same files."""
     rng = np.random.default_rng(2)
     items, said = [], []
-    for i, (confidence, correct, answerable) in enumerate(zip(*arrays(count), strict=True)):
-        label, answer = (f"thing {place}" for place in rng.integers(0, ANSWERS, 2))
+    for i, (confidence, correct, answerable) in enumerate(zip(*make_arrays(count), strict=True)):
+        label, answer = (f"thing {place}" for place in rng.integers(0, NUM_ANSWERS, 2))
         picture = f"n{rng.integers(0, pictures)}"
         row = {"img_id": picture, "question_id": str(i), "sent": "What is on the left of the table?"}
         items.append(row | {"label": {label if answerable else "UQ": 1.0}})
@@ -82,41 +82,41 @@ def from_files(folder: Path, count: int, pictures: int) -> None:
     names = {
         "the published script's way": ["research.benchmarks.published_rgqa", *files],
         "ours, no repetitions": ["pipeline.scoring.cli", *files, "--bootstrap", "0"],
-        f"ours, {REPETITIONS:,} repetitions": [
+        f"ours, {NUM_REPETITIONS:,} repetitions": [
             "pipeline.scoring.cli",
             *files,
             "--bootstrap",
-            str(REPETITIONS),
+            str(NUM_REPETITIONS),
         ],
     }
     print(
-        f"files of {count:,} predictions to printed numbers, best of {RUNS}: seconds on the clock, peak memory"
+        f"files of {count:,} predictions to printed numbers, best of {NUM_RUNS}: seconds on the clock, peak memory"
     )
     for name, words in names.items():
         seconds, memory = np.min(
-            [process([sys.executable, "-m", *map(str, words)]) for _ in range(RUNS)], axis=0
+            [run_process([sys.executable, "-m", *map(str, words)]) for _ in range(NUM_RUNS)], axis=0
         )
         print(f"  {name:<40} {seconds:8.2f} {memory / 1e9:8.2f} GB", flush=True)
 
 
-def process(words: list[str]) -> list[float]:
+def run_process(words: list[str]) -> list[float]:
     """Seconds on the clock of a process, and the bytes that it held at most."""
     shown = subprocess.run(
-        [sys.executable, "-c", PROCESS, *words], check=True, capture_output=True, text=True
+        [sys.executable, "-c", MEASURE_SCRIPT, *words], check=True, capture_output=True, text=True
     )
     return [float(number) for number in shown.stdout.split()]
 
 
-def bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
+def measure_bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
     rng = np.random.default_rng(1)
-    confidence, correct, answerable = arrays(count)
+    confidence, correct, answerable = make_arrays(count)
     picture = rng.integers(0, pictures, count)
     members = np.split(
         np.argsort(picture, kind="stable"), np.cumsum(np.bincount(picture, minlength=pictures))[:-1]
     )
 
     def ours(repetitions: int) -> list[object]:
-        scores = realistic_on_counts(ranking(confidence, correct, answerable), picture)
+        scores = make_realistic_statistic(rank_items(confidence, correct, answerable), picture)
         return bootstrap_batches(scores, pictures, repetitions, 0, num_rows=count)
 
     def plain() -> None:
@@ -124,24 +124,24 @@ def bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
             again = np.concatenate([members[p] for p in rng.integers(0, pictures, pictures)])
             realistic_scores(confidence[again], correct[again], answerable[again])
 
-    _, seconds = timed(ours, REPETITIONS)
-    _, plain_seconds = timed(plain)
-    what = f"{REPETITIONS:,} repetitions of eight scores, {count:,} predictions, {pictures:,} pictures"
-    tell(
+    _, seconds = time_call(ours, NUM_REPETITIONS)
+    _, plain_seconds = time_call(plain)
+    what = f"{NUM_REPETITIONS:,} repetitions of eight scores, {count:,} predictions, {pictures:,} pictures"
+    print_comparison(
         what,
         seconds,
         f"the plain way (from {plain_repetitions})",
-        plain_seconds * REPETITIONS / plain_repetitions,
+        plain_seconds * NUM_REPETITIONS / plain_repetitions,
     )
 
 
-def published(said: list[str], people: list[list[str]]) -> np.ndarray:
+def score_like_published_vqa(said: list[str], people: list[list[str]]) -> np.ndarray:
     """The loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00): where people differ every text is normalised where it
     stands; each person is left out in turn, and those of the others who agree are collected."""
     accuracies = []
-    normalise = _official.__wrapped__  # without its cache
+    normalise = _normalize_official.__wrapped__  # without its cache
     for text, answers in zip(said, people, strict=True):
-        text, answers = single_line(text), [single_line(answer) for answer in answers]
+        text, answers = to_single_line(text), [to_single_line(answer) for answer in answers]
         if len(set(answers)) > 1:
             text, answers = normalise(text), [normalise(answer) for answer in answers]
         shares = []
@@ -152,32 +152,37 @@ def published(said: list[str], people: list[list[str]]) -> np.ndarray:
     return np.array(accuracies)
 
 
-def vqa() -> None:
+def measure_vqa_accuracy() -> None:
     rng = np.random.default_rng(0)
     # As in VQA: a few answers make most of the total, many others come once.
-    pool = [f"{a} {b}" for a in WORDS for b in ("", *map(str, range(300)))]
+    pool = [f"{a} {b}" for a in ANSWER_TEXTS for b in ("", *map(str, range(300)))]
     weights = 1 / np.arange(1, len(pool) + 1)
-    drawn = rng.choice(len(pool), (QUESTIONS, 3), p=weights / weights.sum())
-    people = [[pool[row[k]] for k in rng.integers(0, 3, PEOPLE)] for row in drawn]
+    drawn = rng.choice(len(pool), (NUM_QUESTIONS, 3), p=weights / weights.sum())
+    people = [[pool[row[k]] for k in rng.integers(0, 3, ANSWERS_PER_QUESTION)] for row in drawn]
     said = [pool[row[0]] for row in drawn]
-    ours, seconds = timed(vqa_accuracy, said, people)
-    theirs, plain_seconds = timed(published, said, people)
-    tell(f"{QUESTIONS:,} questions of {PEOPLE} answers", seconds, "the published loop", plain_seconds)
+    ours, seconds = time_call(vqa_accuracy, said, people)
+    theirs, plain_seconds = time_call(score_like_published_vqa, said, people)
+    print_comparison(
+        f"{NUM_QUESTIONS:,} questions of {ANSWERS_PER_QUESTION} answers",
+        seconds,
+        "the published loop",
+        plain_seconds,
+    )
     print(f"largest difference {np.abs(ours - theirs).max():.1e}")
 
 
-def main(growth: bool = False) -> None:
-    if growth:
-        for n in (1_000, 10_000, 100_000, SIZE, 10_000_000):
-            against_argsort(n)
+def main(measure_growth: bool = False) -> None:
+    if measure_growth:
+        for n in (1_000, 10_000, 100_000, NUM_PREDICTIONS, 10_000_000):
+            compare_with_argsort(n)
         return
-    against_argsort(SIZE)
+    compare_with_argsort(NUM_PREDICTIONS)
     with tempfile.TemporaryDirectory() as folder:
-        for count, pictures, plain in SIZES:
-            from_files(Path(folder), count, pictures)
-            bootstrap(count, pictures, plain)
-    vqa()
+        for count, pictures, plain in FILE_SIZES:
+            measure_files(Path(folder), count, pictures)
+            measure_bootstrap(count, pictures, plain)
+    measure_vqa_accuracy()
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

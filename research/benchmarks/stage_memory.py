@@ -32,36 +32,41 @@ import numpy as np
 import psutil
 
 from pipeline.candidates.encoders.clip import Encoder, ModelRecord
-from pipeline.candidates.encoders.embedding_cache import CACHE, Cache, EmbedParams, keys
+from pipeline.candidates.encoders.embedding_cache import (
+    CACHE_PATH,
+    EmbeddingCache,
+    EmbedParams,
+    make_cache_keys,
+)
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture, Question, Screened
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Question, ScreenedCandidate
 from pipeline.core.stage_graph import read_stages, stage_module
 from research.benchmarks import scaled_dataset
-from research.benchmarks.harness import command
+from research.benchmarks.harness import run_benchmark
 from research.synthetic_world.private_world import write_world
 from research.synthetic_world.scenes import SPLIT_SIZES
 
-NAME, SOURCE, RESULTS = "scaled", "source", "measured.json"
+DATASET_NAME, SOURCE, RESULTS_FILE = "scaled", "source", "measured.json"
 SEED = 64
-LOOK = 0.05  # seconds between two looks at a stage's memory
-QUESTIONS = 13  # of a picture
-AT_ONCE = 4096  # vectors made together
+SAMPLING_SECONDS = 0.05  # seconds between two looks at a stage's memory
+QUESTIONS_PER_IMAGE = 13  # of a picture
+TEXTS_PER_CHUNK = 4096  # vectors made together
 
 
-class Cost(msgspec.Struct):
+class StageCost(msgspec.Struct):
     """What a stage took: seconds on the clock and of processors, memory in MB (10**6 bytes)."""
 
     seconds: float
-    processors: float
+    cpu_seconds: float
     peak_mb: float
-    with_files_mb: float
+    peak_with_files_mb: float
 
 
 # Of params.yaml, for the stand-in of GQA's questions: from pools as deep as GQA's, for what is drawn from them.
-DRAWS = {"hard_draw": 8, "hard_pool": 240, "easy_last": 6, "easy_pool": 300}
+RANK_PARAMS = {"hard_draw": 8, "hard_pool": 240, "easy_last": 6, "easy_pool": 300}
 
 
 def main(
@@ -76,62 +81,67 @@ def main(
         raise UserError(f"{', '.join(sorted(unknown))}: no such stage; there are {', '.join(stages)}")
     code, home = Path.cwd(), out.absolute()
     drawn = {"questions": questions} if questions else {"scale": scale}
-    if not (home / RESULTS).exists():
+    if not (home / RESULTS_FILE).exists():
         if questions:
-            _write_standin(home, questions)
+            _write_scaled_project(home, questions)
         else:
-            write_world(home, NAME, SEED, f"of seed {SEED}", scale)
-        write_json(home / RESULTS, {**drawn, "stages": {}})
-    measured = read_json(home / RESULTS)
+            write_world(home, DATASET_NAME, SEED, f"of seed {SEED}", scale)
+        write_json(home / RESULTS_FILE, {**drawn, "stages": {}})
+    measured = read_json(home / RESULTS_FILE)
     if {**measured, **drawn} != measured:
-        raise UserError(f"{home}: drawn otherwise (see {RESULTS} there); give another --out")
-    costs = {name: msgspec.convert(cost, Cost) for name, cost in measured["stages"].items()}
-    asked = questions or scale * SPLIT_SIZES["testdev"] * QUESTIONS
+        raise UserError(f"{home}: drawn otherwise (see {RESULTS_FILE} there); give another --out")
+    costs = {name: msgspec.convert(cost, StageCost) for name, cost in measured["stages"].items()}
+    asked = questions or scale * SPLIT_SIZES["testdev"] * QUESTIONS_PER_IMAGE
     os.chdir(home)  # laid out like the project
     for stage in stages[: stages.index(last) + 1]:
         if stage in costs and stage not in (again or ()):
             continue
         if stage in ("embed", "similarity"):
-            stand_in(stage)
-        costs[stage] = cost_of(stage, code)
-        write_json(home / RESULTS, {**drawn, "stages": costs})
-        print(row(stage, costs[stage], asked), flush=True)
+            write_random_vectors(stage)
+        costs[stage] = measure_stage(stage, code)
+        write_json(home / RESULTS_FILE, {**drawn, "stages": costs})
+        print(format_row(stage, costs[stage], asked), flush=True)
     print(f"\n{asked:,} questions\n")
     print(
         "| stage | seconds | of processors | peak MB | with files MB | of processors, per 1,000 questions |"
     )
     print("|---|---|---|---|---|---|")
-    print("\n".join(row(stage, costs[stage], asked) for stage in stages if stage in costs))
+    print("\n".join(format_row(stage, costs[stage], asked) for stage in stages if stage in costs))
 
 
-def _write_standin(home: Path, questions: int) -> None:
-    clip = Folders("sample").clip
-    target = home / "data" / NAME / clip.name
-    changes = {"embed": {"model": f"local-dir:data/{NAME}/{clip.name}", "pretrained": ""}, "rank": DRAWS}
-    scaled_dataset.make_project(home, NAME, scaled_dataset.SAMPLE, "testdev", questions, changes)
+def _write_scaled_project(home: Path, questions: int) -> None:
+    clip = DatasetFolders("sample").clip
+    target = home / "data" / DATASET_NAME / clip.name
+    changes = {
+        "embed": {"model": f"local-dir:data/{DATASET_NAME}/{clip.name}", "pretrained": ""},
+        "rank": RANK_PARAMS,
+    }
+    scaled_dataset.write_scaled_project(
+        home, DATASET_NAME, scaled_dataset.SAMPLE, "testdev", questions, changes
+    )
     shutil.copytree(clip, target, dirs_exist_ok=True)
 
 
-def row(stage: str, cost: Cost, questions: int) -> str:
+def format_row(stage: str, cost: StageCost, questions: int) -> str:
     """A row of the table."""
-    each = 1000 * cost.processors / questions
+    each = 1000 * cost.cpu_seconds / questions
     cells = (
         f"{cost.seconds:.1f}",
-        f"{cost.processors:.1f}",
+        f"{cost.cpu_seconds:.1f}",
         f"{cost.peak_mb:,.0f}",
-        f"{cost.with_files_mb:,.0f}",
+        f"{cost.peak_with_files_mb:,.0f}",
         f"{each:.2f}",
     )
     return f"| {stage} | {' | '.join(cells)} |"
 
 
-def cost_of(stage: str, code: Path) -> Cost:
+def measure_stage(stage: str, code: Path) -> StageCost:
     """Run a stage in the working directory, by the code in `code`.
 
     Raises:
         UserError: it failed.
     """
-    shutil.rmtree(Folders().stage(stage), ignore_errors=True)
+    shutil.rmtree(DatasetFolders().stage_dir(stage), ignore_errors=True)
     path = os.pathsep.join(filter(None, [str(code), os.environ.get("PYTHONPATH", "")]))
     began, before = time.perf_counter(), os.times()
     process = subprocess.Popen(
@@ -140,17 +150,17 @@ def cost_of(stage: str, code: Path) -> Cost:
     peak = with_files = 0
     tree = psutil.Process(process.pid)
     while process.poll() is None:
-        own, mapped = memory(tree)
+        own, mapped = read_memory(tree)
         peak, with_files = max(peak, own), max(with_files, own + mapped)
-        time.sleep(LOOK)
+        time.sleep(SAMPLING_SECONDS)
     seconds, after = time.perf_counter() - began, os.times()
     if process.returncode:
         raise UserError(f"stage {stage} failed, as it said; the same command goes on there")
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Cost(round(seconds, 1), round(used, 1), round(peak / 1e3, 1), round(with_files / 1e3, 1))
+    return StageCost(round(seconds, 1), round(used, 1), round(peak / 1e3, 1), round(with_files / 1e3, 1))
 
 
-def memory(tree: psutil.Process) -> tuple[int, int]:
+def read_memory(tree: psutil.Process) -> tuple[int, int]:
     """Of a process and its descendants together: kB of their own, and of pages of files."""
     own = mapped = 0
     try:
@@ -168,56 +178,65 @@ def memory(tree: psutil.Process) -> tuple[int, int]:
     return own, mapped
 
 
-def stand_in(stage: str) -> None:
+def write_random_vectors(stage: str) -> None:
     """Put made-up vectors where embed or similarity looks for those that were computed before."""
-    p, folders = params.load("embed", EmbedParams), Folders()
+    p, folders = params.load_params("embed", EmbedParams), DatasetFolders()
     model = Encoder(p.model, p.pretrained).record
-    words = Words(model.dimension)
-    with closing(Cache(CACHE, model.dimension)) as cache:
+    words = RandomWordVectors(model.dimension)
+    with closing(EmbeddingCache(CACHE_PATH, model.dimension)) as cache:
         if stage == "similarity":
-            _put(cache, model, {row.candidate.text for row in folders.rows(Screened)}, words)
+            _cache_texts(
+                cache, model, {row.candidate.text for row in folders.read_records(ScreenedCandidate)}, words
+            )
             return
-        pictures = {row.picture_id: row.sha256 for row in folders.rows(Picture)}
+        pictures = {row.picture_id: row.sha256 for row in folders.read_records(ImageRecord)}
         place = {key: number for number, key in enumerate(pictures)}
         sums, texts = np.zeros((len(pictures), model.dimension), np.float32), set[str]()
-        for question in folders.rows(Question):
+        for question in folders.read_records(Question):
             if question.picture_id in place:
-                sums[place[question.picture_id]] += words.text(question.text)
+                sums[place[question.picture_id]] += words.embed_text(question.text)
                 texts.add(question.text)
-        own = _unit(np.random.default_rng(SEED).standard_normal(sums.shape))
-        cache.put(keys(model, "picture", pictures.values()), _unit(_unit(sums) + own))
-        _put(cache, model, texts, words)
+        own = _normalize_rows(np.random.default_rng(SEED).standard_normal(sums.shape))
+        cache.put(
+            make_cache_keys(model, "picture", pictures.values()), _normalize_rows(_normalize_rows(sums) + own)
+        )
+        _cache_texts(cache, model, texts, words)
 
 
-class Words:
+class RandomWordVectors:
     """A random vector of each word."""
 
     def __init__(self, dimension: int) -> None:
-        self._dimension, self._known = dimension, dict[str, np.ndarray]()
+        self._dimension, self._vectors = dimension, dict[str, np.ndarray]()
 
-    def text(self, text: str) -> np.ndarray:
+    def embed_text(self, text: str) -> np.ndarray:
         """The unit vector of a text: of the sum of its words'."""
-        return _unit(sum(map(self._word, text.lower().strip("?").split()), np.zeros(self._dimension))[None])[
-            0
-        ]
+        return _normalize_rows(
+            sum(map(self._word_vector, text.lower().strip("?").split()), np.zeros(self._dimension))[None]
+        )[0]
 
-    def _word(self, word: str) -> np.ndarray:
-        if word not in self._known:
+    def _word_vector(self, word: str) -> np.ndarray:
+        if word not in self._vectors:
             seed = int.from_bytes(word.encode(), "big")
-            self._known[word] = np.random.default_rng(seed).standard_normal(self._dimension)
-        return self._known[word]
+            self._vectors[word] = np.random.default_rng(seed).standard_normal(self._dimension)
+        return self._vectors[word]
 
 
-def _put(cache: Cache, model: ModelRecord, texts: Iterable[str], words: Words) -> None:
+def _cache_texts(
+    cache: EmbeddingCache, model: ModelRecord, texts: Iterable[str], words: RandomWordVectors
+) -> None:
     ordered = sorted(texts)
-    for start in range(0, len(ordered), AT_ONCE):
-        some = ordered[start : start + AT_ONCE]
-        cache.put(keys(model, "text", some), np.array([words.text(text) for text in some], np.float32))
+    for start in range(0, len(ordered), TEXTS_PER_CHUNK):
+        some = ordered[start : start + TEXTS_PER_CHUNK]
+        cache.put(
+            make_cache_keys(model, "text", some),
+            np.array([words.embed_text(text) for text in some], np.float32),
+        )
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
+def _normalize_rows(rows: np.ndarray) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

@@ -15,21 +15,21 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.errors import Problems
-from pipeline.language.tagger import BATCH, MODEL, Tagger
-from pipeline.language.word_classification import WordClasses, tagged
+from pipeline.language.tagger import BATCH_SIZE, SPACY_MODEL, Tagger
+from pipeline.language.word_classification import WordClassifier, tag_texts
 from pipeline.sources import gqa_files
-from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
-from research.benchmarks.harness import command, tell, timed
+from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary
+from research.benchmarks.harness import print_comparison, run_benchmark, time_call
 
 SOURCE = Path("data/sample/source")
 
 
 def main(questions: int = 4000, distinct: float = 0.5) -> None:
     problems = Problems("sample")
-    asked = list(gqa_files.questions(SOURCE, ("testdev", "train", "val"), problems))
-    scenes = list(gqa_files.scenes(SOURCE / "sceneGraphs", ("train", "val"), problems))
+    asked = list(gqa_files.read_questions(SOURCE, ("testdev", "train", "val"), problems))
+    scenes = list(gqa_files.read_scene_graphs(SOURCE / "sceneGraphs", ("train", "val"), problems))
     problems.raise_if_any()
-    classes = WordClasses(count_vocabulary(scenes, asked, VocabularyParams(), lambda *_: ()))
+    classes = WordClassifier(build_vocabulary(scenes, asked, VocabularyParams(), lambda *_: ()))
     rng = np.random.default_rng(0)
     own = sorted({question.text for question in asked})[: int(questions * distinct)]
     texts = [*own, *rng.choice(own, questions - len(own)).tolist()]
@@ -37,13 +37,15 @@ def main(questions: int = 4000, distinct: float = 0.5) -> None:
 
     import spacy
 
-    whole, tagger = spacy.load(MODEL), Tagger()
+    whole, tagger = spacy.load(SPACY_MODEL), Tagger()
     _ = list(whole.pipe(texts[:100])), list(tagger.tag(texts[:100]))  # both warm
-    _, peer = timed(lambda: list(whole.pipe(texts, batch_size=BATCH)))
-    rows, ours = timed(lambda: list(tagged(texts, classes, tagger)))
-    tell(f"{questions:,} questions, {len(rows):,} distinct texts", ours, "all of spaCy, every question", peer)
+    _, peer = time_call(lambda: list(whole.pipe(texts, batch_size=BATCH_SIZE)))
+    rows, ours = time_call(lambda: list(tag_texts(texts, classes, tagger)))
+    print_comparison(
+        f"{questions:,} questions, {len(rows):,} distinct texts", ours, "all of spaCy, every question", peer
+    )
     print(f"ours {questions / ours[0]:,.0f} questions/s, all of spaCy {questions / peer[0]:,.0f}")
 
 
 if __name__ == "__main__":
-    command(main)
+    run_benchmark(main)

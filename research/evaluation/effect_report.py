@@ -9,31 +9,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.rendering import escape_markdown, markdown_table, render
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured
-from pipeline.scoring.leaderboard.report import points, with_span
+from pipeline.core.rendering import escape_markdown, format_markdown_table, render_template
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.report import append_interval, format_percent
 from pipeline.scoring.leaderboard.row_scores import RowScores
-from research.evaluation.expected_effects import DIRECTIONS, GAIN, SCORES, Direction, Verdict, judge
-from research.evaluation.published_scores import Cell
+from research.evaluation.expected_effects import (
+    EXPECTED_EFFECTS,
+    MIN_GAIN,
+    SCORE_TITLES,
+    ExpectedEffect,
+    Outcome,
+    classify_difference,
+)
+from research.evaluation.published_scores import ScoreKey
 
-HERE = Path(__file__).parent
+TEMPLATE_DIR = Path(__file__).parent
 DECIMALS = 6
-Extra = Mapping[Cell, Measured]  # scores beside those of the board, on the same draws of pictures
+ExtraScores = Mapping[
+    ScoreKey, ScoreEstimate
+]  # scores beside those of the board, on the same draws of pictures
 
 
-class Judged(NamedTuple):
+class EffectResult(NamedTuple):
     """A direction on our rows. `found`: the difference, None where something that it needs is not there. `why`: what keeps it
     from being shown here."""
 
-    direction: Direction
-    found: Measured | None
-    verdict: Verdict
-    why: str = ""
+    effect: ExpectedEffect
+    difference: ScoreEstimate | None
+    outcome: Outcome
+    reason: str = ""
 
 
-def judged(
-    rows: Sequence[RowScores], extra: Extra | None = None, directions: Iterable[Direction] = DIRECTIONS
-) -> list[Judged]:
+def evaluate_effects(
+    rows: Sequence[RowScores],
+    extra_scores: ExtraScores | None = None,
+    effects: Iterable[ExpectedEffect] = EXPECTED_EFFECTS,
+) -> list[EffectResult]:
     """Every direction, in the order of the table.
 
     Args:
@@ -42,72 +53,80 @@ def judged(
     cells = {
         (one.row.name, place, score): measured
         for one in rows
-        for place, scores in one.places.items()
+        for place, scores in one.scores.items()
         for score, measured in scores.items()
-    } | dict(extra or {})
-    ours = {one.row.name for one in rows if one.row.ours}
-    return [_judged(direction, cells, ours) for direction in directions]
+    } | dict(extra_scores or {})
+    ours = {one.row.name for one in rows if one.row.is_built_in}
+    return [_evaluate_effect(direction, cells, ours) for direction in effects]
 
 
-def _judged(direction: Direction, cells: Mapping[Cell, Measured], ours: set[str]) -> Judged:
-    lacking = [cell for cell in direction.cells if cell not in cells]
+def _evaluate_effect(
+    effect: ExpectedEffect, scores: Mapping[ScoreKey, ScoreEstimate], built_in_rows: set[str]
+) -> EffectResult:
+    lacking = [cell for cell in effect.terms if cell not in scores]
     if lacking:
-        there = {row for row, _, _ in cells}
-        rows = [row for row in direction.rows if row not in there]
+        there = {row for row, _, _ in scores}
+        rows = [row for row in effect.row_names if row not in there]
         row, place, score = lacking[0]
-        missing = f"row {' and '.join(rows)}" if rows else f"{SCORES[score]} ({place}) of row {row}"
-        return Judged(direction, None, "cannot show here", f"there is no {missing}")
-    found = difference(direction, cells)
-    if direction.cannot and ours.issuperset(direction.rows):
-        return Judged(direction, found, "cannot show here", direction.cannot)
-    return Judged(direction, found, judge(direction.side, direction.within, *found.interval))
+        missing = f"row {' and '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({place}) of row {row}"
+        return EffectResult(effect, None, "cannot show here", f"there is no {missing}")
+    found = compute_difference(effect, scores)
+    if effect.limitation and built_in_rows.issuperset(effect.row_names):
+        return EffectResult(effect, found, "cannot show here", effect.limitation)
+    return EffectResult(
+        effect, found, classify_difference(effect.alternative, effect.effective_margin, *found.interval)
+    )
 
 
-def difference(direction: Direction, cells: Mapping[Cell, Measured]) -> Measured:
+def compute_difference(effect: ExpectedEffect, scores: Mapping[ScoreKey, ScoreEstimate]) -> ScoreEstimate:
     """The difference in the data and on every draw; `seeds` are those of its seeds in turn, or its mean alone where the
     rows have not the same number of seeds."""
-    terms = [(by, cells[cell]) for cell, by in direction.cells.items()]
-    drawn = np.sum([by * one.drawn for by, one in terms], axis=0) + direction.shift
-    alike = len({len(one.seeds) for _, one in terms}) == 1
-    seeds = [by * (one.seeds if alike else np.array([one.value])) for by, one in terms]
-    return Measured(np.sum(seeds, axis=0) + direction.shift, drawn)
+    terms = [(by, scores[cell]) for cell, by in effect.terms.items()]
+    drawn = np.sum([by * one.replicates for by, one in terms], axis=0) + effect.offset
+    alike = len({len(one.seed_values) for _, one in terms}) == 1
+    seeds = [by * (one.seed_values if alike else np.array([one.value])) for by, one in terms]
+    return ScoreEstimate(np.sum(seeds, axis=0) + effect.offset, drawn)
 
 
-def directions_markdown(found: Sequence[Judged], title: str) -> str:
+def render_effects_markdown(results: Sequence[EffectResult], title: str) -> str:
     """directions.md."""
-    groups: dict[str, list[Judged]] = {}
-    for one in found:
-        groups.setdefault(one.direction.group, []).append(one)
-    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in _VERDICTS}
-    notes = dict.fromkeys(one.direction.note for one in found if one.direction.note)
+    groups: dict[str, list[EffectResult]] = {}
+    for one in results:
+        groups.setdefault(one.effect.group, []).append(one)
+    counts = {verdict: sum(one.outcome == verdict for one in results) for verdict in _OUTCOMES}
+    notes = dict.fromkeys(one.effect.note for one in results if one.effect.note)
     numbers = {note: number for number, note in enumerate(notes, 1)}
     head = ["direction", "source", "paper", "here", "seeds", "verdict"]
-    return render(
-        HERE / "directions.md.jinja",
-        {"table": markdown_table},
+    return render_template(
+        TEMPLATE_DIR / "directions.md.jinja",
+        {"table": format_markdown_table},
         title=title,
         counts=counts,
-        gain=f"{100 * GAIN:g}",
-        groups={name: [head, *(_line(one, numbers) for one in group)] for name, group in groups.items()},
+        gain=f"{100 * MIN_GAIN:g}",
+        groups={
+            name: [head, *(_make_table_row(one, numbers) for one in group)] for name, group in groups.items()
+        },
         notes=numbers,
     )
 
 
-_VERDICTS: tuple[Verdict, ...] = ("shown", "not shown", "opposite shown", "cannot show here")
+_OUTCOMES: tuple[Outcome, ...] = ("shown", "not shown", "opposite shown", "cannot show here")
 
 
-def _line(one: Judged, notes: Mapping[str, int]) -> list[str]:
-    direction, found = one.direction, one.found
-    margin = f" (margin {100 * direction.within:.2f})" if direction.within else ""
+def _make_table_row(one: EffectResult, notes: Mapping[str, int]) -> list[str]:
+    direction, found = one.effect, one.difference
+    margin = f" (margin {100 * direction.effective_margin:.2f})" if direction.effective_margin else ""
     note = f" [{notes[direction.note]}]" if direction.note else ""
-    papers = ", ".join(f"{net} {100 * value:+.2f}" for net, value in direction.papers.items())
-    here = with_span(points(found.value, "+"), found.interval) if found else "-"
-    several = found is not None and len(found.seeds) > 1
+    papers = ", ".join(f"{net} {100 * value:+.2f}" for net, value in direction.published_differences.items())
+    here = append_interval(format_percent(found.value, "+"), found.interval) if found else "-"
+    several = found is not None and len(found.seed_values) > 1
     seeds = (
-        f"{points(found.seeds.min(), '+')} to {points(found.seeds.max(), '+')}" if found and several else "-"
+        f"{format_percent(found.seed_values.min(), '+')} to {format_percent(found.seed_values.max(), '+')}"
+        if found and several
+        else "-"
     )
-    why = f", because {escape_markdown(one.why)}" if one.why else ""
-    verdict = f"**{one.verdict}**{why}" if one.verdict == "shown" else one.verdict + why
+    why = f", because {escape_markdown(one.reason)}" if one.reason else ""
+    verdict = f"**{one.outcome}**{why}" if one.outcome == "shown" else one.outcome + why
     return [
         escape_markdown(direction.claim) + margin + note,
         escape_markdown(direction.source),
@@ -118,28 +137,28 @@ def _line(one: Judged, notes: Mapping[str, int]) -> list[str]:
     ]
 
 
-def directions_rows(found: Sequence[Judged]) -> list[dict[str, object]]:
+def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, object]]:
     """directions.json: an object for each direction; differences are shares, null where there is none."""
     return [
         {
-            "direction": one.direction.claim,
-            "source": one.direction.source,
-            "side": one.direction.side,
-            "margin": round(one.direction.within, DECIMALS),
-            "paper": {net: round(value, DECIMALS) for net, value in one.direction.papers.items()},
-            **_numbers(one.found),
-            "verdict": one.verdict,
-            "because": one.why,
+            "direction": one.effect.claim,
+            "source": one.effect.source,
+            "side": one.effect.alternative,
+            "margin": round(one.effect.effective_margin, DECIMALS),
+            "paper": {net: round(value, DECIMALS) for net, value in one.effect.published_differences.items()},
+            **_difference_columns(one.difference),
+            "verdict": one.outcome,
+            "because": one.reason,
         }
-        for one in found
+        for one in results
     ]
 
 
-def _numbers(found: Measured | None) -> dict[str, float | None]:
+def _difference_columns(found: ScoreEstimate | None) -> dict[str, float | None]:
     names = ("difference", "low", "high", "lowest_seed", "highest_seed")
     if found is None:
         return dict.fromkeys(names)
-    values = (found.value, *found.interval, float(found.seeds.min()), float(found.seeds.max()))
+    values = (found.value, *found.interval, float(found.seed_values.min()), float(found.seed_values.max()))
     return {
         name: None if math.isnan(value) else round(value, DECIMALS)
         for name, value in zip(names, values, strict=True)

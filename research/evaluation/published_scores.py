@@ -15,16 +15,16 @@ import numpy as np
 
 from pipeline.scoring.leaderboard.row_scores import MEAN
 
-HERE = Path(__file__).parent
-RGQA, RELIABLE = "rgqa_table_h1", "reliable_vqa_tables"
-Cell = tuple[str, str, str]  # row, place, score
+TABLE_DIR = Path(__file__).parent
+RGQA_TABLE, RELIABLE_VQA_TABLE = "rgqa_table_h1", "reliable_vqa_tables"
+ScoreKey = tuple[str, str, str]  # row, place, score
 
 
 @cache
-def figures(table: str) -> Mapping[str, Mapping[Cell, float]]:
+def load_published_scores(table: str) -> Mapping[str, Mapping[ScoreKey, float]]:
     """Of each net, in the order of the paper, the share in each cell, and means over places of what all places have."""
-    found: dict[str, dict[Cell, float]] = {}
-    with (HERE / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+    found: dict[str, dict[ScoreKey, float]] = {}
+    with (TABLE_DIR / f"{table}.csv").open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             net, row = line.pop("net"), line.pop("row")
             of_net = found.setdefault(net, {})

@@ -8,71 +8,75 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from pipeline.scoring.bootstrap import bootstrap_batches, cluster_mean, number_clusters
-from pipeline.scoring.bootstrap_scores import Columns, risk_coverage_on_counts
+from pipeline.scoring.bootstrap_scores import ScoreColumns, make_risk_coverage_statistic
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured
-from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.leaderboard.selective_table import (
-    Chosen,
     RowThresholds,
-    columns_of,
-    distinct_aqs,
-    number,
-    thresholds_of,
+    ThresholdsByRow,
+    find_row_thresholds,
+    select_distinct_aqs,
+    stack_confidence_and_accuracy,
+    to_float_threshold,
 )
 from pipeline.scoring.selective_prediction import (
+    compute_utility,
     coverage_at_risk,
-    earned,
     effective_reliability,
     risk_coverage_auc,
 )
-from research.evaluation.expected_effects import AQS, LOW_RISK
-from research.evaluation.published_scores import Cell
+from research.evaluation.expected_effects import ALL_AQS, SELECTIVE_SCORE_ALTERNATIVES
+from research.evaluation.published_scores import ScoreKey
 
-SELECTORS = ("maxprob", "vector_scaling", "selector")
-RISKS = (0.01, 0.05)
-Thresholds = Mapping[
+SELECTOR_ROWS = ("maxprob", "vector_scaling", "selector")
+RISK_LEVELS = (0.01, 0.05)
+CostThresholds = Mapping[
     float, float
 ]  # by cost, the confidence from which on to answer; infinite: answer nothing
 
 
-def selection_cells(
+def score_selectors(
     benchmark: Benchmark,
-    rows: Iterable[BoardRow],
-    chosen: Chosen,
-    p: LeaderboardParams,
-) -> dict[Cell, Measured]:
+    rows: Iterable[LeaderboardRow],
+    thresholds: ThresholdsByRow,
+    params: LeaderboardParams,
+) -> dict[ScoreKey, ScoreEstimate]:
     """What the directions of selective answering need, of the rows that are there and have all subsets: on the distinct AQs.
 
     Args:
         chosen: thresholds for Phi_c of each row's seeds, chosen elsewhere.
     """
-    aqs = distinct_aqs(benchmark)
+    aqs = select_distinct_aqs(benchmark)
     images = np.concatenate([items.clusters for items in aqs.values()]).tolist()
     count, (cluster,) = number_clusters([images])
-    found: dict[Cell, Measured] = {}
+    found: dict[ScoreKey, ScoreEstimate] = {}
     for row in rows:
-        if row.name not in SELECTORS or not aqs.keys() <= row.seeds[0].keys():
+        if row.name not in SELECTOR_ROWS or not aqs.keys() <= row.seeds[0].keys():
             continue
-        told = thresholds_of(row, chosen) or [RowThresholds(at_risk={}, at_cost={})] * len(row.seeds)
+        told = find_row_thresholds(row, thresholds) or [RowThresholds(at_risk={}, at_cost={})] * len(
+            row.seeds
+        )
         seeds = [
-            selective_scores(*columns_of(aqs, seed), cluster, count, costs_of(one), p)
+            bootstrap_selective_scores(
+                *stack_confidence_and_accuracy(aqs, seed), cluster, count, get_cost_thresholds(one), params
+            )
             for seed, one in zip(row.seeds, told, strict=True)
         ]
-        for score in (name for name, _ in LOW_RISK if name in seeds[0]):
+        for score in (name for name, _ in SELECTIVE_SCORE_ALTERNATIVES if name in seeds[0]):
             values, drawn = zip(*(seed[score] for seed in seeds), strict=True)
-            found[row.name, AQS, score] = Measured(np.array(values), np.mean(drawn, axis=0))
+            found[row.name, ALL_AQS, score] = ScoreEstimate(np.array(values), np.mean(drawn, axis=0))
     return found
 
 
-def selective_scores(
+def bootstrap_selective_scores(
     confidence: np.ndarray,
     accuracy: np.ndarray,
     cluster: np.ndarray,
-    count: int,
-    thresholds: Thresholds,
-    p: LeaderboardParams,
+    num_clusters: int,
+    thresholds: CostThresholds,
+    params: LeaderboardParams,
 ) -> dict[str, tuple[float, np.ndarray]]:
     """C@R, AUC, and Phi_c at each threshold, by the names that directions use: the score, and the replicates.
 
@@ -83,17 +87,24 @@ def selective_scores(
         p: The replicates.
     """
     names = [f"effective_reliability/{cost:g}" for cost in thresholds]
-    worth = [np.where(confidence >= at, earned(accuracy, cost), 0.0) for cost, at in thresholds.items()]
+    worth = [
+        np.where(confidence >= at, compute_utility(accuracy, cost), 0.0) for cost, at in thresholds.items()
+    ]
     means = cluster_mean(np.array(worth).T.reshape(len(cluster), len(names)), cluster)
-    on_counts = risk_coverage_on_counts(confidence, accuracy, cluster, RISKS)
+    on_counts = make_risk_coverage_statistic(confidence, accuracy, cluster, RISK_LEVELS)
 
-    def scores(counts: np.ndarray) -> Columns:
+    def scores(counts: np.ndarray) -> ScoreColumns:
         return {**on_counts(counts), **dict(zip(names, means(counts).T, strict=True))}
 
-    batches = bootstrap_batches(scores, count, p.repetitions, p.seed, num_rows=len(cluster))
+    batches = bootstrap_batches(
+        scores, num_clusters, params.num_replicates, params.seed, num_rows=len(cluster)
+    )
     values = {
         "auc": risk_coverage_auc(confidence, accuracy),
-        **{f"coverage_at_risk/{risk}": float(coverage_at_risk(confidence, accuracy, risk)) for risk in RISKS},
+        **{
+            f"coverage_at_risk/{risk}": float(coverage_at_risk(confidence, accuracy, risk))
+            for risk in RISK_LEVELS
+        },
         **{
             name: effective_reliability(confidence, accuracy, cost=cost, threshold=at)
             for name, (cost, at) in zip(names, thresholds.items(), strict=True)
@@ -104,6 +115,6 @@ def selective_scores(
     }
 
 
-def costs_of(thresholds: RowThresholds) -> Thresholds:
+def get_cost_thresholds(thresholds: RowThresholds) -> CostThresholds:
     """By cost, the confidence from which on to answer."""
-    return {float(cost): number(at) for cost, at in thresholds.at_cost.items()}
+    return {float(cost): to_float_threshold(at) for cost, at in thresholds.at_cost.items()}

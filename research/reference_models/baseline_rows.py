@@ -10,25 +10,44 @@ from typing import Literal
 import numpy as np
 
 from pipeline.core import params
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.paths import DATA, Folders
-from pipeline.core.progress import done, track
+from pipeline.core.paths import DATA_DIR, DatasetFolders
+from pipeline.core.progress import report_written, track
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.sources.training_questions import asked_questions, files_of
-from research.reference_models.baseline_nets import Data, Plan, claim, fit, train_nets
-from research.reference_models.detector_table import DETECTORS, Given, Said
+from pipeline.sources.training_questions import list_question_files, read_training_questions
+from research.reference_models.baseline_nets import (
+    BaselineConfig,
+    TrainingData,
+    check_work_settings,
+    fit_detectors,
+    train_missing_nets,
+)
+from research.reference_models.detector_table import DETECTORS, DetectorInputs, DetectorOutput
 from research.reference_models.fitted_detectors import read_fitted
-from research.reference_models.inference import BATCH, Asked, batches, device_of, load_net, places_in, see
-from research.reference_models.leaderboard_rows import ROWS, said_of_row
-from research.reference_models.question_arrays import Gathered, rows_of
-from research.reference_models.region_files import open_regions
+from research.reference_models.inference import (
+    QUERY_BATCH_SIZE,
+    LoadedModel,
+    find_image_indices,
+    forward,
+    iter_batches,
+    load_net,
+    resolve_device,
+)
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, score_row
+from research.reference_models.question_arrays import QuestionCollector, take_rows
+from research.reference_models.region_files import open_region_store
 from research.reference_models.region_stores import RegionStore
-from research.reference_models.row_predictions import STEP, ReleaseAsks, asks_of, predictions
+from research.reference_models.row_predictions import (
+    ODIN_STEP,
+    ReleaseQueries,
+    collect_queries,
+    format_predictions,
+)
 
-FITTED = {"gaussians", "scaling", "selector"}
-LEFT_OUT = {
+FITTED_INPUTS = {"gaussians", "scaling", "selector"}
+UNAVAILABLE_ROWS = {
     "frcnn": "needs the names of what was detected, which region features do not have",
     "frcnn_known": "needs the names of what was detected, which region features do not have",
     "rp_hard": "needs CLIP vectors of train's pictures and questions, which no stage makes",
@@ -37,148 +56,167 @@ LEFT_OUT = {
     "own_msp": "needs a picture tower of its own",
     "own_rp": "needs a picture tower of its own",
 }
-POSSIBLE = tuple(name for name in ROWS if name not in LEFT_OUT)
+AVAILABLE_ROWS = tuple(name for name in LEADERBOARD_ROWS if name not in UNAVAILABLE_ROWS)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BaselineRequest:
     """What `rgqa baselines` is asked for; see its options."""
 
     features: Path
     train: Path | None = None
     val: Path | None = None
-    data_set: str | None = None
+    dataset: str | None = None
     release: Path | None = None
     rows: Sequence[str] = ()
     seeds: Sequence[int] = (0,)
-    plan: Plan = field(default_factory=Plan)
+    config: BaselineConfig = field(default_factory=BaselineConfig)
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    work: Path | None = None
+    work_dir: Path | None = None
     out: Path | None = None
 
 
-def baselines(wanted: Wanted, say: Callable[[str], None] = print) -> None:
+def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) -> None:
     """Train, fit, answer; what an earlier run finished stays.
 
     Raises:
         UserError: files that are missing or faulty, rows that cannot be made, a work folder of other settings, no GPU.
     """
-    rows, device = rows_wanted(wanted.rows), device_of(wanted.device)
-    folders = Folders(wanted.data_set)
-    work = wanted.work or DATA / "cache" / f"baselines-{folders.dataset}"
-    out = wanted.out or folders.predictions
+    rows, device = select_rows(request.rows), resolve_device(request.device)
+    folders = DatasetFolders(request.dataset)
+    work = request.work_dir or DATA_DIR / "cache" / f"baselines-{folders.dataset}"
+    out = request.out or folders.predictions
     questions = folders.source / "questions1.2"
     files = {
-        "train": wanted.train or questions / "train_balanced_questions.json",
-        "val": wanted.val or questions / "val_balanced_questions.json",
+        "train": request.train or questions / "train_balanced_questions.json",
+        "val": request.val or questions / "val_balanced_questions.json",
     }
-    release = wanted.release or folders.release(params.version())
-    if not release.exists() and wanted.release:
+    release = request.release or folders.release_dir(params.read_release_version())
+    if not release.exists() and request.release:
         raise UserError(f"{release}: no such release")
     check_output_paths(
         [Output("--out", out, "folder"), Output("--work", work, "folder")],
-        [wanted.features, wanted.train, wanted.val, release, folders.source],
+        [request.features, request.train, request.val, release, folders.source],
     )
-    store = open_regions(wanted.features)
-    claim(work, settings(files, store, wanted.plan))
-    data = gathered(files, store, wanted.plan, say)
-    nets = {net for name in rows for net in ROWS[name].nets}
-    fitting = any(FITTED & set(DETECTORS[ROWS[name].detector].needs) for name in rows)
-    for seed in wanted.seeds:
-        train_nets(work, nets, seed, data, wanted.plan, device, say)
+    store = open_region_store(request.features)
+    check_work_settings(work, describe_settings(files, store, request.config))
+    data = load_training_data(files, store, request.config, log)
+    nets = {net for name in rows for net in LEADERBOARD_ROWS[name].required_nets}
+    fitting = any(
+        FITTED_INPUTS & set(DETECTORS[LEADERBOARD_ROWS[name].detector].required_inputs) for name in rows
+    )
+    for seed in request.seeds:
+        train_missing_nets(work, nets, seed, data, request.config, device, log)
         if fitting:
-            fit(work, seed, data, device)
+            fit_detectors(work, seed, data, device)
     if not release.exists():
-        done(
+        report_written(
             "baselines",
-            f"{counted(len(nets), 'net')} of {counted(len(wanted.seeds), 'seed')}; no release at {release} yet",
+            f"{format_count(len(nets), 'net')} of {format_count(len(request.seeds), 'seed')}; no release at {release} yet",
             work,
         )
         return
-    asked = asks_of(read_benchmark(release))
-    for seed in wanted.seeds:
-        for name, said in answers(work, rows, seed, asked, store, device).items():
-            write_json(out / f"{name}-seed{seed}.json", predictions(asked, name, said))
-    done(
+    asked = collect_queries(read_benchmark(release))
+    for seed in request.seeds:
+        for name, said in predict_rows(work, rows, seed, asked, store, device).items():
+            write_json(out / f"{name}-seed{seed}.json", format_predictions(asked, name, said))
+    report_written(
         "baselines",
-        f"{counted(len(rows), 'row')} of {counted(len(wanted.seeds), 'seed')}, {counted(len(asked.asks), 'ask')}",
+        f"{format_count(len(rows), 'row')} of {format_count(len(request.seeds), 'seed')}, {format_count(len(asked.queries), 'ask')}",
         out,
     )
 
 
-def rows_wanted(names: Sequence[str]) -> list[str]:
+def select_rows(names: Sequence[str]) -> list[str]:
     """The rows of these names, or all that can be made here.
 
     Raises:
         UserError: names that are unknown, or of rows that cannot be made.
     """
-    if unknown := sorted(set(names) - ROWS.keys()):
-        raise UserError(f"unknown rows: {', '.join(unknown)}; there are {', '.join(POSSIBLE)}")
-    if out := [name for name in names if name in LEFT_OUT]:
+    if unknown := sorted(set(names) - LEADERBOARD_ROWS.keys()):
+        raise UserError(f"unknown rows: {', '.join(unknown)}; there are {', '.join(AVAILABLE_ROWS)}")
+    if out := [name for name in names if name in UNAVAILABLE_ROWS]:
         raise UserError(
-            [f"{counted(len(out), 'row')} cannot be made", *(f"{name}: {LEFT_OUT[name]}" for name in out)]
+            [
+                f"{format_count(len(out), 'row')} cannot be made",
+                *(f"{name}: {UNAVAILABLE_ROWS[name]}" for name in out),
+            ]
         )
     if not names:
-        print("\n  ".join(["baselines: left out", *(f"{name}: {why}" for name, why in LEFT_OUT.items())]))
-    return [name for name in POSSIBLE if not names or name in names]
+        print(
+            "\n  ".join(
+                ["baselines: left out", *(f"{name}: {why}" for name, why in UNAVAILABLE_ROWS.items())]
+            )
+        )
+    return [name for name in AVAILABLE_ROWS if not names or name in names]
 
 
-def settings(files: Mapping[str, Path], store: RegionStore, plan: Plan) -> dict[str, object]:
+def describe_settings(
+    files: Mapping[str, Path], store: RegionStore, plan: BaselineConfig
+) -> dict[str, object]:
     """By what a work folder is known again: sizes of files, the features' shape, the plan."""
     sizes = {
-        what: {file.name: file.stat().st_size for file in files_of(path) if file.is_file()}
+        what: {file.name: file.stat().st_size for file in list_question_files(path) if file.is_file()}
         for what, path in files.items()
     }
-    return {**sizes, "regions": [len(store.place_of), *store.shape], **asdict(plan)}
+    return {**sizes, "regions": [len(store.index_of), *store.shape], **asdict(plan)}
 
 
-def gathered(files: Mapping[str, Path], store: RegionStore, plan: Plan, say: Callable[[str], None]) -> Data:
+def load_training_data(
+    files: Mapping[str, Path], store: RegionStore, plan: BaselineConfig, say: Callable[[str], None]
+) -> TrainingData:
     """Questions as arrays; words and answers are those of train alone."""
-    train = Gathered(track(asked_questions(files["train"]), "train", unit="question"))
-    val = Gathered(track(asked_questions(files["val"]), "val", unit="question"))
-    words, answers = train.known_words(), train.frequent_answers(plan.answers)
-    all_of_train = train.numbered(words, answers, store, files["train"])
-    known = rows_of(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
+    train = QuestionCollector(track(read_training_questions(files["train"]), "train", unit="question"))
+    val = QuestionCollector(track(read_training_questions(files["val"]), "val", unit="question"))
+    words, answers = train.build_vocabulary(), train.top_answers(plan.num_answers)
+    all_of_train = train.to_question_set(words, answers, store, files["train"])
+    known = take_rows(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
     say(
-        f"train: {len(known.answers):,} of {counted(len(train), 'question')} have one of {counted(len(answers), 'answer')}; "
-        f"{counted(len(words.known), 'word')}, {counted(len(train.pictures), 'picture')}; val: {counted(len(val), 'question')}"
+        f"train: {len(known.answers):,} of {format_count(len(train), 'question')} have one of {format_count(len(answers), 'answer')}; "
+        f"{format_count(len(words.words), 'word')}, {format_count(len(train.image_ids), 'picture')}; val: {format_count(len(val), 'question')}"
     )
-    return Data(known, val.numbered(words, answers, store, files["val"]), words, answers, store)
+    return TrainingData(
+        known, val.to_question_set(words, answers, store, files["val"]), words, answers, store
+    )
 
 
-def answers(
-    work: Path, rows: Sequence[str], seed: int, asked: ReleaseAsks, store: RegionStore, device: str
-) -> dict[str, Said]:
+def predict_rows(
+    work: Path, rows: Sequence[str], seed: int, queries: ReleaseQueries, store: RegionStore, device: str
+) -> dict[str, DetectorOutput]:
     """What rows say to all asks: regions are read once for all nets, and a batch at a time, so that memory does not grow with
     the answers known."""
-    nets = {net: _on(device, work / f"{net}-{seed}.safetensors") for net in _nets(rows)}
-    stepping = {ROWS[name].net for name in rows if "stepped" in DETECTORS[ROWS[name].detector].needs}
+    nets = {net: _load_net_on(device, work / f"{net}-{seed}.safetensors") for net in _required_nets(rows)}
+    stepping = {
+        LEADERBOARD_ROWS[name].net
+        for name in rows
+        if "stepped" in DETECTORS[LEADERBOARD_ROWS[name].detector].required_inputs
+    }
     fitted = work / f"fitted-{seed}.safetensors"
     states = read_fitted(fitted)._asdict() if fitted.exists() else {}
-    tokens = next(iter(nets.values())).words.numbers([ask.text for ask in asked.asks])
-    places = places_in(store, [ask.picture_id for ask in asked.asks])
-    parts: dict[str, list[Said]] = {name: [] for name in rows}
-    total = -(-len(asked.asks) // BATCH)
-    for batch in track(batches(tokens, places, store), f"answer, seed {seed}", total, "batch"):
-        seen = {net: see(one, batch, STEP if net in stepping else 0.0) for net, one in nets.items()}
+    tokens = next(iter(nets.values())).vocabulary.encode([ask.text for ask in queries.queries])
+    places = find_image_indices(store, [ask.picture_id for ask in queries.queries])
+    parts: dict[str, list[DetectorOutput]] = {name: [] for name in rows}
+    total = -(-len(queries.queries) // QUERY_BATCH_SIZE)
+    for batch in track(iter_batches(tokens, places, store), f"answer, seed {seed}", total, "batch"):
+        seen = {net: forward(one, batch, ODIN_STEP if net in stepping else 0.0) for net, one in nets.items()}
         for name in rows:
-            row = ROWS[name]
-            parts[name].append(said_of_row(row, seen, Given(seen[row.net], **states)))
-    return {name: _joined(said) for name, said in parts.items()}
+            row = LEADERBOARD_ROWS[name]
+            parts[name].append(score_row(row, seen, DetectorInputs(seen[row.net], **states)))
+    return {name: _concatenate(said) for name, said in parts.items()}
 
 
-def _nets(rows: Sequence[str]) -> Iterator[str]:
-    yield from dict.fromkeys(net for name in rows for net in ROWS[name].nets)
+def _required_nets(rows: Sequence[str]) -> Iterator[str]:
+    yield from dict.fromkeys(net for name in rows for net in LEADERBOARD_ROWS[name].required_nets)
 
 
-def _on(device: str, path: Path) -> Asked:
+def _load_net_on(device: str, path: Path) -> LoadedModel:
     asked = load_net(path)
     asked.net.to(device)
     return asked
 
 
-def _joined(parts: Sequence[Said]) -> Said:
-    return Said(
+def _concatenate(parts: Sequence[DetectorOutput]) -> DetectorOutput:
+    return DetectorOutput(
         [answer for part in parts for answer in part.answers],
         np.concatenate([part.confidence for part in parts]),
     )

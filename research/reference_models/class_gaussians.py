@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 # Directions that vary less than this share of the widest one are the rounding of float32, whose squares have 14 digits.
-CUT = 1e-12
+MIN_RELATIVE_VARIANCE = 1e-12
 
 
 class ClassGaussians(NamedTuple):
@@ -25,7 +25,7 @@ class ClassGaussians(NamedTuple):
     means: np.ndarray
 
 
-def fit_gaussians(features: np.ndarray, right: np.ndarray, count: int) -> ClassGaussians:
+def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: int) -> ClassGaussians:
     """Fit on answered questions of train: `features` [n, d], `right` [n] the place of the right answer among `count`.
 
     An answer without examples is left out: it has no mean. The published code (RGQA, `gqa_maha`) sees 5,000 pictures,
@@ -34,10 +34,15 @@ def fit_gaussians(features: np.ndarray, right: np.ndarray, count: int) -> ClassG
     Raises:
         ValueError: there is no example, or a place outside of the answers.
     """
-    features, right = np.asarray(features, np.float64), np.asarray(right)
-    if not len(features) or len(features) != len(right) or right.min() < 0 or right.max() >= count:
-        raise ValueError(f"{len(features)} features, {len(right)} places of {count} answers")
-    classes, of_class, examples = np.unique(right, return_inverse=True, return_counts=True)
+    features, class_indices = np.asarray(features, np.float64), np.asarray(class_indices)
+    if (
+        not len(features)
+        or len(features) != len(class_indices)
+        or class_indices.min() < 0
+        or class_indices.max() >= num_classes
+    ):
+        raise ValueError(f"{len(features)} features, {len(class_indices)} places of {num_classes} answers")
+    classes, of_class, examples = np.unique(class_indices, return_inverse=True, return_counts=True)
     centre = features.mean(0).astype(np.float32)
     features = features - centre
     means = np.zeros((len(classes), features.shape[1]))
@@ -45,12 +50,12 @@ def fit_gaussians(features: np.ndarray, right: np.ndarray, count: int) -> ClassG
     means /= examples[:, None]
     within = features - means[of_class]
     variances, directions = np.linalg.eigh(within.T @ within / len(features))
-    kept = variances > CUT * variances[-1]
+    kept = variances > MIN_RELATIVE_VARIANCE * variances[-1]
     whitening = (directions[:, kept] / np.sqrt(variances[kept])).astype(np.float32)
     return ClassGaussians(classes, centre, whitening, (means @ whitening).astype(np.float32))
 
 
-def closeness(gaussians: ClassGaussians, features: np.ndarray) -> np.ndarray:
+def score_mahalanobis(gaussians: ClassGaussians, features: np.ndarray) -> np.ndarray:
     """-1/2 of the squared Mahalanobis distance to each class, [n, C]; 0 at the mean itself, higher is closer."""
     means = gaussians.means.astype(np.float64)
     points = (np.asarray(features, np.float64) - gaussians.centre) @ gaussians.whitening

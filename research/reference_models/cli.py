@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from typer import Option
 
 from pipeline.core.command_line import new_app
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 app = new_app()
 LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
@@ -60,10 +60,10 @@ def baselines(
     out: Annotated[Path | None, Option(help="`data/NAME/predictions` if not given.")] = None,
 ) -> None:
     """Train the papers' baselines on region features. They answer a release; goes on where it stopped."""
-    from research.reference_models.baseline_nets import Plan
-    from research.reference_models.baseline_rows import Wanted, baselines
+    from research.reference_models.baseline_nets import BaselineConfig
+    from research.reference_models.baseline_rows import BaselineRequest, run_baselines
 
-    plan = Plan(answers, epochs, more_epochs, check, match=net == "match")
+    plan = BaselineConfig(answers, epochs, more_epochs, check, use_match=net == "match")
     rows, seeds = row or (), seed or (0,)
-    wanted = Wanted(features, train, val, data_set, release, rows, seeds, plan, device, work, out)
-    run(lambda: baselines(wanted))
+    wanted = BaselineRequest(features, train, val, data_set, release, rows, seeds, plan, device, work, out)
+    run_command(lambda: run_baselines(wanted))

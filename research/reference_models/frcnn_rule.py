@@ -9,14 +9,16 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from pipeline.language.nouns import lemma
-from pipeline.language.tagger import Token
-from pipeline.language.word_lists import FRAME_NOUNS
+from pipeline.language.nouns import lemmatize
+from pipeline.language.tagger import TaggedToken
+from pipeline.language.word_lists import FRAME_WORDS
 
-_NOUNS = ("NN", "NNS")  # Penn tags of what spaCy calls NOUN
+_NOUN_TAGS = ("NN", "NNS")  # Penn tags of what spaCy calls NOUN
 
 
-def asked_nouns(text: str, tokens: Sequence[Token], names: Collection[str]) -> frozenset[str]:
+def extract_nouns(
+    text: str, tokens: Sequence[TaggedToken], detector_names: Collection[str]
+) -> frozenset[str]:
     """The nouns of a question in the singular, "side", "color" and other `FRAME_NOUNS` left out.
 
     Args:
@@ -27,15 +29,17 @@ def asked_nouns(text: str, tokens: Sequence[Token], names: Collection[str]) -> f
     light" is ever accepted; and its list of words to leave out knows small letters only.
     """
     words = [text[start:end].lower() for start, end, _ in tokens]
-    longest = max((len(name.split()) for name in names), default=1)
+    longest = max((len(name.split()) for name in detector_names), default=1)
     nouns: set[str] = set()
     first = 0
     while first < len(words):
         ends = range(min(first + longest, len(words)), first + 1, -1)
-        phrases = ((last, lemma(" ".join(words[first:last]))) for last in ends)
-        last, phrase = next(((last, phrase) for last, phrase in phrases if phrase in names), (first + 1, ""))
-        word = lemma(words[first])
-        if phrase or (tokens[first][2] in _NOUNS and not {word, words[first]} & FRAME_NOUNS):
+        phrases = ((last, lemmatize(" ".join(words[first:last]))) for last in ends)
+        last, phrase = next(
+            ((last, phrase) for last, phrase in phrases if phrase in detector_names), (first + 1, "")
+        )
+        word = lemmatize(words[first])
+        if phrase or (tokens[first][2] in _NOUN_TAGS and not {word, words[first]} & FRAME_WORDS):
             nouns.add(phrase or word)
         first = last
     return frozenset(nouns)
@@ -54,5 +58,5 @@ def frcnn_rule(nouns: Sequence[Collection[str]], detected: Sequence[Collection[s
     >>> frcnn_rule([{"cup", "cat"}, {"television"}], [{"cup", "dog"}, {"tv,television"}]).tolist()
     [0.0, 1.0]
     """
-    found = [{lemma(name) for names in seen for name in names.split(",")} for seen in detected]
+    found = [{lemmatize(name) for names in seen for name in names.split(",")} for seen in detected]
     return np.array([float(set(asked) <= there) for asked, there in zip(nouns, found, strict=True)])

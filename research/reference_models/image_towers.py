@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-STAGES = (2, 3, 4)  # of a CLIP's tower: 8, 16 and 32 pixels a cell
+CLIP_STAGES = (2, 3, 4)  # of a CLIP's tower: 8, 16 and 32 pixels a cell
 
 
-class Tower(nn.Module):
+class ImageTower(nn.Module):
     """Maps of pictures. It calculates in the type of its weights (`double()` for float64).
 
     Args:
@@ -41,24 +41,26 @@ class Tower(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Maps [n, channels, h / 16, w / 16] of prepared pixels [n, 3, h, w]."""
 
-    def prepared(self, pixels: np.ndarray) -> Tensor:
+    def normalize(self, pixels: np.ndarray) -> Tensor:
         """What `forward` takes, from pixels uint8 [n, 3, h, w] of the tower's own size."""
         kind = next(self.parameters()).dtype
         return torch.from_numpy(np.array(pixels)).to(kind).sub(self.mean.to(kind)).div(self.std.to(kind))
 
-    def maps(self, pixels: np.ndarray) -> Tensor:
+    def compute_maps(self, pixels: np.ndarray) -> Tensor:
         """Maps [n, channels, h / 16, w / 16] of pixels uint8 [n, 3, h, w]."""
         with torch.inference_mode():
-            return self(self.prepared(pixels))
+            return self(self.normalize(pixels))
 
 
-class ClipTower(Tower):
+class ClipTower(ImageTower):
     """The convolutional tower of a CLIP, frozen. `folder` holds it as open_clip's `local-dir:`."""
 
     def __init__(self, folder: Path) -> None:
-        from pipeline.candidates.encoders.weights import weighted
+        from pipeline.candidates.encoders.weights import load_pretrained_model
 
-        network: Any = weighted(f"local-dir:{folder}", "")[0]  # its parts depend on the configuration
+        network: Any = load_pretrained_model(f"local-dir:{folder}", "")[
+            0
+        ]  # its parts depend on the configuration
         visual = network.visual.eval().requires_grad_(False)
         size = visual.image_size
         size = (size, size) if isinstance(size, int) else tuple(size)
@@ -69,17 +71,17 @@ class ClipTower(Tower):
 
     def forward(self, x: Tensor) -> Tensor:
         """The maps of all STAGES."""
-        _, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(STAGES))
+        _, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(CLIP_STAGES))
         coarse = functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
         return torch.cat([functional.pixel_unshuffle(fine, 2), middle, coarse], 1)
 
-    def vectors(self, pixels: np.ndarray) -> Tensor:
+    def embed_images(self, pixels: np.ndarray) -> Tensor:
         """The CLIP's unit vectors [n, dimension] of pixels uint8 [n, 3, h, w]."""
         with torch.inference_mode():
-            return functional.normalize(self._visual(self.prepared(pixels)), dim=-1)
+            return functional.normalize(self._visual(self.normalize(pixels)), dim=-1)
 
 
-class OwnTower(Tower):
+class ResidualTower(ImageTower):
     """Three stages of residual blocks (He et al. 2016), of 4, 8 and 16 pixels a cell.
 
     Args:
@@ -97,7 +99,7 @@ class OwnTower(Tower):
         layers: list[nn.Module] = [nn.PixelUnshuffle(4)]  # 16 pixels of 3 colours become a cell
         before, step = 48, 1
         for width, count in zip(widths, blocks, strict=True):
-            layers += [_wider(before, width, step), *(_Block(width) for _ in range(count))]
+            layers += [_downsample_block(before, width, step), *(_ResidualBlock(width) for _ in range(count))]
             before, step = width, 2
         self.body = nn.Sequential(*layers)
 
@@ -105,7 +107,7 @@ class OwnTower(Tower):
         return self.body(x)
 
 
-class _Block(nn.Module):
+class _ResidualBlock(nn.Module):
     """Two convolutions that change what they are given."""
 
     def __init__(self, width: int) -> None:
@@ -122,6 +124,6 @@ class _Block(nn.Module):
         return functional.relu(x + self.change(x))
 
 
-def _wider(before: int, width: int, step: int) -> nn.Sequential:
+def _downsample_block(before: int, width: int, step: int) -> nn.Sequential:
     """A convolution to maps of other channels, at every `step`-th cell."""
     return nn.Sequential(nn.Conv2d(before, width, 3, step, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU())

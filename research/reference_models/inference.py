@@ -18,38 +18,38 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch.nn import functional
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.errors import Problems, UserError
 from research.reference_models.match_net import MatchNet, NetShape, Output
-from research.reference_models.model_outputs import Ask, Seen
-from research.reference_models.prefetch import ahead
+from research.reference_models.model_outputs import ModelOutputs, VqaQuery
+from research.reference_models.prefetch import prefetch
 from research.reference_models.region_stores import RegionStore
-from research.reference_models.tokenization import WordTable, cut
+from research.reference_models.tokenization import WordVocabulary, trim_padding
 
-BATCH = 256
+QUERY_BATCH_SIZE = 256
 # Significant digits that logits and features keep, so that processors agree. Measured on 48 questions of 12 pictures of the
 # sample, net rp, all vector instructions against the plain ones: logits differ by at most 7e-14 in float64 and 2e-5 in
 # float32, and after rounding nowhere in float64, by up to 1e-3 in float32 (a last digit). So stage answer takes float64.
-DIGITS = 5
+SIGNIFICANT_DIGITS = 5
 
 
-class Asked(NamedTuple):
+class LoadedModel(NamedTuple):
     """A net with its words and the names of its answers ("answerable" for a net that tells only that)."""
 
     net: MatchNet
-    words: WordTable
+    vocabulary: WordVocabulary
     answers: tuple[str, ...]
 
 
-def save_net(path: Path, asked: Asked) -> None:
+def save_net(path: Path, model: LoadedModel) -> None:
     """Write a net as float16."""
-    state = {name: value.half().contiguous() for name, value in asked.net.state_dict().items()}
-    told = {"shape": asdict(asked.net.shape), "words": asked.words.known, "answers": asked.answers}
-    with replacing(path) as file:
+    state = {name: value.half().contiguous() for name, value in model.net.state_dict().items()}
+    told = {"shape": asdict(model.net.shape), "words": model.vocabulary.words, "answers": model.answers}
+    with atomic_write(path) as file:
         file.write(save(state, {"net": json.dumps(told)}))
 
 
-def load_net(path: Path, exact: bool = False) -> Asked:
+def load_net(path: Path, use_float64: bool = False) -> LoadedModel:
     """Read what `save_net` wrote. With `exact` the net calculates in float64.
 
     Raises:
@@ -64,23 +64,25 @@ def load_net(path: Path, exact: bool = False) -> Asked:
         raise UserError(
             f"{path}: not the file of a net ({str(error).splitlines()[0]}); train it again"
         ) from error
-    net = net.double() if exact else net
-    return Asked(net.eval(), WordTable(tuple(told["words"])), tuple(told["answers"]))
+    net = net.double() if use_float64 else net
+    return LoadedModel(net.eval(), WordVocabulary(tuple(told["words"])), tuple(told["answers"]))
 
 
-def device_of(wanted: str) -> str:
+def resolve_device(requested: str) -> str:
     """cpu or cuda.
 
     Raises:
         UserError: a GPU is asked for and there is none.
     """
     there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
+    if requested == "cuda" and not there:
         raise UserError("--device cuda: torch finds no GPU here; leave the option out, or say --device cpu")
-    return "cuda" if there and wanted != "cpu" else "cpu"
+    return "cuda" if there and requested != "cpu" else "cpu"
 
 
-def look(asked: Asked, asks: Sequence[Ask], store: RegionStore, step: float = 0.0) -> Seen:
+def predict(
+    model: LoadedModel, queries: Sequence[VqaQuery], store: RegionStore, odin_step: float = 0.0
+) -> ModelOutputs:
     """Ask a net. One thread and batches of a fixed size, and figures rounded to DIGITS: the same bytes each time.
 
     Args:
@@ -89,14 +91,14 @@ def look(asked: Asked, asks: Sequence[Ask], store: RegionStore, step: float = 0.
     Raises:
         UserError: pictures that the store does not have.
     """
-    tokens = asked.words.numbers([ask.text for ask in asks])
-    places = places_in(store, [ask.picture_id for ask in asks])
-    with one_thread():
-        return together(list(looks(asked, tokens, places, store, step)))
+    tokens = model.vocabulary.encode([ask.text for ask in queries])
+    places = find_image_indices(store, [ask.picture_id for ask in queries])
+    with single_threaded():
+        return concatenate_outputs(list(iter_outputs(model, tokens, places, store, odin_step)))
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Torch calculates with one thread: how sums are split changes their last bits."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -106,78 +108,86 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def places_in(store: RegionStore, pictures: Sequence[str]) -> np.ndarray:
+def find_image_indices(store: RegionStore, pictures: Sequence[str]) -> np.ndarray:
     """The places of pictures.
 
     Raises:
         UserError: pictures that the store does not have.
     """
     problems = Problems("pictures without regions")
-    for picture in sorted(set(pictures) - store.place_of.keys()):
+    for picture in sorted(set(pictures) - store.index_of.keys()):
         problems.add(picture, "not in the store; make the regions again")
     problems.raise_if_any()
-    return np.array([store.place_of[picture] for picture in pictures], int)
+    return np.array([store.index_of[picture] for picture in pictures], int)
 
 
-def looks(
-    asked: Asked, tokens: np.ndarray, places: np.ndarray, store: RegionStore, step: float = 0.0
-) -> Iterator[Seen]:
+def iter_outputs(
+    model: LoadedModel,
+    tokens: np.ndarray,
+    image_indices: np.ndarray,
+    store: RegionStore,
+    odin_step: float = 0.0,
+) -> Iterator[ModelOutputs]:
     """What a net sees, a batch at a time, so that memory does not grow: tokens [n, L] of the net's words, places [n] of the
     pictures."""
-    regions = None if asked.net.shape.blind else store
-    return (see(asked, batch, step) for batch in batches(tokens, places, regions))
+    regions = None if model.net.shape.blind else store
+    return (forward(model, batch, odin_step) for batch in iter_batches(tokens, image_indices, regions))
 
 
-def batches(
-    tokens: np.ndarray, places: np.ndarray, store: RegionStore | None
+def iter_batches(
+    tokens: np.ndarray, image_indices: np.ndarray, store: RegionStore | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Words [b, L]; and where there is a store features and boxes of its p distinct pictures, and which of them each row asks
     about, [b]. Read ahead."""
 
     def read(start: int) -> tuple[np.ndarray, ...]:
-        rows = slice(start, start + BATCH)
-        words = cut(tokens[rows])
+        rows = slice(start, start + QUERY_BATCH_SIZE)
+        words = trim_padding(tokens[rows])
         if store is None:
             return (words,)
-        distinct, picture_of = np.unique(places[rows], return_inverse=True)
-        return words, *store.take(distinct), picture_of
+        distinct, picture_of = np.unique(image_indices[rows], return_inverse=True)
+        return words, *store.get_regions(distinct), picture_of
 
-    return (batch for _, batch in ahead(read, range(0, len(tokens), BATCH)))
+    return (batch for _, batch in prefetch(read, range(0, len(tokens), QUERY_BATCH_SIZE)))
 
 
-def see(asked: Asked, batch: tuple[np.ndarray, ...], step: float = 0.0) -> Seen:
+def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float = 0.0) -> ModelOutputs:
     """Ask a net one of `batches`, where its weights lie; what it saw lies here. Blind nets see no regions and make no step."""
-    net = asked.net
+    net = model.net
     words = torch.from_numpy(batch[0]).to(net.device)
     if net.shape.blind:
         with torch.no_grad():
-            return _seen(asked, net(words))
+            return _to_model_outputs(model, net(words))
     features, boxes = (torch.from_numpy(array).to(net.device, net.mean.dtype) for array in batch[1:3])
     picture_of = torch.from_numpy(batch[3]).to(net.device)
-    if not step:
+    if not odin_step:
         with torch.no_grad():
-            return _seen(asked, net(words, features, boxes, picture_of))
+            return _to_model_outputs(model, net(words, features, boxes, picture_of))
     features, boxes = features[picture_of].requires_grad_(), boxes[picture_of]
     output = net(words, features, boxes)
-    moved = stepped(features, output.logits, step * net.spread)
+    moved = odin_perturbed(features, output.logits, odin_step * net.spread)
     with torch.no_grad():
         there = net(words, moved, boxes)
-    return _seen(asked, output)._replace(stepped=_seen(asked, there)._replace(extra={}))
-
-
-def together(parts: Sequence[Seen]) -> Seen:
-    """What was seen in parts, as one; of one net, one part at least."""
-    first = parts[0]
-    return Seen(
-        first.answers,
-        np.concatenate([part.logits for part in parts]),
-        np.concatenate([part.features for part in parts]),
-        {name: np.concatenate([part.extra[name] for part in parts]) for name in first.extra},
-        together([part.stepped for part in parts if part.stepped]) if first.stepped else None,
+    return _to_model_outputs(model, output)._replace(
+        odin_perturbed=_to_model_outputs(model, there)._replace(head_logits={})
     )
 
 
-def stepped(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
+def concatenate_outputs(parts: Sequence[ModelOutputs]) -> ModelOutputs:
+    """What was seen in parts, as one; of one net, one part at least."""
+    first = parts[0]
+    return ModelOutputs(
+        first.answers,
+        np.concatenate([part.logits for part in parts]),
+        np.concatenate([part.features for part in parts]),
+        {name: np.concatenate([part.head_logits[name] for part in parts]) for name in first.head_logits},
+        concatenate_outputs([part.odin_perturbed for part in parts if part.odin_perturbed])
+        if first.odin_perturbed
+        else None,
+    )
+
+
+def odin_perturbed(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
     """Regions' features after ODIN's step, given the logits that came of them: they go against the sign of the loss's gradient,
     each so far as `step` [d] says. RGQA moves all by 1e-4, of features that vary by about 1; here it is 1e-4 of a feature's
     spread, because some hardly vary, and 1e-4 would carry those out of all that the net has seen. The likeliest answer's
@@ -191,14 +201,18 @@ def stepped(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) ->
     return (features - step * slope.sign()).detach()
 
 
-def _seen(asked: Asked, output: Output) -> Seen:
+def _to_model_outputs(asked: LoadedModel, output: Output) -> ModelOutputs:
     """An output, rounded."""
-    logits, features = (_rounded(value.detach().cpu().numpy()) for value in (output.logits, output.features))
-    extra = {name: _rounded(value.detach().cpu().numpy()) for name, value in output.extra.items()}
-    return Seen(asked.answers, logits, features, extra)
+    logits, features = (
+        _round_significant(value.detach().cpu().numpy()) for value in (output.logits, output.features)
+    )
+    extra = {
+        name: _round_significant(value.detach().cpu().numpy()) for name, value in output.head_logits.items()
+    }
+    return ModelOutputs(asked.answers, logits, features, extra)
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
+def _round_significant(values: np.ndarray) -> np.ndarray:
     """Float32 with so many significant digits.
 
     >>> _rounded(np.array([0.123456789, 0, -98765.4321], np.float32)).tolist() == np.float32([0.12346, 0, -98765]).tolist()
@@ -206,5 +220,5 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     """
     wide = values.astype(np.float64)
     size = np.floor(np.log10(np.maximum(np.abs(wide), 1e-30)))
-    scale = 10.0 ** (DIGITS - 1 - size)
+    scale = 10.0 ** (SIGNIFICANT_DIGITS - 1 - size)
     return (np.round(wide * scale) / scale).astype(np.float32)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from research.reference_models.detector_table import DETECTORS, Given, Said, said
-from research.reference_models.model_outputs import Seen
+from research.reference_models.detector_table import DETECTORS, DetectorInputs, DetectorOutput, score
+from research.reference_models.model_outputs import ModelOutputs
 
-ONE_OUTPUT = ("separated", "caption_match")  # nets that say nothing but whether there is an answer
+SINGLE_OUTPUT_NETS = ("separated", "caption_match")  # nets that say nothing but whether there is an answer
 
 
-class NetRow(NamedTuple):
+class LeaderboardRow(NamedTuple):
     """A row of the leaderboard.
 
     Attributes:
@@ -29,42 +29,46 @@ class NetRow(NamedTuple):
 
     detector: str
     net: str = "vanilla"
-    beside: tuple[str, ...] = ()
-    answers: str = ""
-    reference: bool = False
+    extra_nets: tuple[str, ...] = ()
+    answer_net: str = ""
+    is_reference: bool = False
     note: str = ""
 
     @property
-    def nets(self) -> tuple[str, ...]:
+    def required_nets(self) -> tuple[str, ...]:
         """All nets that have to look."""
-        return (self.net, *self.beside, *((self.answers,) if self.answers else ()))
+        return (self.net, *self.extra_nets, *((self.answer_net,) if self.answer_net else ()))
 
 
-POST_HOC = (
+POST_HOC_DETECTORS = (
     *("msp", "maxprob", "odin", "odin_rounded", "energy_top2", "energy_all"),
     *("mahalanobis", "mahalanobis_own", "frcnn", "frcnn_known", "vector_scaling", "selector"),
 )
-ROWS: dict[str, NetRow] = {
-    **{name: NetRow(name) for name in POST_HOC},
-    "rp": NetRow("msp", "rp"),
-    "rp_hard": NetRow("msp", "rp_hard"),
-    "mix": NetRow("msp", "mix"),
-    "ens": NetRow("ensemble", "rp", beside=("mix",)),
-    "resample": NetRow("msp", "resample"),
-    "rp_confidence": NetRow("msp", "rp", answers="vanilla", note="what pairs do to the confidence alone"),
-    "k_plus_1": NetRow("k_plus_1", "k_plus_1"),
-    "branched": NetRow("branched", "branched"),
-    "multi_branched": NetRow("multi_branched", "multi_branched"),
-    "separated": NetRow("separated", beside=("separated",)),
-    "caption_match": NetRow("caption_match", beside=("caption_match",)),
-    "own_msp": NetRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
-    "own_rp": NetRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
-    "blind_net": NetRow("msp", "blind", reference=True, note="sees no picture"),
-    "true_regions": NetRow("msp", "true_regions", reference=True, note="sees the truth's regions"),
+LEADERBOARD_ROWS: dict[str, LeaderboardRow] = {
+    **{name: LeaderboardRow(name) for name in POST_HOC_DETECTORS},
+    "rp": LeaderboardRow("msp", "rp"),
+    "rp_hard": LeaderboardRow("msp", "rp_hard"),
+    "mix": LeaderboardRow("msp", "mix"),
+    "ens": LeaderboardRow("ensemble", "rp", extra_nets=("mix",)),
+    "resample": LeaderboardRow("msp", "resample"),
+    "rp_confidence": LeaderboardRow(
+        "msp", "rp", answer_net="vanilla", note="what pairs do to the confidence alone"
+    ),
+    "k_plus_1": LeaderboardRow("k_plus_1", "k_plus_1"),
+    "branched": LeaderboardRow("branched", "branched"),
+    "multi_branched": LeaderboardRow("multi_branched", "multi_branched"),
+    "separated": LeaderboardRow("separated", extra_nets=("separated",)),
+    "caption_match": LeaderboardRow("caption_match", extra_nets=("caption_match",)),
+    "own_msp": LeaderboardRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
+    "own_rp": LeaderboardRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
+    "blind_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no picture"),
+    "true_regions": LeaderboardRow("msp", "true_regions", is_reference=True, note="sees the truth's regions"),
 }
 
 
-def said_of_row(row: NetRow, seen: Mapping[str, Seen], given: Given | None = None) -> Said:
+def score_row(
+    row: LeaderboardRow, outputs: Mapping[str, ModelOutputs], detector_inputs: DetectorInputs | None = None
+) -> DetectorOutput:
     """What a row says to n questions.
 
     Args:
@@ -74,12 +78,12 @@ def said_of_row(row: NetRow, seen: Mapping[str, Seen], given: Given | None = Non
     Raises:
         ValueError: something that the detector needs is not there.
     """
-    heads = {name: seen[name].logits[:, 0] for name in row.beside if name in ONE_OUTPUT}
-    own = seen[row.net]._replace(extra={**seen[row.net].extra, **heads})
-    partners = tuple(seen[name] for name in row.beside if name not in ONE_OUTPUT)
-    given = Given(own) if given is None else given._replace(seen=own)
-    found = said(DETECTORS[row.detector], given._replace(partners=partners))
-    if row.answers:
-        other = seen[row.answers]
+    heads = {name: outputs[name].logits[:, 0] for name in row.extra_nets if name in SINGLE_OUTPUT_NETS}
+    own = outputs[row.net]._replace(head_logits={**outputs[row.net].head_logits, **heads})
+    partners = tuple(outputs[name] for name in row.extra_nets if name not in SINGLE_OUTPUT_NETS)
+    detector_inputs = DetectorInputs(own) if detector_inputs is None else detector_inputs._replace(outputs=own)
+    found = score(DETECTORS[row.detector], detector_inputs._replace(ensemble_outputs=partners))
+    if row.answer_net:
+        other = outputs[row.answer_net]
         return found._replace(answers=[other.answers[place] for place in other.logits.argmax(axis=1)])
     return found

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-CHECKS = 4  # word attentions of a glance beside the one that says where to look
-KEY = 48
-SPOT = 14  # numbers that say how a box lies to another
-HEADS = ("branch", "multi_branch", "k_plus_1")
+NUM_CHECKS = 4  # word attentions of a glance beside the one that says where to look
+KEY_SIZE = 48
+RELATIVE_BOX_SIZE = 14  # numbers that say how a box lies to another
+EXTRA_HEADS = ("branch", "multi_branch", "k_plus_1")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Output(NamedTuple):
 
     logits: Tensor
     features: Tensor
-    extra: Mapping[str, Tensor]
+    head_logits: Mapping[str, Tensor]
     attention: Tensor | None
 
 
@@ -76,14 +76,17 @@ class MatchNet(nn.Module):
                 "spread", torch.ones(shape.region) if spread is None else torch.from_numpy(spread)
             )
             self.meaning = nn.Linear(sentence, shape.region + 8)  # 8: where a box lies in the picture
-            self.word_keys, self.attend = nn.Linear(sentence, KEY), nn.Linear(sentence, (1 + CHECKS) * KEY)
+            self.word_keys, self.attend = (
+                nn.Linear(sentence, KEY_SIZE),
+                nn.Linear(sentence, (1 + NUM_CHECKS) * KEY_SIZE),
+            )
             self.see, self.ask = nn.Linear(shape.region + 8, width), nn.Linear(sentence, width)
             self.ask_of_two = nn.Linear(sentence, width)
             self.carry, self.norm = nn.Linear(width, sentence), nn.LayerNorm(sentence)
             self.glances = nn.ModuleList(_Glance(sentence, earlier) for earlier in range(shape.glances))
             joined += (shape.glances + 1) * width
             if shape.match:
-                self.scalars = nn.Linear(shape.glances * (2 + CHECKS), 64)
+                self.scalars = nn.Linear(shape.glances * (2 + NUM_CHECKS), 64)
                 joined += 64
         self.join = nn.Linear(joined, shape.joint)
         self.answer = nn.Linear(shape.joint, shape.answers + (shape.head == "k_plus_1"))
@@ -109,22 +112,27 @@ class MatchNet(nn.Module):
         picture_of: Tensor | None = None,
     ) -> Output:
         """With `picture_of` [b] features and boxes are of distinct pictures, and row i asks about the one at picture_of[i]."""
-        words, there, sentence = self._read(tokens)
+        words, there, sentence = self._encode_question(tokens)
         parts, fused, attention = [sentence], [], None
         if not self.shape.blind:
             assert features is not None and boxes is not None
-            regions = torch.cat([(features - self.mean) / self.spread, placed(boxes)], -1)
+            regions = torch.cat([(features - self.mean) / self.spread, encode_boxes(boxes)], -1)
             if picture_of is not None:
                 regions, boxes = regions[picture_of], boxes[picture_of]
-            seen, fused, scalars, attention = self._look(words, there, sentence, regions, boxes)
+            seen, fused, scalars, attention = self._run_glances(words, there, sentence, regions, boxes)
             parts += [*fused, self.ask_of_two(sentence) * seen[0] * seen[1] / 4]
             if self.shape.match:
                 parts.append(functional.relu(self.scalars(torch.cat(scalars, -1))))
         hidden = functional.relu(self.join(torch.cat(parts, -1)))
         logits = self.answer(hidden)
-        return Output(logits[:, : self.shape.answers], hidden, self._extra(logits, hidden, fused), attention)
+        return Output(
+            logits[:, : self.shape.answers],
+            hidden,
+            self._compute_head_logits(logits, hidden, fused),
+            attention,
+        )
 
-    def _read(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _encode_question(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Words in their context [b, L, s], where there are words [b, L], the whole question [b, s]."""
         there = tokens != 0
         lengths = there.sum(1).clamp(min=1).cpu()
@@ -135,7 +143,7 @@ class MatchNet(nn.Module):
         words, _ = nn.utils.rnn.pad_packed_sequence(read, batch_first=True, total_length=tokens.shape[1])
         return words, there, torch.cat([last[0], last[1]], -1)
 
-    def _look(
+    def _run_glances(
         self, words: Tensor, there: Tensor, sentence: Tensor, regions: Tensor, boxes: Tensor
     ) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
         """For each glance: what it rests on, that fused with what is asked, and its scalars; and all attention."""
@@ -143,7 +151,7 @@ class MatchNet(nn.Module):
         seen, fused, scalars, attention, seats = [], [], [], [], []
         for glance in self.glances:
             # What the words say of where to look and of what to check, [b, 1 + CHECKS, s].
-            asks = self.attend(state).view(len(words), 1 + CHECKS, KEY) + glance.asks
+            asks = self.attend(state).view(len(words), 1 + NUM_CHECKS, KEY_SIZE) + glance.asks
             scores = torch.bmm(asks, keys.transpose(1, 2)).masked_fill(~there[:, None], -1e4)
             heard = torch.bmm(torch.softmax(scores, -1), words)
             meant = self.meaning(heard[:, 0])
@@ -161,7 +169,7 @@ class MatchNet(nn.Module):
             state = self.norm(state + self.carry(fused[-1]))
         return seen, fused, scalars, torch.stack(attention, 1)
 
-    def _extra(self, logits: Tensor, hidden: Tensor, fused: list[Tensor]) -> dict[str, Tensor]:
+    def _compute_head_logits(self, logits: Tensor, hidden: Tensor, fused: list[Tensor]) -> dict[str, Tensor]:
         if self.shape.head == "k_plus_1":
             return {"k_plus_1": logits[:, -1]}
         if self.shape.head == "branch":
@@ -177,26 +185,26 @@ class _Glance(nn.Module):
 
     def __init__(self, sentence: int, earlier: int) -> None:
         super().__init__()
-        self.asks = nn.Parameter(torch.randn(1 + CHECKS, KEY) / KEY**0.5)
-        self.direction = nn.Linear(sentence, earlier * SPOT) if earlier else None
+        self.asks = nn.Parameter(torch.randn(1 + NUM_CHECKS, KEY_SIZE) / KEY_SIZE**0.5)
+        self.direction = nn.Linear(sentence, earlier * RELATIVE_BOX_SIZE) if earlier else None
 
     def forward(self, heard: Tensor, boxes: Tensor, seats: list[Tensor]) -> Tensor | float:
         """What it counts for each region [b, M] that it lies as it does to where earlier glances rested."""
         if self.direction is None:
             return 0.0
-        spots = torch.cat([spot(boxes, seat) for seat in seats], -1)
+        spots = torch.cat([encode_relative_boxes(boxes, seat) for seat in seats], -1)
         return torch.bmm(spots, self.direction(heard)[..., None])[..., 0]
 
 
-def placed(boxes: Tensor) -> Tensor:
+def encode_boxes(boxes: Tensor) -> Tensor:
     """Where boxes [..., 4] lie: middle, size and edges, in -1 to 1, [..., 8]."""
     middle, size = (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
     return torch.cat([middle, size, boxes], -1) * 2 - 1
 
 
-def spot(boxes: Tensor, seat: Tensor) -> Tensor:
+def encode_relative_boxes(boxes: Tensor, reference_box: Tensor) -> Tensor:
     """How boxes [b, M, 4] lie to one box [b, 4] each: [b, M, SPOT]."""
-    other = seat[:, None]
+    other = reference_box[:, None]
     apart = (boxes[..., :2] + boxes[..., 2:] - other[..., :2] - other[..., 2:]) / 2  # middles
     after, before = boxes[..., :2] - other[..., 2:], other[..., :2] - boxes[..., 2:]  # gaps to either side
     gaps = torch.maximum(after, before)

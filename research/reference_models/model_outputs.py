@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from pipeline.core.atomic_files import opened, replacing
-from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.atomic_files import atomic_write, open_for_reading
+from pipeline.core.errors import Problems, UserError, format_count
 
-EXTRA, STEPPED = "extra.", "stepped."
+HEAD_PREFIX, ODIN_PREFIX = "extra.", "stepped."
 # Logits of further heads: higher is "answerable", but for `k_plus_1`, which is the logit of the answer "unanswerable".
 # `separated` and `caption_match` are other nets' and stand beside the answers of the net that answers.
-HEADS = ("branch", "multi_branch", "separated", "k_plus_1", "caption_match")
+HEAD_NAMES = ("branch", "multi_branch", "separated", "k_plus_1", "caption_match")
 
 
-class Ask(NamedTuple):
+class VqaQuery(NamedTuple):
     """A question of a picture. Several items of a release may ask the same; a net is asked once."""
 
     picture_id: str
     text: str
 
 
-class Seen(NamedTuple):
+class ModelOutputs(NamedTuple):
     """What a net makes of n asks.
 
     Attributes:
@@ -47,11 +47,11 @@ class Seen(NamedTuple):
     answers: tuple[str, ...]
     logits: np.ndarray
     features: np.ndarray
-    extra: Mapping[str, np.ndarray] = MappingProxyType({})
-    stepped: Seen | None = None
+    head_logits: Mapping[str, np.ndarray] = MappingProxyType({})
+    odin_perturbed: ModelOutputs | None = None
 
 
-def write_seen(path: Path, asks: Sequence[Ask], seen: Seen) -> None:
+def write_outputs(path: Path, queries: Sequence[VqaQuery], outputs: ModelOutputs) -> None:
     """Write what a net made of these asks.
 
     Raises:
@@ -59,13 +59,17 @@ def write_seen(path: Path, asks: Sequence[Ask], seen: Seen) -> None:
     """
     from safetensors.numpy import save
 
-    _check(path, asks, seen)
-    tensors = {"asks": _bytes(asks), "answers": _bytes(seen.answers), **_arrays(seen)}
-    with replacing(path) as file:
+    _validate_outputs(path, queries, outputs)
+    tensors = {
+        "asks": _encode_json(queries),
+        "answers": _encode_json(outputs.answers),
+        **_collect_arrays(outputs),
+    }
+    with atomic_write(path) as file:
         file.write(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
 
 
-def read_seen(path: Path) -> tuple[list[Ask], Seen]:
+def read_outputs(path: Path) -> tuple[list[VqaQuery], ModelOutputs]:
     """Read what `write_seen` wrote: the asks in their order, and what the net made of them.
 
     Raises:
@@ -75,69 +79,74 @@ def read_seen(path: Path) -> tuple[list[Ask], Seen]:
     from safetensors.numpy import load
 
     try:
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             tensors = load(file.read())
-        asks = msgspec.json.decode(tensors.pop("asks").tobytes(), type=list[Ask])
+        asks = msgspec.json.decode(tensors.pop("asks").tobytes(), type=list[VqaQuery])
         answers = tuple(msgspec.json.decode(tensors.pop("answers").tobytes(), type=list[str]))
         logits, features = tensors.pop("logits"), tensors.pop("features")
     except (SafetensorError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not what a net saw ({error}); let the net answer again") from error
     stepped = None
-    if f"{STEPPED}logits" in tensors and f"{STEPPED}features" in tensors:
-        stepped = Seen(answers, tensors.pop(f"{STEPPED}logits"), tensors.pop(f"{STEPPED}features"))
-    extra = {name.removeprefix(EXTRA): array for name, array in tensors.items()}
-    seen = Seen(answers, logits, features, extra, stepped)
-    _check(path, asks, seen)
+    if f"{ODIN_PREFIX}logits" in tensors and f"{ODIN_PREFIX}features" in tensors:
+        stepped = ModelOutputs(
+            answers, tensors.pop(f"{ODIN_PREFIX}logits"), tensors.pop(f"{ODIN_PREFIX}features")
+        )
+    extra = {name.removeprefix(HEAD_PREFIX): array for name, array in tensors.items()}
+    seen = ModelOutputs(answers, logits, features, extra, stepped)
+    _validate_outputs(path, asks, seen)
     return asks, seen
 
 
-def _bytes(value: Any) -> np.ndarray:
+def _encode_json(value: Any) -> np.ndarray:
     return np.frombuffer(msgspec.json.encode(value), np.uint8)
 
 
-def _arrays(seen: Seen) -> dict[str, np.ndarray]:
+def _collect_arrays(seen: ModelOutputs) -> dict[str, np.ndarray]:
     """The arrays of `seen` by their names in the file."""
     arrays = {"logits": seen.logits, "features": seen.features}
-    arrays |= {f"{EXTRA}{name}": array for name, array in seen.extra.items()}
-    if seen.stepped is not None:
-        arrays |= {f"{STEPPED}{name}": array for name, array in _arrays(seen.stepped).items()}
+    arrays |= {f"{HEAD_PREFIX}{name}": array for name, array in seen.head_logits.items()}
+    if seen.odin_perturbed is not None:
+        arrays |= {
+            f"{ODIN_PREFIX}{name}": array for name, array in _collect_arrays(seen.odin_perturbed).items()
+        }
     return arrays
 
 
-def _check(path: Path, asks: Sequence[Ask], seen: Seen) -> None:
+def _validate_outputs(path: Path, asks: Sequence[VqaQuery], seen: ModelOutputs) -> None:
     problems = Problems(f"{path}: not what a net saw")
-    for name, array in _arrays(seen).items():
-        if name not in _shapes(asks, seen):
-            problems.add(name, f"unknown here; the heads are {', '.join(HEADS)}")
-        elif array.dtype != np.float32 or not _fits(array.shape, _shapes(asks, seen)[name]):
-            wanted = str(_shapes(asks, seen)[name]).replace("None", "any")
+    for name, array in _collect_arrays(seen).items():
+        if name not in _expected_shapes(asks, seen):
+            problems.add(name, f"unknown here; the heads are {', '.join(HEAD_NAMES)}")
+        elif array.dtype != np.float32 or not _shape_matches(array.shape, _expected_shapes(asks, seen)[name]):
+            wanted = str(_expected_shapes(asks, seen)[name]).replace("None", "any")
             problems.add(name, f"{array.dtype} {array.shape}, wanted float32 {wanted}")
         elif wrong := int(np.count_nonzero(~np.isfinite(array))):
             problems.add(
-                name, f"{counted(wrong, 'value is', 'values are')} not finite; the net's training went wrong"
+                name,
+                f"{format_count(wrong, 'value is', 'values are')} not finite; the net's training went wrong",
             )
     for what, values in (("asks", asks), ("answers", seen.answers)):
-        for value, times in _repeated(values):
+        for value, times in _find_duplicates(values):
             problems.add(what, f"{value!r} is there {times} times")
     if not seen.answers:
         problems.add("answers", "none")
     problems.raise_if_any()
 
 
-def _shapes(asks: Sequence[Ask], seen: Seen) -> dict[str, tuple[int | None, ...]]:
+def _expected_shapes(asks: Sequence[VqaQuery], seen: ModelOutputs) -> dict[str, tuple[int | None, ...]]:
     """The shape that each array may have; None where any length will do."""
     n = len(asks)
     shapes: dict[str, tuple[int | None, ...]] = {"logits": (n, len(seen.answers)), "features": (n, None)}
-    shapes |= {f"{EXTRA}{name}": (n,) for name in HEADS}
+    shapes |= {f"{HEAD_PREFIX}{name}": (n,) for name in HEAD_NAMES}
     return shapes | {
-        f"{STEPPED}logits": shapes["logits"],
-        f"{STEPPED}features": seen.features.shape,  # the same net, so as many features
+        f"{ODIN_PREFIX}logits": shapes["logits"],
+        f"{ODIN_PREFIX}features": seen.features.shape,  # the same net, so as many features
     }
 
 
-def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+def _shape_matches(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(b in (None, a) for a, b in zip(shape, wanted, strict=True))
 
 
-def _repeated(values: Iterable[Any]) -> list[tuple[Any, int]]:
+def _find_duplicates(values: Iterable[Any]) -> list[tuple[Any, int]]:
     return [(value, times) for value, times in Counter(values).items() if times > 1]

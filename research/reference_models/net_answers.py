@@ -9,25 +9,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.core.errors import Problems
-from pipeline.core.parallel import ordered_map, threads
+from pipeline.core.parallel import num_local_workers, ordered_map
 from pipeline.core.progress import track
-from pipeline.core.records import Scene
+from pipeline.core.records import SceneGraph
 from pipeline.language.tagger import Tagger
-from research.reference_models.detector_table import Said
-from research.reference_models.frcnn_rule import asked_nouns
+from research.reference_models.detector_table import DetectorOutput
+from research.reference_models.frcnn_rule import extract_nouns
 from research.reference_models.inference import load_net
-from research.reference_models.leaderboard_rows import ROWS, said_of_row
-from research.reference_models.model_outputs import Ask, Seen
-from research.reference_models.net_files import HEAD, OWN_HEAD, Kind, fitted_of, nets_of
-from research.reference_models.region_extraction import AskedRegions, asked_regions
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, score_row
+from research.reference_models.model_outputs import ModelOutputs, VqaQuery
+from research.reference_models.net_files import (
+    OWN_TOWER_HEAD_FILE,
+    REGION_HEAD_FILE,
+    RegionSource,
+    find_nets,
+    load_fitted,
+)
+from research.reference_models.region_extraction import ExtractedRegions, extract_regions
 from research.reference_models.region_head import RegionHead, load_head, load_tower
 from research.reference_models.row_predictions import (
-    Held,
-    PlannedLook,
-    given_of,
-    lacking_of_rows,
-    look_with,
-    looks,
+    PlannedInference,
+    WorkerInputs,
+    find_missing_requirements,
+    make_detector_inputs,
+    plan_inference,
+    run_inference,
 )
 
 
@@ -41,19 +47,23 @@ class RowPlan(NamedTuple):
 
     vqa: Path
     fitted: dict[int, dict[str, Any]]
-    lacks: dict[int, dict[str, str]]
-    looks: dict[int, dict[str, PlannedLook]]
+    missing_requirements: dict[int, dict[str, str]]
+    planned_inference: dict[int, dict[str, PlannedInference]]
 
-    def rows(self, seed: int) -> list[str]:
+    def available_rows(self, seed: int) -> list[str]:
         """Those that can be made, in the order of `ROWS`."""
-        return [row for row in ROWS if not self.lacks[seed][row]]
+        return [row for row in LEADERBOARD_ROWS if not self.missing_requirements[seed][row]]
 
-    def needs(self, kind: Kind) -> bool:
+    def needs_regions(self, region_source: RegionSource) -> bool:
         """Does any net see regions of this kind?"""
-        return any(one.kind == kind for of_seed in self.looks.values() for one in of_seed.values())
+        return any(
+            one.region_source == region_source
+            for of_seed in self.planned_inference.values()
+            for one in of_seed.values()
+        )
 
 
-def plan_rows(vqa: Path, truth: bool) -> RowPlan:
+def plan_rows(vqa: Path, has_ground_truth: bool) -> RowPlan:
     """Which rows can be made of the nets in a folder.
 
     Args:
@@ -62,26 +72,29 @@ def plan_rows(vqa: Path, truth: bool) -> RowPlan:
     Raises:
         UserError: names every file of the folder that cannot be read.
     """
-    nets = nets_of(vqa)
-    check_files(vqa, nets)
-    fitted = {seed: fitted_of(vqa, seed) for seed in nets}
-    lacks = {seed: lacking_of_rows(nets[seed], fitted[seed], truth) for seed in nets}
-    needed = {seed: looks([row for row in ROWS if not lacks[seed][row]], nets[seed]) for seed in nets}
+    nets = find_nets(vqa)
+    validate_net_files(vqa, nets)
+    fitted = {seed: load_fitted(vqa, seed) for seed in nets}
+    lacks = {seed: find_missing_requirements(nets[seed], fitted[seed], has_ground_truth) for seed in nets}
+    needed = {
+        seed: plan_inference([row for row in LEADERBOARD_ROWS if not lacks[seed][row]], nets[seed])
+        for seed in nets
+    }
     return RowPlan(vqa, fitted, lacks, needed)
 
 
-def check_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> None:
+def validate_net_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> None:
     """Refuse damaged files before anything is asked.
 
     Raises:
         UserError: names every file of the folder that cannot be read.
     """
     problems = Problems(f"{folder}: the nets cannot be asked")
-    heads = [folder / HEAD, *folder.glob(OWN_HEAD)]
+    heads = [folder / REGION_HEAD_FILE, *folder.glob(OWN_TOWER_HEAD_FILE)]
     loading = [
         *(partial(load_head, path) for path in heads),
         *(partial(load_net, path) for of_seed in nets.values() for path in of_seed.values()),
-        *(partial(fitted_of, folder, seed) for seed in nets),
+        *(partial(load_fitted, folder, seed) for seed in nets),
     ]
     for load in loading:
         with problems.collect():
@@ -89,9 +102,9 @@ def check_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> None:
     problems.raise_if_any()
 
 
-def regions_for(
-    plan: RowPlan, clip: Path, files: Mapping[str, Path], scenes: Mapping[str, Scene] | None = None
-) -> AskedRegions:
+def load_regions(
+    plan: RowPlan, clip: Path, files: Mapping[str, Path], scenes: Mapping[str, SceneGraph] | None = None
+) -> ExtractedRegions:
     """The regions that the nets of a plan see.
 
     Args:
@@ -101,40 +114,40 @@ def regions_for(
     Raises:
         UserError: pictures that are missing or cannot be read, all of them.
     """
-    own, path = None, plan.vqa / OWN_HEAD
-    if plan.needs("own"):
+    own, path = None, plan.vqa / OWN_TOWER_HEAD_FILE
+    if plan.needs_regions("own"):
         own = load_tower(path, clip), load_head(path)
-    return asked_regions(clip, load_head(plan.vqa / HEAD), files, scenes, own)
+    return extract_regions(clip, load_head(plan.vqa / REGION_HEAD_FILE), files, scenes, own)
 
 
-def said_by_nets(
-    plan: RowPlan, asks: Sequence[Ask], regions: AskedRegions
-) -> Iterator[tuple[int, str, Said]]:
+def predict_rows(
+    plan: RowPlan, queries: Sequence[VqaQuery], regions: ExtractedRegions
+) -> Iterator[tuple[int, str, DetectorOutput]]:
     """Seed, row, and what it says to n questions, for every row of the plan; one seed in memory at a time."""
-    head = load_head(plan.vqa / HEAD)
-    nouns = nouns_of(asks, head)
-    detected = [regions.detected[one.picture_id] for one in asks]
-    for seed, seen in _seen_by_seed(plan, Held(asks, regions.stores)):
-        given = given_of(plan.fitted[seed], nouns, detected, head.names.kinds)
-        for row in plan.rows(seed):
-            yield seed, row, said_of_row(ROWS[row], seen, given)
+    head = load_head(plan.vqa / REGION_HEAD_FILE)
+    nouns = extract_query_nouns(queries, head)
+    detected = [regions.detected_names[one.picture_id] for one in queries]
+    for seed, seen in _predict_by_seed(plan, WorkerInputs(queries, regions.stores)):
+        given = make_detector_inputs(plan.fitted[seed], nouns, detected, head.names.kinds)
+        for row in plan.available_rows(seed):
+            yield seed, row, score_row(LEADERBOARD_ROWS[row], seen, given)
 
 
-def nouns_of(asks: Sequence[Ask], head: RegionHead) -> list[frozenset[str]]:
+def extract_query_nouns(queries: Sequence[VqaQuery], head: RegionHead) -> list[frozenset[str]]:
     """The nouns of each ask; each distinct text is tagged once."""
-    texts = sorted({one.text for one in asks})
+    texts = sorted({one.text for one in queries})
     tokens = track(Tagger().tag(texts), "nouns", len(texts), "text")
     found = {
-        text: asked_nouns(text, some, head.names.kinds) for text, some in zip(texts, tokens, strict=True)
+        text: extract_nouns(text, some, head.names.kinds) for text, some in zip(texts, tokens, strict=True)
     }
-    return [found[one.text] for one in asks]
+    return [found[one.text] for one in queries]
 
 
-def _seen_by_seed(plan: RowPlan, held: Held) -> Iterator[tuple[int, dict[str, Seen]]]:
+def _predict_by_seed(plan: RowPlan, held: WorkerInputs) -> Iterator[tuple[int, dict[str, ModelOutputs]]]:
     """What the nets of each seed make of all asks: one seed in memory at a time, nets side by side."""
-    every = [one for of_seed in plan.looks.values() for one in of_seed.values()]
-    side_by_side = max(1, min(threads(), len(every)))
-    results = ordered_map(look_with, every, partial(Held, *held), side_by_side, 1)
+    every = [one for of_seed in plan.planned_inference.values() for one in of_seed.values()]
+    side_by_side = max(1, min(num_local_workers(), len(every)))
+    results = ordered_map(run_inference, every, partial(WorkerInputs, *held), side_by_side, 1)
     told = track(results, "answer", len(every), "net")
-    for seed, of_seed in plan.looks.items():
+    for seed, of_seed in plan.planned_inference.items():
         yield seed, dict(zip(of_seed, islice(told, len(of_seed)), strict=True))

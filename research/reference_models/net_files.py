@@ -11,33 +11,37 @@ from typing import Any, Literal
 from research.reference_models.fitted_detectors import read_fitted
 
 # Regions: of the head, of the one with a tower of its own, as a caption tells them, of the truth.
-Kind = Literal["found", "own", "told", "true"]
+RegionSource = Literal["found", "own", "told", "true"]
 # What nets see; every other net: found.
-SEES: dict[str, Kind] = {
+REGION_SOURCES: dict[str, RegionSource] = {
     "caption_match": "told",
     "true_regions": "true",
     "own_vanilla": "own",
     "own_rp": "own",
 }
-HEAD, OWN_HEAD, FITTED = "regions.safetensors", "regions_own.safetensors", "fitted"
-_NAME = re.compile(r"(\w+)-(\d+)\.safetensors")
+REGION_HEAD_FILE, OWN_TOWER_HEAD_FILE, FITTED_PREFIX = (
+    "regions.safetensors",
+    "regions_own.safetensors",
+    "fitted",
+)
+_NET_FILE_PATTERN = re.compile(r"(\w+)-(\d+)\.safetensors")
 
 
-def nets_of(folder: Path) -> dict[int, dict[str, Path]]:
+def find_nets(folder: Path) -> dict[int, dict[str, Path]]:
     """The files of nets by seed and net; empty where the folder has none, or is not there."""
     found: dict[int, dict[str, Path]] = {}
     for path in sorted(folder.glob("*.safetensors")):
-        name = _NAME.fullmatch(path.name)
-        if name and name[1] != FITTED:
+        name = _NET_FILE_PATTERN.fullmatch(path.name)
+        if name and name[1] != FITTED_PREFIX:
             found.setdefault(int(name[2]), {})[name[1]] = path
     return dict(sorted(found.items()))
 
 
-def fitted_of(folder: Path, seed: int) -> dict[str, Any]:
+def load_fitted(folder: Path, seed: int) -> dict[str, Any]:
     """What was fitted for a seed, by the names of `detectors.Given`; empty where there is no file.
 
     Raises:
         UserError: the file is damaged.
     """
-    path = folder / f"{FITTED}-{seed}.safetensors"
+    path = folder / f"{FITTED_PREFIX}-{seed}.safetensors"
     return read_fitted(path)._asdict() if path.is_file() else {}

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 K = TypeVar("K")
 T = TypeVar("T")
-DEPTH = 2  # things that wait while one is in use: memory is that of so many and one more
+PREFETCH_DEPTH = 2  # things that wait while one is in use: memory is that of so many and one more
 
 
-def ahead(make: Callable[[K], T], keys: Iterable[K], depth: int = DEPTH) -> Iterator[tuple[K, T]]:
+def prefetch(make: Callable[[K], T], keys: Iterable[K], depth: int = PREFETCH_DEPTH) -> Iterator[tuple[K, T]]:
     """(key, make(key)) for each key in its order. One thread makes them, one after the other and at most `depth` before
     their time; what it raises is raised here, at its key. When this ends early, what waits is dropped.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def random_pairs(pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def sample_random_pairs(pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """RP: for each row a row of another picture [n], each equally likely. `pictures` [n] are the rows' pictures.
 
     Raises:
@@ -35,11 +35,11 @@ def random_pairs(pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return order[np.where(lot < first, lot, lot + own)]
 
 
-def hard_pairs(
+def find_hard_pairs(
     picture_vectors: np.ndarray,
     question_vectors: np.ndarray,
     pictures: np.ndarray,
-    most: int,
+    max_questions: int,
     batch: int = 256,
 ) -> np.ndarray:
     """RP hard: for each picture the `most` questions of other pictures that are most similar to it, best first.
@@ -50,9 +50,11 @@ def hard_pairs(
     Returns:
         int64 [p, most], rows of the questions.
     """
-    if len(pictures) - np.bincount(pictures).max() < most:
-        raise ValueError(f"{most} questions of other pictures for each picture: there are not so many")
-    best = np.empty((len(picture_vectors), most), np.int64)
+    if len(pictures) - np.bincount(pictures).max() < max_questions:
+        raise ValueError(
+            f"{max_questions} questions of other pictures for each picture: there are not so many"
+        )
+    best = np.empty((len(picture_vectors), max_questions), np.int64)
     by_picture = np.argsort(pictures, kind="stable")
     ends = np.searchsorted(pictures[by_picture], np.arange(len(picture_vectors) + 1))
     for start in range(0, len(picture_vectors), batch):
@@ -60,17 +62,17 @@ def hard_pairs(
         for row in range(len(scores)):
             place = start + row
             scores[row, by_picture[ends[place] : ends[place + 1]]] = -np.inf
-        found = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+        found = np.argpartition(-scores, max_questions - 1, axis=1)[:, :max_questions]
         order = np.argsort(-np.take_along_axis(scores, found, 1), axis=1, kind="stable")
         best[start : start + batch] = np.take_along_axis(found, order, 1)
     return best
 
 
-def roi_mixup(
+def apply_roi_mixup(
     features: torch.Tensor,
     boxes: torch.Tensor,
     targets: torch.Tensor,
-    share: float,
+    keep_rate: float,
     rng: np.random.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """RoI Mixup: keep floor(share * M) regions of each row, at random places, and take the rest, with their boxes, from
@@ -84,16 +86,16 @@ def roi_mixup(
     rows, regions = features.shape[:2]
     partner = (np.arange(rows) + rng.integers(1, rows, rows)) % rows  # never the row itself
     rank = rng.permuted(np.tile(np.arange(regions), (rows, 1)), axis=1)
-    kept = torch.from_numpy(rank < int(share * regions)).to(features.device)[..., None]
+    kept = torch.from_numpy(rank < int(keep_rate * regions)).to(features.device)[..., None]
     other = torch.from_numpy(partner).to(features.device)
     return (
         torch.where(kept, features, features[other]),
         torch.where(kept, boxes, boxes[other]),
-        share * targets,
+        keep_rate * targets,
     )
 
 
-def kept_share(b: float, rng: np.random.Generator) -> float:
+def sample_keep_rate(b: float, rng: np.random.Generator) -> float:
     """lambda ~ Beta(1, b)."""
     return float(rng.beta(1.0, b))
 
@@ -121,12 +123,12 @@ class PairWeights:
 
         return torch.nn.functional.softplus(self.theta)
 
-    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Rows [count] of the set, with probability ~ sqrt(w)."""
         chance = np.cumsum(np.sqrt(self.weights().detach().cpu().numpy().astype(np.float64)))
         return np.searchsorted(chance, rng.random(count) * chance[-1], side="right")
 
-    def losses(self, rows: np.ndarray, losses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def weight_losses(self, rows: np.ndarray, losses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The model's loss and the weights' loss of the pairs at `rows` [b], whose losses are `losses` [b]. Each has a
         gradient for its own side alone; step the weights by `step`."""
         import torch
@@ -141,11 +143,11 @@ class PairWeights:
         loss.backward()
         self._optimiser.step()
 
-    def state(self) -> dict[str, object]:
+    def state_dict(self) -> dict[str, object]:
         """What a checkpoint keeps."""
         return {"theta": self.theta.detach().clone(), "optimiser": self._optimiser.state_dict()}
 
-    def restore(self, state: dict[str, object]) -> None:
+    def load_state_dict(self, state: dict[str, object]) -> None:
         import torch
 
         with torch.no_grad():

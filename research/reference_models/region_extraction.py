@@ -9,31 +9,38 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Scene
-from research.reference_models.ground_truth_regions import true_regions
-from research.reference_models.image_towers import ClipTower, Tower
-from research.reference_models.inference import one_thread
-from research.reference_models.net_files import Kind
-from research.reference_models.region_head import SURE, RegionHead, Regions, decoded, find_regions, told
+from pipeline.core.records import SceneGraph
+from research.reference_models.ground_truth_regions import make_ground_truth_regions
+from research.reference_models.image_towers import ClipTower, ImageTower
+from research.reference_models.inference import single_threaded
+from research.reference_models.net_files import RegionSource
+from research.reference_models.region_head import (
+    DETECTION_THRESHOLD,
+    RegionHead,
+    Regions,
+    find_regions,
+    load_images,
+    make_caption_features,
+)
 from research.reference_models.region_stores import ArrayStore
 
-BATCH = 32
+IMAGE_BATCH_SIZE = 32
 
 
-class AskedRegions(NamedTuple):
+class ExtractedRegions(NamedTuple):
     """Stores by what nets see, and the names of what was found in each picture."""
 
-    stores: dict[Kind, ArrayStore]
-    detected: dict[str, frozenset[str]]
+    stores: dict[RegionSource, ArrayStore]
+    detected_names: dict[str, frozenset[str]]
 
 
-def asked_regions(
+def extract_regions(
     clip: Path,
     head: RegionHead,
     pictures: Mapping[str, Path],
-    scenes: Mapping[str, Scene] | None = None,
-    own: tuple[Tower, RegionHead] | None = None,
-) -> AskedRegions:
+    scenes: Mapping[str, SceneGraph] | None = None,
+    own_tower: tuple[ImageTower, RegionHead] | None = None,
+) -> ExtractedRegions:
     """Find the regions of pictures.
 
     Args:
@@ -46,40 +53,44 @@ def asked_regions(
         UserError: pictures that are missing or cannot be read, all of them.
     """
     ids = list(pictures)
-    found = _found(ClipTower(clip), head, pictures)
-    caption = told(found.features, head.names, head.hidden)
-    stores: dict[Kind, ArrayStore] = {
+    found = _detect_regions(ClipTower(clip), head, pictures)
+    caption = make_caption_features(found.features, head.names, head.hidden)
+    stores: dict[RegionSource, ArrayStore] = {
         "found": ArrayStore(ids, found.features, found.boxes),
         "told": ArrayStore(ids, caption, np.zeros_like(found.boxes)),  # a caption has no places
     }
-    if own is not None:
-        others = _found(*own, pictures)
+    if own_tower is not None:
+        others = _detect_regions(*own_tower, pictures)
         stores["own"] = ArrayStore(ids, others.features, others.boxes)
     if scenes is not None:
-        true = true_regions([scenes[picture] for picture in ids], head)
+        true = make_ground_truth_regions([scenes[picture] for picture in ids], head)
         stores["true"] = ArrayStore(ids, true.features, true.boxes)
     names = np.array(head.names.kinds)
     detected = [
-        frozenset(names[k[s > SURE]].tolist()) for k, s in zip(found.kinds, found.scores, strict=True)
+        frozenset(names[k[s > DETECTION_THRESHOLD]].tolist())
+        for k, s in zip(found.kinds, found.scores, strict=True)
     ]
-    return AskedRegions(stores, dict(zip(ids, detected, strict=True)))
+    return ExtractedRegions(stores, dict(zip(ids, detected, strict=True)))
 
 
-def _found(tower: Tower, head: RegionHead, pictures: Mapping[str, Path]) -> Regions:
+def _detect_regions(tower: ImageTower, head: RegionHead, pictures: Mapping[str, Path]) -> Regions:
     """What a head finds on the maps of a tower, calculated in float64 by one thread."""
     tower, head = tower.double(), head.double()
-    pixels = _pixels(pictures, tower.size)
-    with one_thread():
-        parts = [find_regions(tower, head, pixels[at : at + BATCH]) for at in range(0, len(pixels), BATCH)]
+    pixels = _load_pixels(pictures, tower.size)
+    with single_threaded():
+        parts = [
+            find_regions(tower, head, pixels[at : at + IMAGE_BATCH_SIZE])
+            for at in range(0, len(pixels), IMAGE_BATCH_SIZE)
+        ]
     return Regions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _pixels(pictures: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
+def _load_pixels(pictures: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
     """All pictures as uint8 [n, 3, *size]."""
     problems, rows = Problems("pictures that the nets cannot see"), []
     for picture, path in pictures.items():
         try:
-            rows.append(decoded([path], size))
+            rows.append(load_images([path], size))
         except (OSError, ValueError) as error:
             missing = not path.exists()
             problems.add(picture, f"{path} is missing" if missing else f"{path} cannot be read ({error})")

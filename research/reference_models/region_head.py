@@ -21,15 +21,17 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.errors import UserError
 from pipeline.core.images import load_rgb
-from research.reference_models.image_towers import ClipTower, OwnTower, Tower
+from research.reference_models.image_towers import ClipTower, ImageTower, ResidualTower
 
-FLOOR = -6.0
-FOUND = 16  # regions of a picture, beside the picture as a whole
-OWN = "tower."  # before the names of a tower's tensors in the file of its head
-SURE = 0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
+MIN_LOG_PROBABILITY = -6.0
+MAX_DETECTIONS = 16  # regions of a picture, beside the picture as a whole
+TOWER_PREFIX = "tower."  # before the names of a tower's tensors in the file of its head
+DETECTION_THRESHOLD = (
+    0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class RegionNames:
     settings: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def all_names(self) -> tuple[str, ...]:
         """In the order of the log-probabilities."""
         return (*self.kinds, *self.looks, *self.settings)
 
@@ -72,32 +74,32 @@ class RegionHead(nn.Module):
         nn.init.constant_(self.kind.bias, -4.0)
 
     @property
-    def width(self) -> int:
+    def feature_size(self) -> int:
         """Numbers of a region d."""
-        return self.hidden + len(self.names.all) + 1
+        return self.hidden + len(self.names.all_names) + 1
 
-    def cells(self, maps: Tensor) -> Tensor:
+    def embed_cells(self, maps: Tensor) -> Tensor:
         """Hidden vectors [., hidden] of cells [., channels]."""
         return self.body(self.norm(maps))
 
-    def things(self, cells: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def predict_objects(self, cells: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Hidden vectors, logits of looks, and boxes (middle from the cell's middle and size, in shares of the picture)
         of things of these kinds [.] at these cells [., hidden]."""
         hidden = self.thing(torch.cat([cells, self.of_kind(kinds)], -1))
         return hidden, self.look(hidden), self.box(hidden)
 
-    def found(self, maps: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def detect(self, maps: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Regions of pictures, from maps [n, channels, h, w]; see `Regions` for the four."""
         n, _, high, wide = maps.shape
         flat = maps.permute(0, 2, 3, 1).reshape(-1, self.channels)
-        cells = self.cells(flat).view(n, high * wide, -1)
+        cells = self.embed_cells(flat).view(n, high * wide, -1)
         logits = self.kind(cells)  # [n, h * w, kinds]
         chance = torch.sigmoid(logits).transpose(1, 2).reshape(n, -1, high, wide)
         peaks = chance * (functional.max_pool2d(chance, 3, 1, 1) == chance)
-        scores, places = peaks.flatten(1).topk(FOUND)
+        scores, places = peaks.flatten(1).topk(MAX_DETECTIONS)
         kinds, at = places // (high * wide), places % (high * wide)
         there = torch.gather(cells, 1, at[..., None].expand(-1, -1, cells.shape[-1]))
-        hidden, looks, shape = self.things(there, kinds)
+        hidden, looks, shape = self.predict_objects(there, kinds)
         middle = torch.stack([(at % wide + 0.5) / wide, (at // wide + 0.5) / high], -1) + shape[..., :2]
         size = shape[..., 2:].clamp(min=0.01)
         boxes = torch.cat([middle - size / 2, middle + size / 2], -1).clamp(0, 1)
@@ -106,37 +108,41 @@ class RegionHead(nn.Module):
         own = functional.one_hot(kinds, logits.shape[-1]).bool()
         here = torch.where(own | (here < here.gather(2, kinds[..., None])), here, here - 4)
         names = torch.cat([functional.logsigmoid(here), functional.logsigmoid(looks)], -1)
-        settings = names.new_full((n, FOUND, len(self.names.settings)), FLOOR)
-        parts = torch.cat([hidden, torch.cat([names, settings], -1).clamp(min=FLOOR), scores[..., None]], -1)
-        whole = self._whole(cells)
+        settings = names.new_full((n, MAX_DETECTIONS, len(self.names.settings)), MIN_LOG_PROBABILITY)
+        parts = torch.cat(
+            [hidden, torch.cat([names, settings], -1).clamp(min=MIN_LOG_PROBABILITY), scores[..., None]], -1
+        )
+        whole = self._whole_image_region(cells)
         boxes = torch.cat([boxes, boxes.new_tensor([0.0, 0, 1, 1]).expand(n, 1, 4)], 1)
         return torch.cat([parts, whole], 1), boxes, kinds, scores
 
-    def _whole(self, cells: Tensor) -> Tensor:
+    def _whole_image_region(self, cells: Tensor) -> Tensor:
         """The picture as a whole, [n, 1, d], from cells [n, h * w, hidden]."""
         mean = cells.mean(1)
-        settings = functional.logsigmoid(self.setting(mean)).clamp(min=FLOOR)
-        nothing = mean.new_full((len(mean), len(self.names.kinds) + len(self.names.looks)), FLOOR)
+        settings = functional.logsigmoid(self.setting(mean)).clamp(min=MIN_LOG_PROBABILITY)
+        nothing = mean.new_full(
+            (len(mean), len(self.names.kinds) + len(self.names.looks)), MIN_LOG_PROBABILITY
+        )
         return torch.cat([mean, nothing, settings, mean.new_ones(len(mean), 1)], -1)[:, None]
 
 
-def find_regions(tower: Tower, head: RegionHead, pixels: np.ndarray) -> Regions:
+def find_regions(tower: ImageTower, head: RegionHead, pixels: np.ndarray) -> Regions:
     """The regions of pictures uint8 [n, 3, h, w]. Tower and head calculate in the same type."""
-    maps = tower.maps(pixels)
+    maps = tower.compute_maps(pixels)
     with torch.inference_mode():
-        features, boxes, kinds, scores = (v.numpy() for v in head.found(maps))
+        features, boxes, kinds, scores = (v.numpy() for v in head.detect(maps))
     return Regions(features.astype(np.float16), boxes.astype(np.float32), kinds, scores.astype(np.float32))
 
 
-def save_head(path: Path, head: RegionHead, tower: OwnTower | None = None) -> None:
+def save_head(path: Path, head: RegionHead, tower: ResidualTower | None = None) -> None:
     """Write a head as float16, with the names that it knows, and the tower that it stands on if that has no file."""
     told: dict[str, Any] = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
     state = head.state_dict()
     if tower is not None:
         told["tower"] = {"size": tower.size, "widths": tower.widths, "blocks": tower.blocks}
-        state |= {OWN + name: value for name, value in tower.state_dict().items()}
+        state |= {TOWER_PREFIX + name: value for name, value in tower.state_dict().items()}
     state = {n: (v.half() if v.is_floating_point() else v).contiguous() for n, v in state.items()}
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(save(state, {"head": json.dumps(told)}))
 
 
@@ -146,29 +152,33 @@ def load_head(path: Path) -> RegionHead:
     Raises:
         UserError: no such file, or not a head's.
     """
-    with _reading(path) as (told, state):
+    with _open_head_file(path) as (told, state):
         names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
         head = RegionHead(told["channels"], names, told["hidden"])
-        head.load_state_dict({name: value for name, value in state.items() if not name.startswith(OWN)})
+        head.load_state_dict(
+            {name: value for name, value in state.items() if not name.startswith(TOWER_PREFIX)}
+        )
     return head.eval()
 
 
-def load_tower(path: Path, clip: Path) -> Tower:
+def load_tower(path: Path, clip: Path) -> ImageTower:
     """The tower that the head at `path` stands on: its own, in the same file, else that of the CLIP in the folder `clip`.
 
     Raises:
         UserError: no such file, or not a head's.
     """
-    with _reading(path) as (told, state):
+    with _open_head_file(path) as (told, state):
         if "tower" not in told:
             return ClipTower(clip)
-        tower = OwnTower(**{key: tuple(value) for key, value in told["tower"].items()})
-        tower.load_state_dict({n.removeprefix(OWN): v for n, v in state.items() if n.startswith(OWN)})
+        tower = ResidualTower(**{key: tuple(value) for key, value in told["tower"].items()})
+        tower.load_state_dict(
+            {n.removeprefix(TOWER_PREFIX): v for n, v in state.items() if n.startswith(TOWER_PREFIX)}
+        )
     return tower.eval()
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
+def _open_head_file(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
     """What a file says of head and tower, and its tensors as float32; what cannot be made of them is a UserError."""
     try:
         with safe_open(path, "pt") as file:
@@ -180,18 +190,18 @@ def _reading(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
         ) from error
 
 
-def told(features: np.ndarray, names: RegionNames, hidden: int) -> np.ndarray:
+def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int) -> np.ndarray:
     """Regions as a caption tells them, float16 of the same shape: 1 for each name that is more likely than not, nothing
     else; what is no thing (a score below one half) is left out."""
     first = hidden
-    likely = features[..., first : first + len(names.all)] > np.log(0.5)
+    likely = features[..., first : first + len(names.all_names)] > np.log(0.5)
     likely &= features[..., -1:] > 0.5
     caption = np.zeros_like(features)
-    caption[..., first : first + len(names.all)] = likely
+    caption[..., first : first + len(names.all_names)] = likely
     return caption
 
 
-def decoded(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
+def load_images(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
     """Pictures from files, or of their bytes, as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
     from PIL import Image
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.json_files import read_json
 
 
@@ -25,12 +25,12 @@ class RegionStore(Protocol):
     """
 
     @property
-    def place_of(self) -> Mapping[str, int]: ...
+    def index_of(self) -> Mapping[str, int]: ...
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
-    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def get_regions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Features [b, M, d] float32 and boxes [b, M, 4] float32 (left, top, right, bottom; shares of the picture)
         of the pictures at `places` [b], any of them more than once."""
         ...
@@ -50,15 +50,15 @@ class ArrayStore:
         wanted = (len(picture_ids), features.shape[1] if features.ndim == 3 else -1)
         if features.ndim != 3 or features.shape[:2] != wanted or boxes.shape != (*wanted, 4):
             raise UserError(
-                f"regions: {counted(len(picture_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
+                f"regions: {format_count(len(picture_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
                 "wanted features [n, regions, d] and boxes [n, regions, 4]"
             )
-        self.place_of = {picture: place for place, picture in enumerate(picture_ids)}
+        self.index_of = {picture: place for place, picture in enumerate(picture_ids)}
         self.shape = (features.shape[1], features.shape[2])
         self.features, self.boxes = features, boxes
 
     @classmethod
-    def opened(cls, folder: Path) -> ArrayStore:
+    def from_folder(cls, folder: Path) -> ArrayStore:
         """The store that `written` made; arrays stay on the disk.
 
         Raises:
@@ -73,8 +73,8 @@ class ArrayStore:
             raise UserError(f"{folder}: the regions cannot be read ({error}); make them again") from error
         return cls(ids, features, boxes)
 
-    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.features[places].astype(np.float32), self.boxes[places].astype(np.float32)
+    def get_regions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.features[indices].astype(np.float32), self.boxes[indices].astype(np.float32)
 
 
 class PictureInfo(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class PictureInfo(msgspec.Struct, frozen=True):
     height: float
 
 
-class HdfStore:
+class Hdf5Store:
     """GQA's object features: `gqa_objects_{0..15}.h5` with `features` [n, 100 or 36, 2048] and `bboxes` [n, ., 4] in
     pixels, and `gqa_objects_info.json`, which names file and row of each picture and its size.
 
@@ -102,7 +102,7 @@ class HdfStore:
                 f"{folder}: HDF5 files are read with h5py, which is not here: pip install h5py"
             ) from error
         info = read_json(folder / f"{prefix}_info.json", dict[str, PictureInfo])
-        self.place_of = {picture: place for place, picture in enumerate(info)}
+        self.index_of = {picture: place for place, picture in enumerate(info)}
         self._rows = np.array([[row.file, row.idx] for row in info.values()], np.int64)  # [n, 2]
         self._sizes = np.array([[row.width, row.height] for row in info.values()], np.float32)
         self._regions = regions
@@ -112,13 +112,14 @@ class HdfStore:
             raise UserError(["files named in the info file are missing:", *missing])
         try:
             files: list[Any] = [h5py.File(folder / f"{prefix}_{number}.h5", "r") for number in numbers]
-            self._data = {n: (f["features"], f["bboxes"]) for n, f in zip(numbers, files, strict=True)}
+            self._datasets = {n: (f["features"], f["bboxes"]) for n, f in zip(numbers, files, strict=True)}
         except (OSError, KeyError) as error:
             raise UserError(
                 f"{folder}: not object features ({error}); wanted `features` [n, regions, d] and `bboxes` [n, regions, 4]"
             ) from error
         shapes = {
-            (features.ndim, *features.shape[1:], *boxes.shape[1:]) for features, boxes in self._data.values()
+            (features.ndim, *features.shape[1:], *boxes.shape[1:])
+            for features, boxes in self._datasets.values()
         }
         shape = min(shapes)
         if len(shapes) > 1 or len(shape) != 5 or shape[1] != shape[3] or shape[4] != 4:
@@ -127,37 +128,37 @@ class HdfStore:
             )
         self.shape = (min(regions, shape[1]), shape[2])
 
-    def take(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def get_regions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         regions, width = self.shape
-        features = np.empty((len(places), regions, width), np.float32)
-        boxes = np.empty((len(places), regions, 4), np.float32)
-        files, rows = self._rows[places].T
+        features = np.empty((len(indices), regions, width), np.float32)
+        boxes = np.empty((len(indices), regions, 4), np.float32)
+        files, rows = self._rows[indices].T
         for number in np.unique(files):
             here = np.flatnonzero(files == number)
             # Each row once, whatever asks for it, in the order in which rows lie on the disk: one call reads them all.
             distinct, back = np.unique(rows[here], return_inverse=True)
-            data, placed = self._data[number]
+            data, placed = self._datasets[number]
             features[here] = data[distinct, :regions][back]
             boxes[here] = placed[distinct, :regions][back]
-        boxes /= np.tile(self._sizes[places], 2)[:, None]
+        boxes /= np.tile(self._sizes[indices], 2)[:, None]
         return features, boxes
 
 
-def moments(
-    store: RegionStore, most: int = 2048, batch: int = 256, among: np.ndarray | None = None
+def compute_feature_moments(
+    store: RegionStore, max_images: int = 2048, batch: int = 256, image_indices: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation [d] of the regions' numbers, over at most so many pictures, evenly spread over those at the
     places `among` (all, if not given); the deviation is 1 where a number never changes."""
-    among = np.arange(len(store.place_of)) if among is None else among
-    pictures = among[np.unique(np.linspace(0, len(among) - 1, most).astype(int))]
+    image_indices = np.arange(len(store.index_of)) if image_indices is None else image_indices
+    pictures = image_indices[np.unique(np.linspace(0, len(image_indices) - 1, max_images).astype(int))]
     total, squares, count = np.zeros(store.shape[1]), np.zeros(store.shape[1]), 0
-    for part in _parts(pictures, batch):
-        rows = store.take(part)[0].reshape(-1, store.shape[1]).astype(np.float64)
+    for part in _split_batches(pictures, batch):
+        rows = store.get_regions(part)[0].reshape(-1, store.shape[1]).astype(np.float64)
         total, squares, count = total + rows.sum(0), squares + (rows**2).sum(0), count + len(rows)
     mean = total / count
     spread = np.sqrt(np.maximum(squares / count - mean**2, 0))
     return mean.astype(np.float32), np.where(spread > 1e-6, spread, 1).astype(np.float32)
 
 
-def _parts(values: np.ndarray, size: int) -> Iterator[np.ndarray]:
+def _split_batches(values: np.ndarray, size: int) -> Iterator[np.ndarray]:
     return (values[start : start + size] for start in range(0, len(values), size))

@@ -6,71 +6,88 @@ from pathlib import Path
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.inference.attribution.row_attribution import PREFIX, RowSight
-from research.reference_models.leaderboard_rows import ROWS
-from research.reference_models.net_files import SEES, nets_of
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.row_attribution import HF_MODEL_PREFIX, RowAttribution
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
+from research.reference_models.net_files import REGION_SOURCES, find_nets
 
-NO_PLACES = {  # nets that say nothing of where
+NETS_WITHOUT_LOCATIONS = {  # nets that say nothing of where
     "blind": "sees no picture",
-    **{net: "sees a caption, which has no places" for net, kind in SEES.items() if kind == "told"},
-    **{net: "sees the truth, which is not opened here" for net, kind in SEES.items() if kind == "true"},
+    **{net: "sees a caption, which has no places" for net, kind in REGION_SOURCES.items() if kind == "told"},
+    **{
+        net: "sees the truth, which is not opened here"
+        for net, kind in REGION_SOURCES.items()
+        if kind == "true"
+    },
 }
 
 
-def own_row_sight(folders: Folders, name: str, seed: int) -> RowSight:
+def own_row_sight(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
     """Open a row of the data set's own nets, of one seed.
 
     Raises:
         UserError: there is no such row, no net of this seed, or nothing that looks at a place.
     """
-    nets = nets_of(folders.vqa)
-    rows = sighted_rows(folders, seed)
-    there = f"rows of seed {seed} that have something to show: {', '.join(rows) or 'none'}; or {PREFIX}FOLDER"
+    nets = find_nets(folders.vqa_models)
+    rows = list_attributable_rows(folders, seed)
+    there = f"rows of seed {seed} that have something to show: {', '.join(rows) or 'none'}; or {HF_MODEL_PREFIX}FOLDER"
     if name in rows:
-        from research.reference_models.net_attribution import NetSight
+        from research.reference_models.net_attribution import NetAttributor
 
-        row = ROWS[name]
-        seeing = [net for net in row.nets if net not in NO_PLACES]
-        models = {net: NetSight(folders.vqa, folders.clip, nets[seed][net]) for net in seeing}
-        unseen = [f"net {net} {NO_PLACES[net]}" for net in row.nets if net in NO_PLACES]
-        said = _said(folders, name, seed)
+        row = LEADERBOARD_ROWS[name]
+        seeing = [net for net in row.required_nets if net not in NETS_WITHOUT_LOCATIONS]
+        models = {net: NetAttributor(folders.vqa_models, folders.clip, nets[seed][net]) for net in seeing}
+        unseen = [
+            f"net {net} {NETS_WITHOUT_LOCATIONS[net]}"
+            for net in row.required_nets
+            if net in NETS_WITHOUT_LOCATIONS
+        ]
+        said = _read_predictions(folders, name, seed)
         if not said:
             unseen.append("its answers are not known yet: make leaderboard")
-        return RowSight(name, models, said, "; ".join(unseen))
-    if name in ROWS and seed not in nets:
+        return RowAttribution(name, models, said, "; ".join(unseen))
+    if name in LEADERBOARD_ROWS and seed not in nets:
         raise UserError(
-            f"no nets of seed {seed} in {folders.vqa}; there are {', '.join(map(str, nets)) or 'none'}"
+            f"no nets of seed {seed} in {folders.vqa_models}; there are {', '.join(map(str, nets)) or 'none'}"
         )
-    if name in ROWS:
-        why = [f"net {net} {NO_PLACES[net]}" for net in ROWS[name].nets if net in NO_PLACES]
-        why += [f"no net {net} of seed {seed}" for net in ROWS[name].nets if net not in nets[seed]]
+    if name in LEADERBOARD_ROWS:
+        why = [
+            f"net {net} {NETS_WITHOUT_LOCATIONS[net]}"
+            for net in LEADERBOARD_ROWS[name].required_nets
+            if net in NETS_WITHOUT_LOCATIONS
+        ]
+        why += [
+            f"no net {net} of seed {seed}"
+            for net in LEADERBOARD_ROWS[name].required_nets
+            if net not in nets[seed]
+        ]
         raise UserError(f"row {name} has nothing to show: {'; '.join(why)}. There are {there}")
-    if name and _is_file(folders, name):
+    if name and _has_predictions_file(folders, name):
         raise UserError(
             f"row {name} is a file of predictions: no model is here that could look. There are {there}"
         )
     raise UserError(f"--model: {f'no row {name}' if name else 'name a row'}. There are {there}")
 
 
-def sighted_rows(folders: Folders, seed: int) -> list[str]:
+def list_attributable_rows(folders: DatasetFolders, seed: int) -> list[str]:
     """The rows whose nets are there, one of which at least looks at places."""
-    nets = nets_of(folders.vqa).get(seed, {})
+    nets = find_nets(folders.vqa_models).get(seed, {})
     return [
         name
-        for name, row in ROWS.items()
-        if nets.keys() >= set(row.nets) and any(net not in NO_PLACES for net in row.nets)
+        for name, row in LEADERBOARD_ROWS.items()
+        if nets.keys() >= set(row.required_nets)
+        and any(net not in NETS_WITHOUT_LOCATIONS for net in row.required_nets)
     ]
 
 
-def _is_file(folders: Folders, name: str) -> bool:
+def _has_predictions_file(folders: DatasetFolders, name: str) -> bool:
     """Whether somebody's predictions, or those that a release has for reference, bear this name."""
     found = [path.name.split(".")[0].split("-seed")[0] for path in folders.predictions.glob("*")]
-    release = folders.release("*")
+    release = folders.release_dir("*")
     return name in found or any(Path().glob(f"{release}/sanity/*/{name}.json"))
 
 
-def _said(folders: Folders, name: str, seed: int) -> dict[str, tuple[str, float]]:
-    path = folders.stage("answer") / f"{name}-seed{seed}.json"
+def _read_predictions(folders: DatasetFolders, name: str, seed: int) -> dict[str, tuple[str, float]]:
+    path = folders.stage_dir("answer") / f"{name}-seed{seed}.json"
     rows = read_json(path, list[dict[str, str | float]]) if path.is_file() else []
     return {str(row["questionId"]): (str(row["prediction"]), float(row["confidence"])) for row in rows}

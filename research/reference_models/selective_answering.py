@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from pipeline.scoring.selective_prediction import (
+    choose_thresholds,
     effective_reliability,
     threshold_at_risk,
-    thresholds_of_costs,
 )
-from research.reference_models.model_outputs import Seen
+from research.reference_models.model_outputs import ModelOutputs
 
-RIDGE = 1e-4  # the authors' weight decay
+RIDGE_PENALTY = 1e-4  # the authors' weight decay
 
 
 class VectorScaling(NamedTuple):
@@ -27,7 +27,7 @@ class VectorScaling(NamedTuple):
     bias: np.ndarray
 
 
-def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE) -> VectorScaling:
+def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE_PENALTY) -> VectorScaling:
     """Vector scaling (Guo et al., ICML 2017, section 4.2; "Calibration" of Whitehead et al.): the scale and bias of each
     answer under which binary cross-entropy, summed over answers, is least on val.
 
@@ -46,11 +46,13 @@ def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE
         raise ValueError(f"logits {logits.shape}, targets {targets.shape}, wanted the same [n, K], n > 0")
     if not ((targets >= 0) & (targets <= 1)).all():
         raise ValueError("targets outside of [0, 1]")
-    found = np.array([_scaling_of(*column, ridge) for column in zip(logits.T, targets.T, strict=True)])
+    found = np.array(
+        [_fit_answer_scaling(*column, ridge) for column in zip(logits.T, targets.T, strict=True)]
+    )
     return VectorScaling(found[:, 0].astype(np.float32), found[:, 1].astype(np.float32))
 
 
-def _scaling_of(logits: np.ndarray, targets: np.ndarray, ridge: float) -> np.ndarray:
+def _fit_answer_scaling(logits: np.ndarray, targets: np.ndarray, ridge: float) -> np.ndarray:
     """Scale and bias of one answer, [2]; its logits and targets are [n]."""
     start = np.array([1.0, 0.0])
 
@@ -65,9 +67,9 @@ def _scaling_of(logits: np.ndarray, targets: np.ndarray, ridge: float) -> np.nda
     return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
 
 
-def scaled(seen: Seen, scaling: VectorScaling) -> Seen:
+def apply_scaling(outputs: ModelOutputs, scaling: VectorScaling) -> ModelOutputs:
     """The same with its logits scaled. MaxProb of them is the confidence, and the answers change a little, too."""
-    return seen._replace(logits=(seen.logits * scaling.scale + scaling.bias).astype(np.float32))
+    return outputs._replace(logits=(outputs.logits * scaling.scale + scaling.bias).astype(np.float32))
 
 
 class Thresholds(NamedTuple):
@@ -78,7 +80,7 @@ class Thresholds(NamedTuple):
     at_cost: Mapping[float, float]
 
 
-def choose_thresholds(
+def make_threshold_table(
     confidence: np.ndarray, accuracy: np.ndarray, *, risks: Sequence[float], costs: Sequence[float]
 ) -> Thresholds:
     """Choose thresholds on val: for a risk the lowest that stays within it, C@R (section 3.2), for a cost the one of the
@@ -89,11 +91,11 @@ def choose_thresholds(
     """
     return Thresholds(
         {risk: threshold_at_risk(confidence, accuracy, risk) for risk in risks},
-        thresholds_of_costs(confidence, accuracy, costs),
+        choose_thresholds(confidence, accuracy, costs),
     )
 
 
-def at_thresholds(
+def evaluate_thresholds(
     thresholds: Thresholds, confidence: np.ndarray, accuracy: np.ndarray
 ) -> dict[str, dict[str, dict[str, float]]]:
     """What thresholds chosen elsewhere come to on these questions; they are not moved (appendix F).

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from research.reference_models.model_outputs import Seen
+from research.reference_models.model_outputs import ModelOutputs
 
 
 class Selector(NamedTuple):
@@ -41,26 +41,26 @@ class Selector(NamedTuple):
     maxprob_weight: np.ndarray
 
 
-class Graded(NamedTuple):
+class GradedOutputs(NamedTuple):
     """Questions whose right answers are known: the picture of each, what a net saw, and how right its top answer is, [n] in
     [0, 1]."""
 
     pictures: Sequence[str]
-    seen: Seen
+    outputs: ModelOutputs
     accuracy: np.ndarray
 
 
-def maxprob_logit(logits: np.ndarray) -> np.ndarray:
+def compute_maxprob_logit(logits: np.ndarray) -> np.ndarray:
     """log(p / (1 - p)) of the largest softmax probability p, [n], without loss where p is near 1; infinite for one answer."""
     logits = np.sort(np.asarray(logits, np.float64), axis=1)
     return logits[:, -1] - logsumexp(logits[:, :-1], axis=1)
 
 
-def selector_confidence(seen: Seen, selector: Selector) -> np.ndarray:
+def compute_selector_confidence(outputs: ModelOutputs, selector: Selector) -> np.ndarray:
     """How right the top answer is, as the Selector predicts it: [n] in [0, 1]."""
     layers = Selector(*(array.astype(np.float64) for array in selector))
-    features = (seen.features - layers.centre) / layers.spread
-    answers = softmax(seen.logits.astype(np.float64), axis=1)
+    features = (outputs.features - layers.centre) / layers.spread
+    answers = softmax(outputs.logits.astype(np.float64), axis=1)
     first = np.concatenate(
         [
             np.maximum(features @ layers.features_weight.T + layers.features_bias, 0),
@@ -70,5 +70,7 @@ def selector_confidence(seen: Seen, selector: Selector) -> np.ndarray:
     )
     joint = np.maximum(first @ layers.joint_weight.T + layers.joint_bias, 0)
     return expit(
-        joint @ layers.last_weight + layers.last_bias + layers.maxprob_weight * maxprob_logit(seen.logits)
+        joint @ layers.last_weight
+        + layers.last_bias
+        + layers.maxprob_weight * compute_maxprob_logit(outputs.logits)
     )

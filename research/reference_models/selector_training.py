@@ -7,11 +7,16 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.core.errors import counted
+from pipeline.core.errors import format_count
 from pipeline.scoring.selective_prediction import risk_coverage_auc
-from research.reference_models.selector import Graded, Selector, maxprob_logit, selector_confidence
+from research.reference_models.selector import (
+    GradedOutputs,
+    Selector,
+    compute_maxprob_logit,
+    compute_selector_confidence,
+)
 
-CLIP = 0.25  # the authors' bound on the norm of the gradient
+MAX_GRADIENT_NORM = 0.25  # the authors' bound on the norm of the gradient
 
 
 class SelectorNet(nn.Module):
@@ -33,7 +38,7 @@ class SelectorNet(nn.Module):
         inner = self.dropout(self.joint(first).relu())
         return self.last(inner)[:, 0] + self.maxprob * maxprob
 
-    def selector(self, centre: np.ndarray, spread: np.ndarray) -> Selector:
+    def to_selector(self, centre: np.ndarray, spread: np.ndarray) -> Selector:
         """The weights as they are now."""
         layers = [self.features, self.answers, self.joint, self.last]
         tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
@@ -43,14 +48,14 @@ class SelectorNet(nn.Module):
 
 
 def train_selector(
-    fit: Graded,
-    check: Graded,
+    fit: GradedOutputs,
+    validation: GradedOutputs,
     *,
     hidden: int = 64,
     epochs: int = 30,
-    batch: int = 256,
-    rate: float = 1e-3,
-    decay: float = 1e-2,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 1e-2,
     dropout: float = 0.5,
     seed: int = 0,
 ) -> Selector:
@@ -64,34 +69,36 @@ def train_selector(
     Raises:
         ValueError: a picture is in both.
     """
-    if both := set(fit.pictures) & set(check.pictures):
+    if both := set(fit.pictures) & set(validation.pictures):
         raise ValueError(
-            f"{counted(len(both), 'picture')} both to fit on and to check on, for instance {min(both)}"
+            f"{format_count(len(both), 'picture')} both to fit on and to check on, for instance {min(both)}"
         )
-    centre, spread = fit.seen.features.mean(0), fit.seen.features.std(0)
+    centre, spread = fit.outputs.features.mean(0), fit.outputs.features.std(0)
     spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
-    features = torch.from_numpy((fit.seen.features - centre) / spread)
-    answers = torch.from_numpy(fit.seen.logits).softmax(dim=1)
-    maxprob = torch.from_numpy(maxprob_logit(fit.seen.logits).astype(np.float32))
+    features = torch.from_numpy((fit.outputs.features - centre) / spread)
+    answers = torch.from_numpy(fit.outputs.logits).softmax(dim=1)
+    maxprob = torch.from_numpy(compute_maxprob_logit(fit.outputs.logits).astype(np.float32))
     targets = torch.from_numpy(np.asarray(fit.accuracy, np.float32))
 
     def area(selector: Selector) -> float:
-        return risk_coverage_auc(selector_confidence(check.seen, selector), check.accuracy)
+        return risk_coverage_auc(
+            compute_selector_confidence(validation.outputs, selector), validation.accuracy
+        )
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = SelectorNet(features.shape[1], answers.shape[1], hidden, dropout)
-        optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=decay)
-        best = net.selector(centre, spread)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=weight_decay)
+        best = net.to_selector(centre, spread)
         least = area(best)
         for _ in range(epochs):
-            for rows in torch.randperm(len(targets)).split(batch):
+            for rows in torch.randperm(len(targets)).split(batch_size):
                 said = net(features[rows], answers[rows], maxprob[rows])
                 optimizer.zero_grad()
                 functional.binary_cross_entropy_with_logits(said, targets[rows]).backward()
-                nn.utils.clip_grad_norm_(net.parameters(), CLIP)
+                nn.utils.clip_grad_norm_(net.parameters(), MAX_GRADIENT_NORM)
                 optimizer.step()
-            now = net.selector(centre, spread)
+            now = net.to_selector(centre, spread)
             if (reached := area(now)) < least:
                 best, least = now, reached
     return best

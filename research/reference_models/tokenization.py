@@ -10,21 +10,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PADDING, UNKNOWN = 0, 1
-_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+PADDING_ID, UNKNOWN_ID = 0, 1
+_WORD_PATTERN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text in lower case.
 
     >>> words("Is the T-shirt to the man's left?")
     ['is', 'the', 't', 'shirt', 'to', 'the', "man's", 'left']
     """
-    return _WORD.findall(text.lower())
+    return _WORD_PATTERN.findall(text.lower())
 
 
 @dataclass(frozen=True)
-class WordTable:
+class WordVocabulary:
     """Which word has which number: word i has i + 2.
 
     >>> table = WordTable.learned(["the red cup", "the cup"], least=2)
@@ -32,28 +32,32 @@ class WordTable:
     (('cup', 'the'), [[3, 1, 2], [2, 0, 0]])
     """
 
-    known: tuple[str, ...]
+    words: tuple[str, ...]
 
     @classmethod
-    def learned(cls, texts: Iterable[str], least: int = 1) -> WordTable:
+    def from_texts(cls, texts: Iterable[str], min_count: int = 1) -> WordVocabulary:
         """The words that occur at least so often in train texts."""
-        counts = Counter(word for text in texts for word in words(text))
-        return cls(tuple(sorted(word for word, count in counts.items() if count >= least)))
+        counts = Counter(word for text in texts for word in split_words(text))
+        return cls(tuple(sorted(word for word, count in counts.items() if count >= min_count)))
 
     def __len__(self) -> int:
         """How many numbers there are, padding and unknown included."""
-        return len(self.known) + 2
+        return len(self.words) + 2
 
-    def numbers(self, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
         """int64 [n, longest], padded on the right; a text without words is one unknown word."""
-        number = {word: i for i, word in enumerate(self.known, UNKNOWN + 1)}
-        rows = [[number.get(word, UNKNOWN) for word in words(text)] or [UNKNOWN] for text in texts]
-        table = np.full((len(rows), max(map(len, rows), default=1)), PADDING, np.int64)
+        number = {word: i for i, word in enumerate(self.words, UNKNOWN_ID + 1)}
+        rows = [
+            [number.get(word, UNKNOWN_ID) for word in split_words(text)] or [UNKNOWN_ID] for text in texts
+        ]
+        table = np.full((len(rows), max(map(len, rows), default=1)), PADDING_ID, np.int64)
         for place, row in enumerate(rows):
             table[place, : len(row)] = row
         return table
 
 
-def cut(tokens: np.ndarray) -> np.ndarray:
+def trim_padding(tokens: np.ndarray) -> np.ndarray:
     """Tokens [b, L] as int64 without the columns that are padding for all."""
-    return np.ascontiguousarray(tokens[:, : max(1, int((tokens != PADDING).sum(1).max()))]).astype(np.int64)
+    return np.ascontiguousarray(tokens[:, : max(1, int((tokens != PADDING_ID).sum(1).max()))]).astype(
+        np.int64
+    )

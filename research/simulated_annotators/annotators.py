@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.json_files import content_key
-from pipeline.core.randomness import generator
-from pipeline.core.records import Choice, Scene, Task, TaskQuestion, Verdict
-from research.simulated_annotators.answerability import Unclear, obstacle
+from pipeline.core.json_files import content_hash
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Choice, SceneGraph, Task, TaskQuestion, Verdict
+from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 # What every photo answers, with or without a program that says so.
-ANSWERED_BY_EVERY_PHOTO = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
+ALWAYS_ANSWERABLE = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
 
 # What to find of a question at a picture (its id), as `view` tells it.
-Look = Callable[[TaskQuestion, str], str]
+FindObstacle = Callable[[TaskQuestion, str], str]
 
 
 class SimulatedAnnotator(NamedTuple):
@@ -36,31 +36,31 @@ class SimulatedAnnotator(NamedTuple):
     """
 
     name: str
-    misses: float
-    false_alarms: float
-    hesitates: float
+    miss_rate: float
+    false_alarm_rate: float
+    unsure_rate: float
 
 
 ANNOTATORS = (
-    SimulatedAnnotator("simulated-1", misses=0.02, false_alarms=0.005, hesitates=0.2),
-    SimulatedAnnotator("simulated-2", misses=0.03, false_alarms=0.01, hesitates=0.5),
-    SimulatedAnnotator("simulated-3", misses=0.04, false_alarms=0.01, hesitates=0.3),
-    SimulatedAnnotator("simulated-4", misses=0.05, false_alarms=0.02, hesitates=0.6),
-    SimulatedAnnotator("simulated-5", misses=0.06, false_alarms=0.02, hesitates=0.1),
-    SimulatedAnnotator("simulated-6", misses=0.08, false_alarms=0.03, hesitates=0.4),
-    SimulatedAnnotator("simulated-7", misses=0.12, false_alarms=0.04, hesitates=0.2),
+    SimulatedAnnotator("simulated-1", miss_rate=0.02, false_alarm_rate=0.005, unsure_rate=0.2),
+    SimulatedAnnotator("simulated-2", miss_rate=0.03, false_alarm_rate=0.01, unsure_rate=0.5),
+    SimulatedAnnotator("simulated-3", miss_rate=0.04, false_alarm_rate=0.01, unsure_rate=0.3),
+    SimulatedAnnotator("simulated-4", miss_rate=0.05, false_alarm_rate=0.02, unsure_rate=0.6),
+    SimulatedAnnotator("simulated-5", miss_rate=0.06, false_alarm_rate=0.02, unsure_rate=0.1),
+    SimulatedAnnotator("simulated-6", miss_rate=0.08, false_alarm_rate=0.03, unsure_rate=0.4),
+    SimulatedAnnotator("simulated-7", miss_rate=0.12, false_alarm_rate=0.04, unsure_rate=0.2),
     # The careless one: near random.
-    SimulatedAnnotator("simulated-8", misses=0.45, false_alarms=0.40, hesitates=0.1),
+    SimulatedAnnotator("simulated-8", miss_rate=0.45, false_alarm_rate=0.40, unsure_rate=0.1),
 )
 
 
-def annotate(
+def simulate_verdicts(
     tasks: Iterable[Task],
-    look: Look,
-    votes: int,
+    find_obstacle: FindObstacle,
+    votes_per_task: int,
     seed: int,
     rehearsal: bool = False,
-    people: Sequence[SimulatedAnnotator] = ANNOTATORS,
+    annotators: Sequence[SimulatedAnnotator] = ANNOTATORS,
 ) -> list[Verdict]:
     """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
 
@@ -71,23 +71,25 @@ def annotate(
     verdicts = []
     for task in tasks:
         views = [
-            "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(question, task.picture_id)
+            "" if question.text in ALWAYS_ANSWERABLE else find_obstacle(question, task.picture_id)
             for question in (task.first, task.second)
         ]
-        rng = generator(seed, "simulated", task.task_id)
-        for who in sorted(rng.permutation(len(people))[:votes].tolist()):
-            annotator = people[who]
-            (first, first_reason), (second, second_reason) = (choose(seen, annotator, rng) for seen in views)
+        rng = make_generator(seed, "simulated", task.task_id)
+        for who in sorted(rng.permutation(len(annotators))[:votes_per_task].tolist()):
+            annotator = annotators[who]
+            (first, first_reason), (second, second_reason) = (
+                choose_verdict(seen, annotator, rng) for seen in views
+            )
             verdicts.append(
                 Verdict(
-                    verdict_id=content_key("verdict", task.task_id, annotator.name),
+                    verdict_id=content_hash("verdict", task.task_id, annotator.name),
                     task_id=task.task_id,
                     annotator=annotator.name.replace("simulated", "rehearsal" if rehearsal else "simulated"),
                     first=first,
                     second=second,
                     first_reason=first_reason,
                     second_reason=second_reason,
-                    order=answered[annotator.name],
+                    sequence_index=answered[annotator.name],
                     simulated=True,
                     rehearsal=rehearsal,
                 )
@@ -96,25 +98,33 @@ def annotate(
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)
 
 
-def view(truth: Mapping[str, Scene], words: WordSenses, question: TaskQuestion, at: str) -> str:
+def find_obstacle_in_truth(
+    truth: Mapping[str, SceneGraph], words: WordSenses, question: TaskQuestion, image_id: str
+) -> str:
     """What a faultless annotator would find: "" for an answer, a category for none, "unclear".
 
     Args:
         truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
     """
     try:
-        return (obstacle(question.program, truth[at], words) or "") if at in truth else "unclear"
+        return (
+            (find_obstacle(question.program, truth[image_id], words) or "")
+            if image_id in truth
+            else "unclear"
+        )
     except Unclear:
         return "unclear"
 
 
-def choose(seen: str, annotator: SimulatedAnnotator, rng: np.random.Generator) -> tuple[Choice, str]:
+def choose_verdict(
+    obstacle: str, annotator: SimulatedAnnotator, rng: np.random.Generator
+) -> tuple[Choice, str]:
     """What the annotator says, and why if invalid. Always three draws, so that no choice shifts the next."""
     errs, hesitates, invents = rng.random(3)
-    if seen == "unclear":
-        return ("unsure" if hesitates < annotator.hesitates else "valid"), ""
-    if seen:
-        return ("valid", "") if errs < annotator.misses else ("invalid", seen)
-    if errs < annotator.false_alarms:
+    if obstacle == "unclear":
+        return ("unsure" if hesitates < annotator.unsure_rate else "valid"), ""
+    if obstacle:
+        return ("valid", "") if errs < annotator.miss_rate else ("invalid", obstacle)
+    if errs < annotator.false_alarm_rate:
         return "invalid", "missing object" if invents < 0.5 else "no valid answer"
     return "valid", ""

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipeline.core.records import Answerability, Category, Scene, SceneObject, Step
-from research.simulated_annotators.word_senses import ANYTHING, WordSenses, forms, same_relation
+from pipeline.core.records import Answerability, Category, SceneGraph, SceneObject, Step
+from research.simulated_annotators.word_senses import WILDCARD_NAMES, WordSenses, get_forms, is_same_relation
 
-BORDER = 0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
-SCENE = "scene"
+BORDER_MARGIN = (
+    0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
+)
+SCENE_OBJECT = "scene"
 
 Result = list[SceneObject] | str  # of a step: the things it leads to, or the scene
 
@@ -32,18 +34,18 @@ class Unclear(Exception):
     """A careful annotator could not tell, or this program cannot be followed."""
 
 
-def obstacle(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Category | None:
+def find_obstacle(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Category | None:
     """Why the question that the program asks has no answer at this scene; None when it has one.
 
     Raises:
         Unclear: it cannot be told.
     """
-    look = _Look(scene, words)
+    look = _ProgramReader(scene, words)
     try:
         try:
-            look.follow(program)
+            look.execute(program)
         except Unclear:  # where exactly something is may be unclear, and yet that something else is not there
-            if not look.lacks(program):
+            if not look.has_missing_object(program):
                 raise
             return "missing object"
     except Unanswerable as reason:
@@ -53,110 +55,118 @@ def obstacle(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Cate
     return None
 
 
-class _Look(NamedTuple):
-    scene: Scene
+class _ProgramReader(NamedTuple):
+    scene: SceneGraph
     words: WordSenses
 
-    def follow(self, program: tuple[Step, ...]) -> None:
+    def execute(self, program: tuple[Step, ...]) -> None:
         if not program:
             raise Unclear("there is no program")
-        asserted = _asserted(program)
+        asserted = _find_asserted_steps(program)
         results: list[Result] = []
         for number, step in enumerate(program):
             verb, _, kind = step.operation.partition(" ")
             argument = _without_id(step.argument)
             inputs = [results[i] for i in step.dependencies]
-            result: Result = SCENE
+            result: Result = SCENE_OBJECT
             lacking: Category = "missing object"
-            if verb == "select" and argument != SCENE:
-                result = self.named(argument)
+            if verb == "select" and argument != SCENE_OBJECT:
+                result = self.find_by_name(argument)
             elif verb == "filter":
-                result = [thing for thing in _things(inputs[0]) if self.has(thing, kind, argument)]
+                result = [
+                    thing for thing in _get_objects(inputs[0]) if self.has_attribute(thing, kind, argument)
+                ]
                 lacking = "wrong attribute"
             elif verb == "relate":
                 name, relation, role = argument.rsplit(",", 2)
-                named, others = self.named(name), _things(inputs[0])
+                named, others = self.find_by_name(name), _get_objects(inputs[0])
                 lacking = "wrong relation" if named else "missing object"
                 result = [
                     thing
                     for thing in named
-                    if any(self.related(thing, relation, other, role) for other in others)
+                    if any(self.is_related(thing, relation, other, role) for other in others)
                 ]
             elif verb != "select":
-                self.ask(verb, kind, argument, inputs)
+                self.check_step(verb, kind, argument, inputs)
             if not result and number not in asserted:
                 raise Unanswerable(lacking)
             results.append(result)
 
-    def lacks(self, program: tuple[Step, ...]) -> bool:
+    def has_missing_object(self, program: tuple[Step, ...]) -> bool:
         """Whether something that the program takes for granted is nowhere in the picture."""
-        asserted = _asserted(program)
+        asserted = _find_asserted_steps(program)
         names = {
             _without_id(step.argument).split(",")[0]
             for number, step in enumerate(program)
             if step.operation in ("select", "relate", "verify rel", "choose rel") and number not in asserted
         }
-        return not all(self.named(name) for name in names - {SCENE})
+        return not all(self.find_by_name(name) for name in names - {SCENE_OBJECT})
 
-    def ask(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
+    def check_step(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
         """Raise unless the step has exactly one answer."""
         if verb in ("exist", "and", "or"):
             return  # yes or no, whatever there is
         if verb in ("same", "different"):
-            self.compare(kind or argument, [_things(result) for result in inputs])
+            self.compare(kind or argument, [_get_objects(result) for result in inputs])
             return
         if verb == "common":
-            first, second = map(_things, inputs)
-            answers = {_only(self.types_shared(a, b)) for a in first for b in second if a is not b}
+            first, second = map(_get_objects, inputs)
+            answers = {
+                _get_only_true(self.get_shared_types(a, b)) for a in first for b in second if a is not b
+            }
         elif verb not in ("query", "verify", "choose"):
             raise Unclear(f"nobody knows what {verb} asks")
         elif kind == "rel":
-            answers = self.answers_on_relation(verb, argument, _things(inputs[0]))
-        elif inputs[0] == SCENE:
-            answers = {self.answer_of_scene(verb, kind, argument)}
+            answers = self.answer_about_relation(verb, argument, _get_objects(inputs[0]))
+        elif inputs[0] == SCENE_OBJECT:
+            answers = {self.answer_about_scene(verb, kind, argument)}
         else:
-            answers = {self.answer(verb, kind, argument, thing) for thing in _things(inputs[0])}
+            answers = {self.answer_step(verb, kind, argument, thing) for thing in _get_objects(inputs[0])}
         if len(answers) > 1:  # several things may be meant as long as the answer is the same for all
             raise Unanswerable("underspecified")
         if answers <= {None, ""}:
             raise Unanswerable("no valid answer")
 
-    def answer(self, verb: str, kind: str, argument: str, thing: SceneObject) -> str | bool | None:
+    def answer_step(self, verb: str, kind: str, argument: str, thing: SceneObject) -> str | bool | None:
         if verb == "query":
-            return self.value(thing, argument)
+            return self.get_attribute(thing, argument)
         if verb == "verify":
-            return self.has(thing, kind, argument)
-        return _only(option for option in argument.split("|") if self.has(thing, kind, option))
+            return self.has_attribute(thing, kind, argument)
+        return _get_only_true(
+            option for option in argument.split("|") if self.has_attribute(thing, kind, option)
+        )
 
-    def answer_of_scene(self, verb: str, kind: str, argument: str) -> str | None:
+    def answer_about_scene(self, verb: str, kind: str, argument: str) -> str | None:
         """The place, the weather, or whether this is indoors, where there is no weather. To verify anything of the scene
         has an answer: it is so or not."""
         asked, scene = argument if verb == "query" else kind, self.scene
         value = scene.weather if asked == "weather" else scene.location
         if asked == "location":
             value = "outdoors" if scene.weather else "indoors"
-        return _only({value} & set(argument.split("|"))) if verb == "choose" else value
+        return _get_only_true({value} & set(argument.split("|"))) if verb == "choose" else value
 
-    def answers_on_relation(
+    def answer_about_relation(
         self, verb: str, argument: str, things: Sequence[SceneObject]
     ) -> set[str | bool | None]:
         name, relation, role = argument.rsplit(",", 2)
-        others = self.named(name)
+        others = self.find_by_name(name)
         if not others:
             raise Unanswerable("missing object")
         if verb == "verify":
             back = "o" if role == "s" else "s"
-            return {any(self.related(thing, relation, other, back) for other in others) for thing in things}
+            return {
+                any(self.is_related(thing, relation, other, back) for other in others) for thing in things
+            }
         options = relation.split("|")
         return {
-            _only(option for option in options if self.related(other, option, thing, role))
+            _get_only_true(option for option in options if self.is_related(other, option, thing, role))
             for other in others
             for thing in things
             if other is not thing
         }
 
     def compare(self, kind: str, sides: Sequence[Sequence[SceneObject]]) -> None:
-        values = [{self.value(thing, kind) for thing in things} for things in sides]
+        values = [{self.get_attribute(thing, kind) for thing in things} for things in sides]
         if len(sides) == 1 and len(sides[0]) < 2:
             raise Unanswerable("missing object")
         if any(None in side for side in values):
@@ -164,31 +174,31 @@ class _Look(NamedTuple):
         if len(sides) == 2 and any(len(side) > 1 for side in values):
             raise Unanswerable("underspecified")
 
-    def types_shared(self, a: SceneObject, b: SceneObject) -> set[str]:
+    def get_shared_types(self, a: SceneObject, b: SceneObject) -> set[str]:
         shared = set(a.attributes) & set(b.attributes)
         return {self.words.attribute_types.get(value, value) for value in shared}
 
-    def named(self, name: str) -> list[SceneObject]:
-        if name in ANYTHING:
+    def find_by_name(self, name: str) -> list[SceneObject]:
+        if name in WILDCARD_NAMES:
             return list(self.scene.objects)
-        wanted = self.words.kinds(name)
-        return [thing for thing in self.scene.objects if not wanted.isdisjoint(forms(thing.name))]
+        wanted = self.words.get_names(name)
+        return [thing for thing in self.scene.objects if not wanted.isdisjoint(get_forms(thing.name))]
 
-    def has(self, thing: SceneObject, kind: str, value: str) -> bool:
+    def has_attribute(self, thing: SceneObject, kind: str, value: str) -> bool:
         if value.startswith("not(") and value.endswith(")"):
-            return not self.has(thing, kind, value[4:-1])
+            return not self.has_attribute(thing, kind, value[4:-1])
         if kind == "name":
-            return not self.words.kinds(value).isdisjoint(forms(thing.name))
+            return not self.words.get_names(value).isdisjoint(get_forms(thing.name))
         if kind in ("hposition", "vposition"):
-            return self.position(thing, kind) == value
+            return self.get_position(thing, kind) == value
         return value in thing.attributes
 
-    def value(self, thing: SceneObject, kind: str) -> str | None:
+    def get_attribute(self, thing: SceneObject, kind: str) -> str | None:
         """The thing's value of a type, None if it has none."""
         if kind in ("name", "type"):
-            return min(forms(thing.name), key=lambda form: (len(form), form))
+            return min(get_forms(thing.name), key=lambda form: (len(form), form))
         if kind in ("hposition", "vposition"):
-            return self.position(thing, kind)
+            return self.get_position(thing, kind)
         if kind not in self.words.attribute_types.values():
             raise Unclear(f"nobody knows which attributes are a {kind}")
         values = [value for value in thing.attributes if self.words.attribute_types.get(value) == kind]
@@ -196,30 +206,30 @@ class _Look(NamedTuple):
             raise Unanswerable("underspecified")
         return values[0] if values else None
 
-    def position(self, thing: SceneObject, kind: str) -> str:
+    def get_position(self, thing: SceneObject, kind: str) -> str:
         if kind == "hposition":
             first, last, centre = "left", "right", (thing.x + thing.w / 2) / self.scene.width
         else:
             first, last, centre = "top", "bottom", (thing.y + thing.h / 2) / self.scene.height
-        if min(abs(centre - 0.4), abs(centre - 0.6)) < BORDER:
+        if min(abs(centre - 0.4), abs(centre - 0.6)) < BORDER_MARGIN:
             raise Unclear(f"the {thing.name} is between {first}, middle and {last}")
         return first if centre < 0.4 else last if centre > 0.6 else "middle"
 
-    def related(self, thing: SceneObject, relation: str, other: SceneObject, role: str) -> bool:
+    def is_related(self, thing: SceneObject, relation: str, other: SceneObject, role: str) -> bool:
         """Whether `thing relation other` (role "s"), or `other relation thing` (role "o")."""
         if thing is other:
             return False
         if relation.startswith("same "):
-            value = self.value(thing, relation.removeprefix("same "))
-            return value is not None and value == self.value(other, relation.removeprefix("same "))
+            value = self.get_attribute(thing, relation.removeprefix("same "))
+            return value is not None and value == self.get_attribute(other, relation.removeprefix("same "))
         source, target = (thing, other) if role == "s" else (other, thing)
         return any(
-            row.object_id == target.object_id and same_relation(row.name, relation)
+            row.object_id == target.object_id and is_same_relation(row.name, relation)
             for row in source.relations
         )
 
 
-def _things(result: Result) -> list[SceneObject]:
+def _get_objects(result: Result) -> list[SceneObject]:
     if isinstance(result, str):
         raise Unclear("the scene is no thing")
     return result
@@ -230,7 +240,7 @@ def _without_id(argument: str) -> str:
     return re.sub(r"\s*\([-\d, ]*\)\s*$", "", argument).strip()
 
 
-def _asserted(program: tuple[Step, ...]) -> set[int]:
+def _find_asserted_steps(program: tuple[Step, ...]) -> set[int]:
     """Steps that "Is there ...?" asserts and does not presuppose: from `exist` back to the last name."""
     asserted = set()
     for step in program:
@@ -243,15 +253,15 @@ def _asserted(program: tuple[Step, ...]) -> set[int]:
     return asserted
 
 
-def _only(options: Iterable[str]) -> str | None:
+def _get_only_true(options: Iterable[str]) -> str | None:
     """The only option that is true, None when none or several are."""
     true = list(options)
     return true[0] if len(true) == 1 else None
 
 
-def what_is_so(program: tuple[Step, ...], scene: Scene, words: WordSenses) -> Answerability:
+def true_answerability(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Answerability:
     """What is true of a question at a picture; "unknown" where a careful reader of the truth cannot tell."""
     try:
-        return "unanswerable" if obstacle(program, scene, words) else "answerable"
+        return "unanswerable" if find_obstacle(program, scene, words) else "answerable"
     except Unclear:
         return "unknown"

@@ -6,43 +6,53 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache, partial
 
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture, Task, TaskQuestion, Verdict
+from pipeline.core.records import ImageRecord, Task, TaskQuestion, Verdict
 from pipeline.sources import gqa_files
-from pipeline.verifier.evidence_loading import evidence_files
-from pipeline.verifier.verification import judge
-from research.simulated_annotators.annotators import Look, annotate, view
+from pipeline.verifier.evidence_loading import make_evidence_loader
+from pipeline.verifier.verification import verify_question
+from research.simulated_annotators.annotators import FindObstacle, find_obstacle_in_truth, simulate_verdicts
 from research.simulated_annotators.word_senses import WordSenses
 
-SHOWN = "collect: simulated annotators"
+PROGRESS_LABEL = "collect: simulated annotators"
 
 
-def faultless(folders: Folders) -> Look:
+def load_truth_view(folders: DatasetFolders) -> FindObstacle:
     """What is to be seen in the complete truth.
 
     Raises:
         UserError: there is none.
     """
-    truth = gqa_files.truth(folders.truth, (row.split for row in folders.rows(Picture)))
-    vocabulary = folders.vocabulary()
+    truth = gqa_files.read_true_scene_graphs(
+        folders.truth, (row.split for row in folders.read_records(ImageRecord))
+    )
+    vocabulary = folders.read_vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    return partial(view, truth, words)
+    return partial(find_obstacle_in_truth, truth, words)
 
 
-def simulated(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
+def simulate_from_truth(
+    folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
+) -> list[Verdict]:
     """Verdicts from the complete truth; see `faultless`."""
-    return annotate(track(tasks, SHOWN, unit="task"), faultless(folders), votes, seed)
+    return simulate_verdicts(
+        track(tasks, PROGRESS_LABEL, unit="task"), load_truth_view(folders), votes_per_task, seed
+    )
 
 
-def rehearsed(folders: Folders, tasks: Iterable[Task], votes: int, seed: int) -> list[Verdict]:
+def simulate_from_evidence(
+    folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
+) -> list[Verdict]:
     """Verdicts from the graphs that there are, published or put together from questions, as if they were complete."""
-    facts_of = cache(evidence_files(folders, folders.vocabulary(), complete=True))
+    facts_of = cache(make_evidence_loader(folders, folders.read_vocabulary(), is_complete=True))
 
     def look(question: TaskQuestion, picture_id: str) -> str:
-        judgement = judge(question.program, facts_of(picture_id), question.text)
+        judgement = verify_question(question.program, facts_of(picture_id), question.text)
         if judgement.answerability == "answerable":
             return ""
         return "unclear" if judgement.answerability == "unknown" else judgement.category or "unclear"
 
-    return annotate(track(tasks, SHOWN, unit="task"), look, votes, seed, rehearsal=True)
+    return simulate_verdicts(
+        track(tasks, PROGRESS_LABEL, unit="task"), look, votes_per_task, seed, rehearsal=True
+    )

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from pipeline.core.records import Record
 
-SAME_RELATION = (
+RELATION_SYNONYMS = (
     {"near", "next to", "beside", "by"},
     {"in", "inside", "inside of"},
     {"on", "on top of"},
@@ -14,13 +14,13 @@ SAME_RELATION = (
     {"to the right of", "right of"},
     {"under", "beneath", "underneath"},
 )
-PLURALS = (  # ending of a plural, of its singular
+PLURAL_SUFFIXES = (  # ending of a plural, of its singular
     *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
     *(("men", "man"), ("women", "woman"), ("people", "person"), ("children", "child")),
     *(("mice", "mouse"), ("geese", "goose"), ("feet", "foot"), ("teeth", "tooth")),
 )
 PRONOUNS = {"he": ("man", "boy"), "him": ("man", "boy"), "she": ("woman", "girl"), "her": ("woman", "girl")}
-ANYTHING = ("_", "this", "that", "it", "they", "them", "object", "thing")
+WILDCARD_NAMES = ("_", "this", "that", "it", "they", "them", "object", "thing")
 
 
 class WordSenses(Record):
@@ -29,11 +29,11 @@ class WordSenses(Record):
     categories: dict[str, tuple[str, ...]]
     attribute_types: dict[str, str]
 
-    def kinds(self, name: str) -> set[str]:
+    def get_names(self, name: str) -> set[str]:
         """All word forms that a name covers, those of the members of a category among them."""
         wanted, todo = set(), [name, *PRONOUNS.get(name, ())]
         while todo:
-            new = forms(todo.pop()) - wanted
+            new = get_forms(todo.pop()) - wanted
             wanted |= new
             for form in new:
                 todo += self.categories.get(form, ())
@@ -41,15 +41,15 @@ class WordSenses(Record):
 
 
 @lru_cache(maxsize=1 << 14)
-def forms(name: str) -> frozenset[str]:
+def get_forms(name: str) -> frozenset[str]:
     """The name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
     head, space, word = name.strip().lower().rpartition(" ")
-    endings = () if word.endswith("ss") else PLURALS
+    endings = () if word.endswith("ss") else PLURAL_SUFFIXES
     singulars = {word.removesuffix(plural) + ending for plural, ending in endings if word.endswith(plural)}
     return frozenset(head + space + form for form in {word, *singulars})
 
 
-def same_relation(name: str, asked: str) -> bool:
+def is_same_relation(name: str, asked: str) -> bool:
     """Whether a relation that holds is the one asked for: who is `sitting on` a chair is `on` it."""
-    wanted = next((group for group in SAME_RELATION if asked in group), {asked})
+    wanted = next((group for group in RELATION_SYNONYMS if asked in group), {asked})
     return name in wanted or any(name.endswith(f"ing {word}") for word in wanted)

@@ -18,78 +18,86 @@ from pathlib import Path
 import yaml
 
 from pipeline.core import params
-from pipeline.core.errors import Problems, counted, run
+from pipeline.core.errors import Problems, format_count, run_command
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture, Scene
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, SceneGraph
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.sources import gqa_files
-from research.reference_models.leaderboard_rows import ROWS
-from research.reference_models.net_answers import RowPlan, plan_rows, regions_for, said_by_nets
-from research.reference_models.net_files import nets_of
-from research.reference_models.row_predictions import ReleaseAsks, about, asks_of, predictions
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
+from research.reference_models.net_answers import RowPlan, load_regions, plan_rows, predict_rows
+from research.reference_models.net_files import find_nets
+from research.reference_models.row_predictions import (
+    ReleaseQueries,
+    collect_queries,
+    describe_row,
+    format_predictions,
+)
 
-THRESHOLDS = "thresholds.json"
-FEW = 3  # rows that are named with what they lack
+THRESHOLDS_FILE = "thresholds.json"
+MAX_NAMED_ROWS = 3  # rows that are named with what they lack
 
 
 def main() -> None:
-    folders, version = Folders(), params.version()
-    nets = nets_of(folders.vqa)
+    folders, version = DatasetFolders(), params.read_release_version()
+    nets = find_nets(folders.vqa_models)
     if not nets:
         report = {"asks": 0, "items": 0, "pictures": 0, "seeds": [], "rows": [], "left_out": {}}
-        finish(folders, f"no nets in {folders.vqa}, so no rows", report, {})
+        write_outputs(folders, f"no nets in {folders.vqa_models}, so no rows", report, {})
         return
-    asked = asks_of(read_benchmark(folders.release(version)))
-    plan = plan_rows(folders.vqa, any(folders.truth.glob("*_sceneGraphs.json")))
-    files, scenes = shown(folders, asked, plan)
-    regions = regions_for(plan, folders.clip, files, scenes)
+    asked = collect_queries(read_benchmark(folders.release_dir(version)))
+    plan = plan_rows(folders.vqa_models, any(folders.truth.glob("*_sceneGraphs.json")))
+    files, scenes = read_image_files(folders, asked, plan)
+    regions = load_regions(plan, folders.clip, files, scenes)
     written: dict[str, dict[int, Path]] = {}
-    for seed, row, said in said_by_nets(plan, asked.asks, regions):
-        path = folders.stage("answer") / f"{row}-seed{seed}.json"
-        write_json(path, predictions(asked, row, said))
+    for seed, row, said in predict_rows(plan, asked.queries, regions):
+        path = folders.stage_dir("answer") / f"{row}-seed{seed}.json"
+        write_json(path, format_predictions(asked, row, said))
         written.setdefault(row, {})[seed] = path
-    missing = left_out(plan.lacks)
+    missing = find_skipped_rows(plan.missing_requirements)
     report = {
-        "asks": len(asked.asks),
-        "items": len(asked.place_of),
+        "asks": len(asked.queries),
+        "items": len(asked.query_index),
         "pictures": len(files),
         "seeds": list(nets),
-        "rows": [row for row in ROWS if row in written],
+        "rows": [row for row in LEADERBOARD_ROWS if row in written],
         "left_out": missing,
     }
-    what = f"{counted(len(written), 'row')}, {counted(len(nets), 'seed')}, {counted(len(asked.asks), 'ask')} of {counted(len(files), 'picture')}"
-    finish(folders, what + summary(missing), report, written)
+    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'ask')} of {format_count(len(files), 'picture')}"
+    write_outputs(folders, what + format_skipped_rows(missing), report, written)
 
 
-def shown(
-    folders: Folders, asked: ReleaseAsks, plan: RowPlan
-) -> tuple[dict[str, Path], dict[str, Scene] | None]:
+def read_image_files(
+    folders: DatasetFolders, queries: ReleaseQueries, plan: RowPlan
+) -> tuple[dict[str, Path], dict[str, SceneGraph] | None]:
     """The files of the pictures that are asked about, by their ids in order; and their complete truth, where a net sees it.
 
     Raises:
         UserError: names every picture that ingest does not know.
     """
-    records = {row.picture_id: row for row in folders.rows(Picture)}
-    ids = sorted({one.picture_id for one in asked.asks})
-    problems = Problems(f"pictures of the release that {folders.file(Picture)} does not have")
+    records = {row.picture_id: row for row in folders.read_records(ImageRecord)}
+    ids = sorted({one.picture_id for one in queries.queries})
+    problems = Problems(f"pictures of the release that {folders.record_file(ImageRecord)} does not have")
     for picture in ids:
         if picture not in records:
             problems.add(picture, "the release was made of other data; make it again")
     problems.raise_if_any()
     files = {picture: Path(records[picture].path) for picture in ids}
-    if not plan.needs("true"):
+    if not plan.needs_regions("true"):
         return files, None
-    return files, gqa_files.truth(folders.truth, {records[picture].split for picture in ids})
+    return files, gqa_files.read_true_scene_graphs(folders.truth, {records[picture].split for picture in ids})
 
 
-def left_out(lacks: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def find_skipped_rows(missing_inputs: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """By row and seed what is lacking."""
-    found = {row: {str(seed): lacks[seed][row] for seed in lacks if lacks[seed][row]} for row in ROWS}
+    found = {
+        row: {str(seed): missing_inputs[seed][row] for seed in missing_inputs if missing_inputs[seed][row]}
+        for row in LEADERBOARD_ROWS
+    }
     return {row: seeds for row, seeds in found.items() if seeds}
 
 
-def summary(missing: Mapping[str, Mapping[str, str]]) -> str:
+def format_skipped_rows(skipped: Mapping[str, Mapping[str, str]]) -> str:
     """What is left out, in a line's end.
 
     >>> summary({"rp": {"1": "no net rp", "2": "no net rp"}})
@@ -97,22 +105,25 @@ def summary(missing: Mapping[str, Mapping[str, str]]) -> str:
     """
     told = [
         f"{row} of seed {', '.join(seeds)} ({'; '.join(dict.fromkeys(seeds.values()))})"
-        for row, seeds in missing.items()
+        for row, seeds in skipped.items()
     ]
-    if len(told) > FEW:
-        return f"; left out: {counted(len(told), 'row')} of some seeds, answer.json says why"
+    if len(told) > MAX_NAMED_ROWS:
+        return f"; left out: {format_count(len(told), 'row')} of some seeds, answer.json says why"
     return f"; left out: {', '.join(told)}" if told else ""
 
 
-def finish(
-    folders: Folders, what: str, report: Mapping[str, object], written: Mapping[str, Mapping[int, Path]]
+def write_outputs(
+    folders: DatasetFolders,
+    message: str,
+    report: Mapping[str, object],
+    written: Mapping[str, Mapping[int, Path]],
 ) -> None:
     """Write what goes with the predictions files, and remove those of an earlier run."""
     kept = {path for seeds in written.values() for path in seeds.values()}
-    for path in folders.stage("answer").glob("*-seed*.json"):
+    for path in folders.stage_dir("answer").glob("*-seed*.json"):
         if path not in kept:
             path.unlink()
-    path = folders.vqa / THRESHOLDS
+    path = folders.vqa_models / THRESHOLDS_FILE
     chosen = read_json(path, dict[str, dict[str, object]]) if path.is_file() else {}
     thresholds = {
         row: {str(seed): chosen[row][str(seed)] for seed in seeds if str(seed) in chosen[row]}
@@ -120,11 +131,13 @@ def finish(
         if row in chosen
     }
     rows = yaml.safe_dump(
-        {row: about(ROWS[row]) for row in ROWS if row in written}, sort_keys=False, width=110
+        {row: describe_row(LEADERBOARD_ROWS[row]) for row in LEADERBOARD_ROWS if row in written},
+        sort_keys=False,
+        width=110,
     )
-    files = {"rows.yaml": rows, THRESHOLDS: thresholds, "answer.json": report}
-    folders.finish("answer", what, files)
+    files = {"rows.yaml": rows, THRESHOLDS_FILE: thresholds, "answer.json": report}
+    folders.write_stage_outputs("answer", message, files)
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

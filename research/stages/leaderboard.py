@@ -16,49 +16,49 @@ import shutil
 from collections import Counter
 
 from pipeline.core import params
-from pipeline.core.errors import counted, run
-from pipeline.core.paths import Folders
-from pipeline.scoring.leaderboard.curves import CURVES, picture, points, with_lines
-from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, board
-from pipeline.scoring.leaderboard.report import board_csv, board_markdown, board_metrics
-from pipeline.scoring.leaderboard.rows import benchmark_of, every_row
-from pipeline.scoring.leaderboard.selective_table import read_thresholds, selection
-from research.evaluation.effect_report import directions_markdown, directions_rows, judged
-from research.evaluation.selective_bootstrap import selection_cells
+from pipeline.core.errors import format_count, run_command
+from pipeline.core.paths import DatasetFolders
+from pipeline.scoring.leaderboard.curves import CURVES, compute_curve_points, draw_curves, select_plotted_rows
+from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, build_leaderboard
+from pipeline.scoring.leaderboard.report import make_metrics, render_csv, render_markdown
+from pipeline.scoring.leaderboard.rows import load_all_rows, load_scored_benchmark
+from pipeline.scoring.leaderboard.selective_table import make_selective_table, read_thresholds
+from research.evaluation.effect_report import evaluate_effects, make_effect_records, render_effects_markdown
+from research.evaluation.selective_bootstrap import score_selectors
 
 
 def main() -> None:
-    folders, p = Folders(), params.load("leaderboard", LeaderboardParams)
-    release = folders.release(params.version())
-    benchmark = benchmark_of(release)
-    rows = every_row(folders, release, benchmark)
-    made = board(release, benchmark, rows, p)
-    drawn = with_lines([one.row for one in made.rows])
-    metrics = board_metrics(made)
-    chosen = read_thresholds(folders.stage("answer") / "thresholds.json")
-    directions = judged(made.rows, selection_cells(benchmark, rows, chosen, p))
-    selected = selection(benchmark, rows, chosen)
+    folders, p = DatasetFolders(), params.load_params("leaderboard", LeaderboardParams)
+    release = folders.release_dir(params.read_release_version())
+    benchmark = load_scored_benchmark(release)
+    rows = load_all_rows(folders, release, benchmark)
+    made = build_leaderboard(release, benchmark, rows, p)
+    drawn = select_plotted_rows([one.row for one in made.rows])
+    metrics = make_metrics(made)
+    chosen = read_thresholds(folders.stage_dir("answer") / "thresholds.json")
+    directions = evaluate_effects(made.rows, score_selectors(benchmark, rows, chosen, p))
+    selected = make_selective_table(benchmark, rows, chosen)
     files: dict[str, object] = {
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
-        "leaderboard.md": board_markdown(made, folders.predictions, selected),
-        "leaderboard.csv": board_csv(made),
-        "directions.md": directions_markdown(directions, made.basis.title),
-        "directions.json": directions_rows(directions),
+        "leaderboard.md": render_markdown(made, folders.predictions, selected),
+        "leaderboard.csv": render_csv(made),
+        "directions.md": render_effects_markdown(directions, made.info.title),
+        "directions.json": make_effect_records(directions),
     }
     for curve in CURVES:
-        found = points(benchmark, drawn, curve)
-        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": picture(found, drawn, curve)}
+        found = compute_curve_points(benchmark, drawn, curve)
+        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": draw_curves(found, drawn, curve)}
     kinds = Counter(row.kind for row in rows)
     shutil.rmtree(
-        folders.stage("leaderboard") / "metrics", ignore_errors=True
+        folders.stage_dir("leaderboard") / "metrics", ignore_errors=True
     )  # an earlier run had other rows
-    folders.finish(
+    folders.write_stage_outputs(
         "leaderboard",
-        f"{counted(kinds['model'], 'model')}, {counted(kinds['reference'], 'reference')}",
+        f"{format_count(kinds['model'], 'model')}, {format_count(kinds['reference'], 'reference')}",
         files,
     )
 
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import counted
-from pipeline.scoring.abstention import ABSTAINS, ANSWERS, read
-from research.studies.reply_dataset import Part, Reply, replies
+from pipeline.core.errors import format_count
+from pipeline.scoring.abstention import ABSTAINED, ANSWERED, classify_abstention
+from research.studies.reply_dataset import Reply, ReplySplit, read_replies
 
 
-class ReaderFigures(NamedTuple):
+class AbstentionMetrics(NamedTuple):
     """What the reader says of replies.
 
     Attributes:
@@ -21,66 +21,69 @@ class ReaderFigures(NamedTuple):
         right: by style, replies read as what they are, and how many there are.
     """
 
-    refusals: int
-    answers: int
-    found: int
-    taken: int
-    unclear: int
-    right: dict[str, tuple[int, int]]
+    num_abstentions: int
+    num_answers: int
+    true_positives: int
+    false_positives: int
+    num_unclear: int
+    correct_by_style: dict[str, tuple[int, int]]
 
     @property
     def recall(self) -> float:
         """Share of refusals that are found; unclear ones are not."""
-        return self.found / self.refusals
+        return self.true_positives / self.num_abstentions
 
     @property
     def precision(self) -> float:
         """Share of refusals in what is read as one; whatever is unclear counts as read so and wrong."""
-        return self.found / (self.found + self.taken + self.unclear)
+        return self.true_positives / (self.true_positives + self.false_positives + self.num_unclear)
 
     @property
-    def false_share(self) -> float:
+    def false_positive_rate(self) -> float:
         """Share of answers that are read as abstaining."""
-        return self.taken / self.answers
+        return self.false_positives / self.num_answers
 
 
-def reader_figures(rows: Sequence[Reply], said: np.ndarray) -> ReaderFigures:
+def compute_abstention_metrics(rows: Sequence[Reply], predicted: np.ndarray) -> AbstentionMetrics:
     """Compare what rows do with what was read, [n] of `ANSWERS`, `UNCLEAR`, `ABSTAINS`."""
-    refuses = np.array([row.does == "refuses" for row in rows])
-    right = said == np.where(refuses, ABSTAINS, ANSWERS)
+    refuses = np.array([row.label == "refuses" for row in rows])
+    right = predicted == np.where(refuses, ABSTAINED, ANSWERED)
     styles = np.array([row.style for row in rows])
-    return ReaderFigures(
-        refusals=int(refuses.sum()),
-        answers=int((~refuses).sum()),
-        found=int((said[refuses] == ABSTAINS).sum()),
-        taken=int((said[~refuses] == ABSTAINS).sum()),
-        unclear=int(((said != ABSTAINS) & (said != ANSWERS)).sum()),
-        right={
+    return AbstentionMetrics(
+        num_abstentions=int(refuses.sum()),
+        num_answers=int((~refuses).sum()),
+        true_positives=int((predicted[refuses] == ABSTAINED).sum()),
+        false_positives=int((predicted[~refuses] == ABSTAINED).sum()),
+        num_unclear=int(((predicted != ABSTAINED) & (predicted != ANSWERED)).sum()),
+        correct_by_style={
             style: (int(right[styles == style].sum()), int((styles == style).sum()))
             for style in dict.fromkeys(styles.tolist())
         },
     )
 
 
-def reader_page(part: Part, show: int = 0) -> str:
+def evaluate_abstention_classifier(split: ReplySplit, num_examples: int = 0) -> str:
     """The figures of a part of the replies as text, with the first `show` that are read wrongly."""
-    rows = replies(part)
-    said = read([row.question for row in rows], [row.reply for row in rows])
-    found = reader_figures(rows, said)
+    rows = read_replies(split)
+    said = classify_abstention([row.question for row in rows], [row.reply for row in rows])
+    found = compute_abstention_metrics(rows, said)
     lines = [
-        f"{counted(len(rows), 'reply', 'replies')} of part {part}: {found.refusals:,} refuse, {found.answers:,} answer",
-        f"recall       {100 * found.recall:5.1f} %  {found.found} of {found.refusals} refusals",
-        f"precision    {100 * found.precision:5.1f} %  of {found.found + found.taken + found.unclear}, {found.unclear} unclear ones counted as wrong",
-        f"false share  {100 * found.false_share:5.1f} %  {found.taken} of {counted(found.answers, 'answer')} read as refusals",
+        f"{format_count(len(rows), 'reply', 'replies')} of part {split}: {found.num_abstentions:,} refuse, {found.num_answers:,} answer",
+        f"recall       {100 * found.recall:5.1f} %  {found.true_positives} of {found.num_abstentions} refusals",
+        f"precision    {100 * found.precision:5.1f} %  of {found.true_positives + found.false_positives + found.num_unclear}, {found.num_unclear} unclear ones counted as wrong",
+        f"false share  {100 * found.false_positive_rate:5.1f} %  {found.false_positives} of {format_count(found.num_answers, 'answer')} read as refusals",
         *(
             f"  {style:<20} {100 * right / count:5.1f} %  {right} of {count} right"
-            for style, (right, count) in found.right.items()
+            for style, (right, count) in found.correct_by_style.items()
         ),
     ]
     wrong = [
         (row, value)
         for row, value in zip(rows, said.tolist(), strict=True)
-        if (value == ABSTAINS) != (row.does == "refuses")
+        if (value == ABSTAINED) != (row.label == "refuses")
     ]
-    lines += [f"{row.does}, read as {value:g}: {row.question} | {row.reply!r}" for row, value in wrong[:show]]
+    lines += [
+        f"{row.label}, read as {value:g}: {row.question} | {row.reply!r}"
+        for row, value in wrong[:num_examples]
+    ]
     return "\n".join(lines) + "\n"

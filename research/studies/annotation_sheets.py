@@ -9,23 +9,23 @@ import numpy as np
 import pandas as pd
 
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.json_files import copy_file, write_json
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done
-from pipeline.core.randomness import generator
-from pipeline.core.records import Question, Record, Screened
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Question, Record, ScreenedCandidate
 
 SUBSETS = ("pt-easy", "pt-hard")
-YES_NO = ("y", "n")
-MARKS = {
-    "texts": {"grammatical": YES_NO, "plausible": YES_NO},
-    "pairs": {"changed": YES_NO, "presupposed": ("y", "l", "n"), "answerable": YES_NO},
+YES_NO_MARKS = ("y", "n")
+MARKS_BY_SHEET = {
+    "texts": {"grammatical": YES_NO_MARKS, "plausible": YES_NO_MARKS},
+    "pairs": {"changed": YES_NO_MARKS, "presupposed": ("y", "l", "n"), "answerable": YES_NO_MARKS},
 }
 
 
-class Edited(Record):
+class SheetKeyRow(Record):
     """What the readers do not see of an edited question: its rows in both sheets, from 1; what was edited, and whether it
     is only of what is asked for (`weak`). The other rows of the texts are originals."""
 
@@ -33,10 +33,10 @@ class Edited(Record):
     text_row: int
     pair_row: int
     edits: tuple[str, ...]
-    weak: bool
+    is_query_only: bool
 
 
-def draw_sheets(out: Path, count: int, seed: int) -> None:
+def write_sheets(out: Path, count: int, seed: int) -> None:
     """Write the sheets of `count` edited questions of each subset and as many originals, drawn by lot, no text twice and
     no question both ways, with the guide and their key, into a new folder.
 
@@ -45,13 +45,15 @@ def draw_sheets(out: Path, count: int, seed: int) -> None:
     """
     if (out / "key.json").exists():
         raise UserError(f"{out}: sheets are there already; name another folder")
-    folders = Folders()
+    folders = DatasetFolders()
     folders.check_outputs(Output("--out", out, "folder"))
-    originals = {question.question_id: question.text for question in folders.rows(Question)}
-    candidates = sorted((row.candidate for row in folders.rows(Screened)), key=lambda row: row.candidate_id)
-    keys: dict[str, list[Edited]] = {}
+    originals = {question.question_id: question.text for question in folders.read_records(Question)}
+    candidates = sorted(
+        (row.candidate for row in folders.read_records(ScreenedCandidate)), key=lambda row: row.candidate_id
+    )
+    keys: dict[str, list[SheetKeyRow]] = {}
     for subset in SUBSETS:
-        rng = generator(seed, "reading", subset)
+        rng = make_generator(seed, "reading", subset)
         rows = [(row, row.text, originals[row.question_id]) for row in candidates if row.subset == subset]
         pairs = pd.DataFrame(rows, columns=["candidate", "edited", "original"])
         pairs = pairs.iloc[rng.permutation(len(pairs))]
@@ -61,24 +63,28 @@ def draw_sheets(out: Path, count: int, seed: int) -> None:
         texts = pd.concat([drawn["edited"], others])
         text_order, pair_order = rng.permutation(len(texts)), rng.permutation(len(drawn))
         folder = out / "to_read"
-        _write_sheet(folder / f"{subset}-texts.csv", texts.iloc[text_order].to_frame("text"), MARKS["texts"])
         _write_sheet(
-            folder / f"{subset}-pairs.csv", drawn.iloc[pair_order][["original", "edited"]], MARKS["pairs"]
+            folder / f"{subset}-texts.csv", texts.iloc[text_order].to_frame("text"), MARKS_BY_SHEET["texts"]
+        )
+        _write_sheet(
+            folder / f"{subset}-pairs.csv",
+            drawn.iloc[pair_order][["original", "edited"]],
+            MARKS_BY_SHEET["pairs"],
         )
         places = zip(drawn["candidate"], np.argsort(text_order), np.argsort(pair_order), strict=False)
         keys[subset] = [
-            Edited(
+            SheetKeyRow(
                 candidate_id=candidate.candidate_id,
                 text_row=int(text_row) + 1,
                 pair_row=int(pair_row) + 1,
                 edits=tuple(f"{edit.kind}: {edit.old} > {edit.new}" for edit in candidate.edits),
-                weak=candidate.weak,
+                is_query_only=candidate.weak,
             )
             for candidate, text_row, pair_row in places
         ]
     copy_file(Path(__file__).with_name("reading_guide.md"), out / "to_read" / "guide.md")
     write_json(out / "key.json", keys)
-    done("reading", f"{sum(map(len, keys.values()))} edited questions to read", out / "to_read")
+    report_written("reading", f"{sum(map(len, keys.values()))} edited questions to read", out / "to_read")
 
 
 def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
@@ -86,21 +92,23 @@ def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
     write_text(path, pd.DataFrame(numbered | dict.fromkeys(marks, "")).to_csv(index=False))
 
 
-def read_sheet(path: Path, drawn: Path, problems: Problems) -> pd.DataFrame:
+def read_sheet(path: Path, blank_sheets: Path, problems: Problems) -> pd.DataFrame:
     """A reader's filled sheet, its index the rows' numbers from 1; every missing or unknown mark is a problem, and every
     text that is not the one drawn for the row (a sheet that was sorted, say)."""
-    blank = pd.read_csv(drawn / path.name, dtype=str, keep_default_na=False)
+    blank = pd.read_csv(blank_sheets / path.name, dtype=str, keep_default_na=False)
     try:
         sheet = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (FileNotFoundError, ValueError) as error:
         problems.add(str(path), "no such file" if isinstance(error, FileNotFoundError) else str(error))
         return blank
     if len(sheet) != len(blank):
-        problems.add(str(path), f"{counted(len(sheet), 'row')}, the sheet that was drawn has {len(blank)}")
+        problems.add(
+            str(path), f"{format_count(len(sheet), 'row')}, the sheet that was drawn has {len(blank)}"
+        )
         return blank
     sheet = sheet.reindex(columns=blank.columns, fill_value="").apply(lambda column: column.str.strip())
     sheet.index += 1
-    marks = MARKS["texts" if "text" in blank else "pairs"]
+    marks = MARKS_BY_SHEET["texts" if "text" in blank else "pairs"]
     given = [name for name in blank if name not in marks]
     for row in sheet.index[(sheet[given].to_numpy() != blank[given].to_numpy()).any(axis=1)]:
         problems.add(

@@ -21,38 +21,45 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture, Question, Scene
-from pipeline.inference.attribution.attribution_maps import SHAPE, Grid, grid_of, highest, spread, weights_of
-from pipeline.inference.attribution.panels import Sighting
+from pipeline.core.records import ImageRecord, Question, SceneGraph
+from pipeline.inference.attribution.attribution_maps import (
+    MAP_SHAPE,
+    AttributionMap,
+    find_peaks,
+    normalize_map,
+    rasterize_boxes,
+    to_gqa_attention,
+)
+from pipeline.inference.attribution.panels import Attribution
 from pipeline.language.tagger import Tagger
 from pipeline.scoring.bootstrap import bootstrap, cluster_mean, number_clusters, percentile_interval
-from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
 from pipeline.sources import gqa_files
-from research.reference_models.frcnn_rule import asked_nouns
-from research.reference_models.net_attribution import NetSight
-from research.reference_models.net_files import nets_of
+from research.reference_models.frcnn_rule import extract_nouns
+from research.reference_models.net_attribution import NetAttributor
+from research.reference_models.net_files import find_nets
 
-TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on pictures of 500
-SEEN = ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam")
-OTHERS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the picture, too
-MIDDLE = grid_of(np.pad([[1.0]], SHAPE[0] // 2))
-EVEN = np.full(SHAPE, 1 / np.prod(SHAPE))
+POINTING_TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on pictures of 500
+METHODS = ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam")
+MISMATCHED_METHODS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the picture, too
+CENTER_MAP = normalize_map(np.pad([[1.0]], MAP_SHAPE[0] // 2))
+UNIFORM_MAP = np.full(MAP_SHAPE, 1 / np.prod(MAP_SHAPE))
 
 
-class Pointed(NamedTuple):
+class GroundedQuestion(NamedTuple):
     """A question with the boxes that it points to, [b, 4] as shares of the picture."""
 
     question: Question
-    scene: Scene
+    scene: SceneGraph
     boxes: np.ndarray
 
 
-class LookFigure(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean over questions with its interval over pictures."""
 
     mean: float
@@ -60,7 +67,7 @@ class LookFigure(NamedTuple):
     high: float
 
 
-def where_nets_look(
+def measure_attribution(
     nets: Sequence[str], seeds: Sequence[int], repetitions: int, seed: int, out: Path | None
 ) -> str:
     """The table of the data set in use.
@@ -71,31 +78,36 @@ def where_nets_look(
     Raises:
         UserError: a net that is not there, no complete truth, or no question that points to anything.
     """
-    folders = Folders()
+    folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
-    files = nets_of(folders.vqa)
+    files = find_nets(folders.vqa_models)
     if missing := [f"{net}-{number}" for net in nets for number in seeds if net not in files.get(number, {})]:
-        raise UserError(f"{folders.vqa} has no net {', '.join(missing)}")
-    pictures = {row.picture_id: row for row in folders.rows(Picture)}
-    truth = gqa_files.truth(folders.truth, {row.split for row in pictures.values()})
-    asked = pointed(list(folders.asked(pictures)), truth)
+        raise UserError(f"{folders.vqa_models} has no net {', '.join(missing)}")
+    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
+    truth = gqa_files.read_true_scene_graphs(folders.truth, {row.split for row in pictures.values()})
+    asked = find_grounded_questions(list(folders.read_questions_about(pictures)), truth)
     if not asked:
         raise UserError("no question of this data set points to anything, so nothing can be measured")
-    rows = {name: judged(asked, [grid] * len(asked)) for name, grid in (("middle", MIDDLE), ("even", EVEN))}
+    rows = {
+        name: score_maps(asked, [grid] * len(asked))
+        for name, grid in (("middle", CENTER_MAP), ("even", UNIFORM_MAP))
+    }
     for net in nets:
-        sights = [NetSight(folders.vqa, folders.clip, files[number][net]) for number in seeds]
-        rows |= _of_net(net, sights, asked, pictures)
+        sights = [NetAttributor(folders.vqa_models, folders.clip, files[number][net]) for number in seeds]
+        rows |= _score_net(net, sights, asked, pictures)
     names = [one.question.picture_id for one in asked]
     figures = {
-        name: {what: over_pictures(values, names, repetitions, seed) for what, values in row.items()}
+        name: {what: mean_over_images(values, names, repetitions, seed) for what, values in row.items()}
         for name, row in rows.items()
     }
     if out:
         write_json(out, {"questions": len(asked), "pictures": len(set(names)), "nets": nets, "seeds": seeds, "figures": {name: {what: figure._asdict() for what, figure in row.items()} for name, row in figures.items()}})  # fmt: skip
-    return table(figures, len(asked), len(set(names)), len(seeds))
+    return render_table(figures, len(asked), len(set(names)), len(seeds))
 
 
-def pointed(questions: Sequence[Question], truth: Mapping[str, Scene]) -> list[Pointed]:
+def find_grounded_questions(
+    questions: Sequence[Question], truth: Mapping[str, SceneGraph]
+) -> list[GroundedQuestion]:
     """The questions that point to things of their pictures, by picture."""
     found = []
     for question in sorted(questions, key=lambda row: (row.picture_id, row.question_id)):
@@ -105,11 +117,13 @@ def pointed(questions: Sequence[Question], truth: Mapping[str, Scene]) -> list[P
         corners = [(t.x, t.y, t.x + t.w, t.y + t.h) for t in (things[name] for name in ids)]
         if corners:
             boxes = np.array(corners, float) / [scene.width, scene.height, scene.width, scene.height]
-            found.append(Pointed(question, scene, boxes))
+            found.append(GroundedQuestion(question, scene, boxes))
     return found
 
 
-def hit(grid: Grid, boxes: np.ndarray, size: tuple[int, int], tolerance: float = TOLERANCE) -> float:
+def pointing_game_score(
+    grid: AttributionMap, boxes: np.ndarray, size: tuple[int, int], tolerance: float = POINTING_TOLERANCE
+) -> float:
     """The pointing game: of the cells of the highest weight the share whose middle lies in a box, or beside it by no more than
     `tolerance` of the picture's longer side.
 
@@ -122,12 +136,12 @@ def hit(grid: Grid, boxes: np.ndarray, size: tuple[int, int], tolerance: float =
     (0.0, 1.0)
     """
     near = tolerance * max(size) / np.array(size)
-    points = highest(grid)[:, None]
+    points = find_peaks(grid)[:, None]
     inside = (points >= boxes[None, :, :2] - near) & (points <= boxes[None, :, 2:] + near)
     return float(np.any(np.all(inside, axis=2), axis=1).mean())
 
 
-def on_boxes(grid: Grid, boxes: np.ndarray) -> float:
+def weight_on_boxes(grid: AttributionMap, boxes: np.ndarray) -> float:
     """The weight on boxes [b, 4], each place once.
 
     >>> on_boxes(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.25, 1], [0, 0, 0.5, 0.5]])).__round__(6)
@@ -145,48 +159,52 @@ def on_boxes(grid: Grid, boxes: np.ndarray) -> float:
     return float((weight * inside * np.outer(high, wide)).sum())
 
 
-def grounding(grid: Grid, one: Pointed) -> float:
+def gqa_grounding(grid: AttributionMap, one: GroundedQuestion) -> float:
     """GQA's score of one question."""
     question = one.question
     notes = {"question": question.annotations, "fullAnswer": question.full_answer_annotations}
     asked = {"imageId": question.picture_id, "answer": question.answer, "annotations": notes}
     objects = {t.object_id: {"x": t.x, "y": t.y, "w": t.w, "h": t.h} for t in one.scene.objects}
     scene = {"width": one.scene.width, "height": one.scene.height, "objects": objects}
-    found = gqa_diagnostics(
-        {"q": asked}, {"q": ""}, scenes={question.picture_id: scene}, attention={"q": weights_of(grid)}
+    found = compute_gqa_diagnostics(
+        {"q": asked}, {"q": ""}, scenes={question.picture_id: scene}, attention={"q": to_gqa_attention(grid)}
     )
     return found["grounding"]["value"]
 
 
-def judged(asked: Sequence[Pointed], grids: Sequence[Grid]) -> dict[str, np.ndarray]:
+def score_maps(asked: Sequence[GroundedQuestion], grids: Sequence[AttributionMap]) -> dict[str, np.ndarray]:
     """Both figures of each question, [n]."""
     sizes = [(one.scene.width, one.scene.height) for one in asked]
     each = list(zip(asked, grids, sizes, strict=True))
     return {
-        "pointing": np.array([hit(grid, one.boxes, size) for one, grid, size in each]),
-        "strict": np.array([hit(grid, one.boxes, size, 0.0) for one, grid, size in each]),
-        "on_them": np.array([on_boxes(grid, one.boxes) for one, grid, _ in each]),
-        "grounding": np.array([grounding(grid, one) for one, grid, _ in each]),
+        "pointing": np.array([pointing_game_score(grid, one.boxes, size) for one, grid, size in each]),
+        "strict": np.array([pointing_game_score(grid, one.boxes, size, 0.0) for one, grid, size in each]),
+        "on_them": np.array([weight_on_boxes(grid, one.boxes) for one, grid, _ in each]),
+        "grounding": np.array([gqa_grounding(grid, one) for one, grid, _ in each]),
     }
 
 
-def over_pictures(values: np.ndarray, pictures: Sequence[str], repetitions: int, seed: int) -> LookFigure:
+def mean_over_images(
+    values: np.ndarray, pictures: Sequence[str], repetitions: int, seed: int
+) -> MeanInterval:
     """The mean of values [n] with its 95 % interval; pictures are drawn, with all their questions."""
     count, (cluster,) = number_clusters([pictures])
     low, high = percentile_interval(bootstrap(cluster_mean(values, cluster), count, repetitions, seed))
-    return LookFigure(float(values.mean()), low, high)
+    return MeanInterval(float(values.mean()), low, high)
 
 
-def table(figures: Mapping[str, Mapping[str, LookFigure]], questions: int, pictures: int, seeds: int) -> str:
+def render_table(
+    figures: Mapping[str, Mapping[str, MeanInterval]], questions: int, pictures: int, seeds: int
+) -> str:
     """All figures as a table in Markdown."""
 
-    def shown(figure: LookFigure) -> str:
+    def shown(figure: MeanInterval) -> str:
         return f"{100 * figure.mean:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
 
     lines = [
-        f"{counted(questions, 'question')} of {counted(pictures, 'picture')}, {counted(seeds, 'seed')}",
+        f"{format_count(questions, 'question')} of {format_count(pictures, 'picture')}, {format_count(seeds, 'seed')}",
         "",
-        f"| what is shown | pointing, within {100 * TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
+        f"| what is shown | pointing, within {100 * POINTING_TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
         "|---|---|---|---|---|",
     ]
     lines += [
@@ -196,44 +214,51 @@ def table(figures: Mapping[str, Mapping[str, LookFigure]], questions: int, pictu
     return "\n".join(lines)
 
 
-def _of_net(
-    net: str, sights: Sequence[NetSight], asked: Sequence[Pointed], pictures: Mapping[str, Picture]
+def _score_net(
+    net: str,
+    sights: Sequence[NetAttributor],
+    asked: Sequence[GroundedQuestion],
+    pictures: Mapping[str, ImageRecord],
 ) -> dict[str, dict[str, np.ndarray]]:
     """The figures of each way of seeing of a net, means over its seeds."""
     rows: dict[str, list[dict[str, np.ndarray]]] = {}
     for sight in sights:
-        seen = _seen(sight, asked, pictures, net)
-        for way, grids in ways(seen, another(asked), _nouns(asked, sight)).items():
-            rows.setdefault(f"{net}: {way}", []).append(judged(asked, grids))
+        seen = _attribute_questions(sight, asked, pictures, net)
+        for way, grids in collect_maps(
+            seen, pick_other_questions(asked), _extract_nouns(asked, sight)
+        ).items():
+            rows.setdefault(f"{net}: {way}", []).append(score_maps(asked, grids))
     return {
         way: {what: np.mean([row[what] for row in of_seeds], 0) for what in of_seeds[0]}
         for way, of_seeds in rows.items()
     }
 
 
-def ways(
-    seen: Sequence[Sighting], others: Sequence[int], nouns: Sequence[frozenset[str]]
-) -> dict[str, list[Grid]]:
+def collect_maps(
+    seen: Sequence[Attribution], others: Sequence[int], nouns: Sequence[frozenset[str]]
+) -> dict[str, list[AttributionMap]]:
     """By way of seeing the grid of each question."""
-    found = {way: [one.panel(way).grid for one in seen] for way in (*SEEN, "detections")}
-    for way in OTHERS:
+    found = {way: [one.get_panel(way).attribution_map for one in seen] for way in (*METHODS, "detections")}
+    for way in MISMATCHED_METHODS:
         found[f"{way}, of another question"] = [found[way][place] for place in others]
-    found["detections of what is named"] = [named(*pair) for pair in zip(seen, nouns, strict=True)]
+    found["detections of what is named"] = [
+        map_named_objects(*pair) for pair in zip(seen, nouns, strict=True)
+    ]
     return found
 
 
-def _seen(
-    sight: NetSight, asked: Sequence[Pointed], pictures: Mapping[str, Picture], net: str
-) -> list[Sighting]:
+def _attribute_questions(
+    sight: NetAttributor, asked: Sequence[GroundedQuestion], pictures: Mapping[str, ImageRecord], net: str
+) -> list[Attribution]:
     """What a net saw, question by question in their order, which is by picture."""
     by_picture: dict[str, list[str]] = {}
     for one in asked:
         by_picture.setdefault(one.question.picture_id, []).append(one.question.text)
     tracked = track(by_picture.items(), f"looking: {net}", len(by_picture), "picture")
-    return [seen for name, texts in tracked for seen in sight.look(Path(pictures[name].path), texts)]
+    return [seen for name, texts in tracked for seen in sight.attribute(Path(pictures[name].path), texts)]
 
 
-def another(asked: Sequence[Pointed]) -> list[int]:
+def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
     """For each question the place of another one of its picture: half of them further on, round and round. Itself where it is the
     only one."""
     places: dict[str, list[int]] = {}
@@ -246,14 +271,16 @@ def another(asked: Sequence[Pointed]) -> list[int]:
     return found
 
 
-def named(seen: Sighting, nouns: frozenset[str]) -> Grid:
+def map_named_objects(seen: Attribution, nouns: frozenset[str]) -> AttributionMap:
     """The things that were found and bear a name that the question says, by their scores; the whole picture where there is none."""
-    marks = [mark for mark in seen.panel("detections").marks if mark.text in nouns]
+    marks = [mark for mark in seen.get_panel("detections").marks if mark.text in nouns]
     if not marks:
-        return EVEN
-    return spread(np.array([mark.score for mark in marks]), np.array([mark.box for mark in marks]))
+        return UNIFORM_MAP
+    return rasterize_boxes(np.array([mark.score for mark in marks]), np.array([mark.box for mark in marks]))
 
 
-def _nouns(asked: Sequence[Pointed], sight: NetSight) -> list[frozenset[str]]:
-    texts, kinds = [one.question.text for one in asked], sight.rest.head.names.kinds
-    return [asked_nouns(text, tokens, kinds) for text, tokens in zip(texts, Tagger().tag(texts), strict=True)]
+def _extract_nouns(asked: Sequence[GroundedQuestion], sight: NetAttributor) -> list[frozenset[str]]:
+    texts, kinds = [one.question.text for one in asked], sight.head_with_net.head.names.kinds
+    return [
+        extract_nouns(text, tokens, kinds) for text, tokens in zip(texts, Tagger().tag(texts), strict=True)
+    ]

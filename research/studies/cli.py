@@ -8,21 +8,25 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app(
     "Studies of the pipeline itself: the judge, the edits, the table of kinds.", "rgqa study judge-agreement"
 )
-reading = new_app("Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help")
-app.add_typer(reading, name="reading")
+edit_quality_app = new_app(
+    "Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help"
+)
+app.add_typer(edit_quality_app, name="reading")
 
-Folds = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
-Repetitions = Annotated[int, typer.Option(min=1, max=100_000, help="Bootstrap replicates of each interval.")]
-MostPairs = Annotated[
+FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
+RepetitionsOption = Annotated[
+    int, typer.Option(min=1, max=100_000, help="Bootstrap replicates of each interval.")
+]
+MaxPairsOption = Annotated[
     int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
 ]
-Figures = Annotated[Path | None, typer.Option(help="A JSON file for the figures.")]
+FiguresOption = Annotated[Path | None, typer.Option(help="A JSON file for the figures.")]
 
 
 def seed_option(help: str) -> Any:
@@ -30,59 +34,61 @@ def seed_option(help: str) -> Any:
     return typer.Option(min=0, max=2**32 - 1, help=help)
 
 
-def shown_option(help: str) -> Any:
+def num_examples_option(help: str) -> Any:
     """An option that says how many examples are shown."""
     return typer.Option(min=0, max=1_000_000, help=help)
 
 
 @app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
-def blind_baseline(
-    folds: Folds = 5,
-    repetitions: Repetitions = 500,
+def text_only_baseline(
+    folds: FoldsOption = 5,
+    repetitions: RepetitionsOption = 500,
     seed: Annotated[
         int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
-    most: MostPairs = 20_000,
-    out: Figures = None,
+    most: MaxPairsOption = 20_000,
+    out: FiguresOption = None,
 ) -> None:
     """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
-    from research.studies.text_only_baseline import blind_baseline
+    from research.studies.text_only_baseline import run_text_only_baseline
 
-    run(lambda: print(blind_baseline(folds, repetitions, seed, most, out)))
+    run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, most, out)))
 
 
 @app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
-def attackers(
-    folds: Folds = 5,
-    repetitions: Repetitions = 500,
+def transformer_attacker(
+    folds: FoldsOption = 5,
+    repetitions: RepetitionsOption = 500,
     seed: Annotated[
         int,
         seed_option(
             "Seed of the folds, the bootstrap, the transformer and the random choices of the paper's rules."
         ),
     ] = 20231001,
-    most: MostPairs = 2_000,
+    most: MaxPairsOption = 2_000,
     init: Annotated[
         Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
     ] = None,
-    out: Figures = None,
+    out: FiguresOption = None,
 ) -> None:
     """What a small transformer, trained on the spot, tells of perturbed questions by their text alone."""
 
     def page() -> None:
         import torch
 
-        from research.studies.transformer_study import attackers
+        from research.studies.transformer_study import compare_attackers
 
         torch.set_num_threads(1)  # its matrices are too small for more
-        print(attackers(folds, repetitions, seed, most, init, out))
+        print(compare_attackers(folds, repetitions, seed, most, init, out))
 
-    run(page)
+    run_command(page)
 
 
 @app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
-def judge_agreement(
-    show: Annotated[int, shown_option("Print this many verdicts instead, half of them on other images.")] = 0,
+def verifier_agreement(
+    show: Annotated[
+        int, num_examples_option("Print this many verdicts instead, half of them on other images.")
+    ] = 0,
     seed: Annotated[
         int, seed_option("Seed of the choice of other images and of the verdicts shown.")
     ] = 20231001,
@@ -91,28 +97,28 @@ def judge_agreement(
     ] = 2,
 ) -> None:
     """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
-    from research.studies.verifier_agreement import judge_agreement
+    from research.studies.verifier_agreement import measure_verifier_agreement
 
-    run(lambda: print(judge_agreement(show, seed, foreign), end=""))
+    run_command(lambda: print(measure_verifier_agreement(show, seed, foreign), end=""))
 
 
 @app.command(epilog="Example: `rgqa study judge-completeness --like data/gqa/source --split val`")
-def judge_completeness(
+def verifier_completeness(
     like: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
         "data/sample/source"
     ),
     split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
     seed: Annotated[int, seed_option("Seed of the simulated graphs and of what is left out.")] = 1,
-    show: Annotated[int, shown_option("Print this many wrong verdicts of each row.")] = 0,
+    show: Annotated[int, num_examples_option("Print this many wrong verdicts of each row.")] = 0,
 ) -> None:
     """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
-    from research.studies.verifier_completeness import judge_completeness
+    from research.studies.verifier_completeness import measure_verifier_completeness
 
-    run(lambda: print(judge_completeness(like, split, seed, show)))
+    run_command(lambda: print(measure_verifier_completeness(like, split, seed, show)))
 
 
-@reading.command(epilog="Example: `rgqa study reading draw --count 200 --seed 1 --out sheets`")
-def draw(
+@edit_quality_app.command(epilog="Example: `rgqa study reading draw --count 200 --seed 1 --out sheets`")
+def create_sheets(
     out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
     count: Annotated[
         int,
@@ -125,42 +131,44 @@ def draw(
     seed: Annotated[int, seed_option("Seed of what is sampled, and of its order.")] = 1,
 ) -> None:
     """Draw blind sheets of the screened candidates of the data set in use."""
-    from research.studies.annotation_sheets import draw_sheets
+    from research.studies.annotation_sheets import write_sheets
 
-    run(lambda: draw_sheets(out, count, seed))
+    run_command(lambda: write_sheets(out, count, seed))
 
 
-@reading.command(epilog="Example: `rgqa study reading score sheets sheets/ann sheets/ben`")
-def score(
+@edit_quality_app.command(epilog="Example: `rgqa study reading score sheets sheets/ann sheets/ben`")
+def score_sheets(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
     readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
-    worst: Annotated[int, shown_option("List this many of the worst questions, with what is wrong.")] = 20,
+    worst: Annotated[
+        int, num_examples_option("List this many of the worst questions, with what is wrong.")
+    ] = 20,
 ) -> None:
     """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
-    from research.studies.edit_quality import score_sheets
+    from research.studies.edit_quality import report_edit_quality
 
-    run(lambda: print(score_sheets(sheets, readers, worst)))
+    run_command(lambda: print(report_edit_quality(sheets, readers, worst)))
 
 
 @app.command(epilog="Example: `rgqa study reader --part held_out`")
-def reader(
+def abstention_classifier(
     part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
-    show: Annotated[int, shown_option("Print this many replies that are read wrongly.")] = 0,
+    show: Annotated[int, num_examples_option("Print this many replies that are read wrongly.")] = 0,
 ) -> None:
     """How well the scorers read from a reply's words whether it abstains."""
     from pipeline.core.errors import UserError
-    from research.studies.abstention_evaluation import reader_page
+    from research.studies.abstention_evaluation import evaluate_abstention_classifier
 
     def page() -> None:
         if part not in ("dev", "held_out", "train"):
             raise UserError(f"--part is {part!r}, wanted dev, held_out or train")
-        print(reader_page(part, show), end="")
+        print(evaluate_abstention_classifier(part, show), end="")
 
-    run(page)
+    run_command(page)
 
 
 @app.command(epilog="Example: `rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz`")
-def reader_train(
+def train_abstention_classifier(
     out: Annotated[Path, typer.Option(help="Where the weights go.")],
     vectors: Annotated[
         Path | None,
@@ -171,13 +179,13 @@ def reader_train(
     seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
 ) -> None:
     """Learn to read abstentions from research/studies/replies/train.jsonl; half an hour from nothing, on two cores."""
-    from research.studies.abstention_training import train
+    from research.studies.abstention_training import train_and_save
 
-    run(lambda: train(vectors, out, seed))
+    run_command(lambda: train_and_save(vectors, out, seed))
 
 
 @app.command(epilog="Example: `rgqa study votes --out docs/pictures/votes.png`")
-def votes(
+def votes_needed(
     crowds: Annotated[
         list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
     ] = None,
@@ -192,13 +200,13 @@ def votes(
     ] = None,
 ) -> None:
     """How many votes simulated crowds need: one after the other until a verdict is sure, or as many for all."""
-    from research.studies.votes_needed import TOLD_OF, study_votes
+    from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
-    run(lambda: print(study_votes(crowds or TOLD_OF, most, out)))
+    run_command(lambda: print(run_votes_study(crowds or REPORTED_CROWDS, most, out)))
 
 
 @app.command(epilog="Example: `rgqa study looking --net rp --net vanilla --out looking.json`")
-def looking(
+def attribution(
     net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
     seeds: Annotated[
         list[int] | None, typer.Option(help="Seeds of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
@@ -207,30 +215,36 @@ def looking(
         int, typer.Option(min=100, max=100_000, help="Bootstrap replicates of each interval.")
     ] = 1000,
     seed: Annotated[int, seed_option("Seed of those replicates.")] = 0,
-    out: Figures = None,
+    out: FiguresOption = None,
 ) -> None:
     """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
-    from research.studies.attribution_study import where_nets_look
+    from research.studies.attribution_study import measure_attribution
 
-    run(lambda: print(where_nets_look(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)))
+    run_command(
+        lambda: print(
+            measure_attribution(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)
+        )
+    )
 
 
 @app.command(epilog="Example: `rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b`")
-def fresh(
+def rank_stability(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
 ) -> None:
     """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
-    from research.studies.rank_stability import fresh_page
+    from research.studies.rank_stability import compare_leaderboards
 
-    run(lambda: print(fresh_page(folders)))
+    run_command(lambda: print(compare_leaderboards(folders)))
 
 
 @app.command(epilog="Example: `rgqa study kinds /usr/share/wordnet`")
-def kinds(folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")]) -> None:
+def derive_kinds(
+    folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")],
+) -> None:
     """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
-    from research.studies.kinds.derive_kinds import derive
+    from research.studies.kinds.derive_kinds import write_kinds_table
 
-    run(lambda: print(derive(folder)))
+    run_command(lambda: print(write_kinds_table(folder)))
 
 
 @app.command(
@@ -268,8 +282,12 @@ def validity(
     """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
     if not twins_again:
         refuse_options(context, "images_again", "there is no --twins-again")
-    from research.studies.ranking_validity import TwinsRelease, study_validity
+    from research.studies.ranking_validity import CounterfactualRelease, run_validity_study
 
-    releases = [TwinsRelease(twins, images)]
-    releases += [TwinsRelease(twins_again, images_again)] if twins_again else []
-    run(lambda: study_validity(releases, out, repetitions, seed, effects=effects, further=further))
+    releases = [CounterfactualRelease(twins, images)]
+    releases += [CounterfactualRelease(twins_again, images_again)] if twins_again else []
+    run_command(
+        lambda: run_validity_study(
+            releases, out, repetitions, seed, measure_effects=effects, rank_graded_nets=further
+        )
+    )

@@ -28,13 +28,13 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
-from annotation.study.assignment import wilson
+from annotation.study.assignment import wilson_interval
 from pipeline.core.errors import Problems
 from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
-from research.studies.annotation_sheets import MARKS, SUBSETS, Edited, read_sheet
+from research.studies.annotation_sheets import MARKS_BY_SHEET, SUBSETS, SheetKeyRow, read_sheet
 
-AT_ONCE = ("grammatical", "changed", "presupposed strictly", "plausible", "not answerable")
+REQUIRED_FINDINGS = ("grammatical", "changed", "presupposed strictly", "plausible", "not answerable")
 TARGETS = {  # shares that are to be reached, of pt-easy and pt-hard; chosen before anything was read
     "grammatical": (0.97, 0.97),
     "changed": (0.99, 0.99),
@@ -46,59 +46,59 @@ TARGETS = {  # shares that are to be reached, of pt-easy and pt-hard; chosen bef
 }
 
 
-class MarkShare(Record):
+class MarkRate(Record):
     """How often a reader found it so, with the 95 % Wilson interval of the share (nan of none)."""
 
-    right: int
-    of: int
-    share: float
+    count: int
+    total: int
+    rate: float
     interval: tuple[float, float]
 
 
-class MarkFigure(Record):
+class MarkSummary(Record):
     """Each reader's share of the edited questions, and of the originals where those were asked, too; Cohen's kappa
     between the first two readers on the edited ones, null for one reader and where both gave one and the same mark
     throughout, so that it is undefined; the share that was to be reached, and whether all readers' shares do."""
 
-    readers: list[MarkShare]
-    originals: list[MarkShare]
+    readers: list[MarkRate]
+    originals: list[MarkRate]
     kappa: float | None
     target: float
-    reached: bool
+    is_target_reached: bool
 
 
-class Worst(Record):
+class FaultyEdit(Record):
     """An edited question and the marks against it: by how many readers each."""
 
     candidate_id: str
     original: str
     edited: str
     edits: tuple[str, ...]
-    weak: bool
-    against: dict[str, int]
+    is_query_only: bool
+    fault_counts: dict[str, int]
 
 
-class ReadingReport(Record):
+class EditQualityReport(Record):
     """By subset the figures of all its edited questions, and of the weak ones among them; the worst questions."""
 
-    figures: dict[str, dict[str, MarkFigure]]
-    weak: dict[str, dict[str, MarkFigure]]
-    worst: list[Worst]
+    summaries: dict[str, dict[str, MarkSummary]]
+    query_only_summaries: dict[str, dict[str, MarkSummary]]
+    worst_edits: list[FaultyEdit]
 
 
-def score_sheets(sheets: Path, readers: Sequence[Path], worst: int) -> str:
+def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -> str:
     """What the readers' marks come to, as lines for people; all figures go to reading.json beside the key.
 
     Raises:
         UserError: lists every sheet and every mark that is missing or unknown, and every row that was changed.
     """
-    keys = read_json(sheets / "key.json", dict[str, list[Edited]])
+    keys = read_json(sheets / "key.json", dict[str, list[SheetKeyRow]])
     problems = Problems("readers' sheets")
     filled = {
         subset: [
             {
                 kind: read_sheet(reader / f"{subset}-{kind}.csv", sheets / "to_read", problems)
-                for kind in MARKS
+                for kind in MARKS_BY_SHEET
             }
             for reader in readers
         ]
@@ -107,20 +107,20 @@ def score_sheets(sheets: Path, readers: Sequence[Path], worst: int) -> str:
     problems.raise_if_any()
     figures, weak, against = {}, {}, []
     for subset, key in keys.items():
-        found = [findings(key, sheet) for sheet in filled[subset]]
-        others = [original_findings(key, sheet["texts"]) for sheet in filled[subset]]
-        figures[subset] = mark_figures(subset, found, others)
-        is_weak = [row.weak for row in key]
+        found = [tabulate_findings(key, sheet) for sheet in filled[subset]]
+        others = [tabulate_original_findings(key, sheet["texts"]) for sheet in filled[subset]]
+        figures[subset] = summarize_marks(subset, found, others)
+        is_weak = [row.is_query_only for row in key]
         if any(is_weak):
-            weak[subset] = mark_figures(subset, [rows[is_weak] for rows in found], others)
-        against += marks_against(key, found, filled[subset][0]["pairs"])
+            weak[subset] = summarize_marks(subset, [rows[is_weak] for rows in found], others)
+        against += find_faulty_edits(key, found, filled[subset][0]["pairs"])
     against.sort(key=lambda row: (-sum(row.against.values()), row.candidate_id))
-    report = ReadingReport(figures=figures, weak=weak, worst=against[:worst])
+    report = EditQualityReport(summaries=figures, query_only_summaries=weak, worst_edits=against[:num_worst])
     write_json(sheets / "reading.json", report)
-    return "\n".join(report_lines(report))
+    return "\n".join(format_report(report))
 
 
-def findings(key: Sequence[Edited], sheets: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def tabulate_findings(key: Sequence[SheetKeyRow], sheets: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What a reader found, bool [edited questions, TARGETS]: true speaks for the edit."""
     texts = sheets["texts"].loc[[row.text_row for row in key]].reset_index(drop=True)
     pairs = sheets["pairs"].loc[[row.pair_row for row in key]].reset_index(drop=True)
@@ -134,71 +134,77 @@ def findings(key: Sequence[Edited], sheets: Mapping[str, pd.DataFrame]) -> pd.Da
             "not answerable": pairs["answerable"] == "n",
         }
     )
-    return found.assign(**{"all at once": found[list(AT_ONCE)].all(axis=1)})
+    return found.assign(**{"all at once": found[list(REQUIRED_FINDINGS)].all(axis=1)})
 
 
-def original_findings(key: Sequence[Edited], texts: pd.DataFrame) -> pd.DataFrame:
+def tabulate_original_findings(key: Sequence[SheetKeyRow], texts: pd.DataFrame) -> pd.DataFrame:
     """What a reader found of the originals, bool [originals, marks of the texts]."""
-    return texts.drop(index=[row.text_row for row in key])[list(MARKS["texts"])] == "y"
+    return texts.drop(index=[row.text_row for row in key])[list(MARKS_BY_SHEET["texts"])] == "y"
 
 
-def mark_figures(
+def summarize_marks(
     subset: str, found: Sequence[pd.DataFrame], originals: Sequence[pd.DataFrame]
-) -> dict[str, MarkFigure]:
+) -> dict[str, MarkSummary]:
     """Each figure that has a target, from what each reader found of edited questions and of originals."""
     figures = {}
     for name, targets in TARGETS.items():
         target = targets[SUBSETS.index(subset)]
-        readers = [share(rows[name]) for rows in found]
+        readers = [compute_rate(rows[name]) for rows in found]
         two = [rows[name] for rows in found[:2]]
         defined = len(two) > 1 and pd.concat(two).nunique() > 1
-        figures[name] = MarkFigure(
+        figures[name] = MarkSummary(
             readers=readers,
-            originals=[share(rows[name]) for rows in originals if name in rows],
+            originals=[compute_rate(rows[name]) for rows in originals if name in rows],
             kappa=float(cohen_kappa_score(*two)) if defined else None,
             target=target,
-            reached=all(reader.share >= target for reader in readers),
+            is_target_reached=all(reader.rate >= target for reader in readers),
         )
     return figures
 
 
-def share(found: pd.Series) -> MarkShare:
+def compute_rate(found: pd.Series) -> MarkRate:
     """Of what share of the rows it was found so."""
     right, of = int(found.sum()), len(found)
-    return MarkShare(right=right, of=of, share=right / of if of else nan, interval=wilson(right, of))
+    return MarkRate(
+        count=right, total=of, rate=right / of if of else nan, interval=wilson_interval(right, of)
+    )
 
 
-def marks_against(key: Sequence[Edited], found: Sequence[pd.DataFrame], pairs: pd.DataFrame) -> list[Worst]:
+def find_faulty_edits(
+    key: Sequence[SheetKeyRow], found: Sequence[pd.DataFrame], pairs: pd.DataFrame
+) -> list[FaultyEdit]:
     """The edited questions with a mark against them. Args: pairs: the sheet, for its texts."""
     against = np.sum(
-        [~rows[list(AT_ONCE)].to_numpy() for rows in found], axis=0
+        [~rows[list(REQUIRED_FINDINGS)].to_numpy() for rows in found], axis=0
     )  # [edited questions, AT_ONCE]
     worst = []
     for row, counts in zip(key, against.tolist(), strict=True):
-        told = {name: count for name, count in zip(AT_ONCE, counts, strict=True) if count}
+        told = {name: count for name, count in zip(REQUIRED_FINDINGS, counts, strict=True) if count}
         if told:
             original, edited = pairs.loc[row.pair_row, ["original", "edited"]]
             ids = {"candidate_id": row.candidate_id, "original": original, "edited": edited}
-            worst.append(Worst(**ids, edits=row.edits, weak=row.weak, against=told))
+            worst.append(
+                FaultyEdit(**ids, edits=row.edits, is_query_only=row.is_query_only, fault_counts=told)
+            )
     return worst
 
 
-def report_lines(report: ReadingReport) -> Iterator[str]:
+def format_report(report: EditQualityReport) -> Iterator[str]:
     """The figures by subset, then the worst questions, for people."""
-    weak = {f"{subset}, weak": figures for subset, figures in report.weak.items()}
-    for subset, figures in (report.figures | weak).items():
-        yield f"{subset}: {figures['all at once'].readers[0].of} edited questions"
+    weak = {f"{subset}, weak": figures for subset, figures in report.query_only_summaries.items()}
+    for subset, figures in (report.summaries | weak).items():
+        yield f"{subset}: {figures['all at once'].readers[0].total} edited questions"
         for name, figure in figures.items():
             readers = "; ".join(
-                f"{row.share:6.1%} ({row.interval[0]:.1%} to {row.interval[1]:.1%})" for row in figure.readers
+                f"{row.rate:6.1%} ({row.interval[0]:.1%} to {row.interval[1]:.1%})" for row in figure.readers
             )
             kappa = "undefined" if figure.kappa is None else f"{figure.kappa:.2f}"
-            target = f"target {figure.target:.0%} {'reached' if figure.reached else 'missed'}"
-            originals = ", ".join(f"{row.share:.1%}" for row in figure.originals if row.of)
+            target = f"target {figure.target:.0%} {'reached' if figure.is_target_reached else 'missed'}"
+            originals = ", ".join(f"{row.rate:.1%}" for row in figure.originals if row.total)
             yield f"  {name:20} {readers}; kappa {kappa}; {target}{originals and f'; originals {originals}'}"
-    if report.worst:
+    if report.worst_edits:
         yield "the worst: what speaks against it, by how many readers"
-    for row in report.worst:
-        against = ", ".join(f"not {name} {count}" for name, count in row.against.items())
-        yield f"  {row.original} -> {row.edited}  [{'; '.join(row.edits)}{'; weak' if row.weak else ''}]"
+    for row in report.worst_edits:
+        against = ", ".join(f"not {name} {count}" for name, count in row.fault_counts.items())
+        yield f"  {row.original} -> {row.edited}  [{'; '.join(row.edits)}{'; weak' if row.is_query_only else ''}]"
         yield f"      {against.replace('not not ', '')}"

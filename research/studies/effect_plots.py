@@ -17,57 +17,59 @@ TITLES: dict[Effect, str] = {
     "balancing": "pairing",
     "size": "items (some of the pictures)",
 }
-TAU, WORDING = "tau with twins", "AUROC of the wording alone"
-NO_CAP = "none"
-WIDE, HIGH = 300, 220
-SCHEME, NEAR = alt.Scale(scheme="dark2"), alt.Scale(zero=False)
+TAU_TITLE, TEXT_ONLY_TITLE = "tau with twins", "AUROC of the wording alone"
+NO_CAP_LABEL = "none"
+PLOT_WIDTH, PLOT_HEIGHT = 300, 220
+COLOR_SCALE, VALUE_SCALE = alt.Scale(scheme="dark2"), alt.Scale(zero=False)
 
 
-def picture(points: Sequence[EffectPoint], effect: Effect) -> Any:
+def plot_effect(points: Sequence[EffectPoint], effect: Effect) -> Any:
     """The figure of an effect: tau against what was changed, with 95 %; where the wording's AUROC is told, that beside it.
 
     Raises:
         ValueError: no point of this effect.
     """
-    table = frame(points, effect)
+    table = make_effect_table(points, effect)
     if effect in ("noise", "size"):
-        return _lines(table, effect)
-    return _marks(table, effect)
+        return _plot_lines(table, effect)
+    return _plot_points(table, effect)
 
 
-def _lines(table: pd.DataFrame, effect: Effect) -> Any:
+def _plot_lines(table: pd.DataFrame, effect: Effect) -> Any:
     """Lines with bands: of noise by subset, of size a panel for each subset and a line for each rules."""
     if effect == "noise":
         x = alt.X("where:Q", title=TITLES[effect], axis=alt.Axis(format=".0%"))
-        colour = alt.Color("subset:N", title="subset", sort=list(SUBSETS), scale=SCHEME)
+        colour = alt.Color("subset:N", title="subset", sort=list(SUBSETS), scale=COLOR_SCALE)
     else:
         x = alt.X("where:Q", title=TITLES[effect], scale=alt.Scale(type="log", nice=False))
-        colour = alt.Color("series:N", title="rules", scale=SCHEME)
-    base = alt.Chart(table, width=WIDE, height=HIGH).encode(x=x, color=colour)
-    band = base.mark_area(opacity=0.15).encode(alt.Y("low:Q", title=TAU, scale=NEAR), y2="high:Q")
-    both = band + base.mark_line(point=True).encode(alt.Y("tau:Q", title=TAU, scale=NEAR))
+        colour = alt.Color("series:N", title="rules", scale=COLOR_SCALE)
+    base = alt.Chart(table, width=PLOT_WIDTH, height=PLOT_HEIGHT).encode(x=x, color=colour)
+    band = base.mark_area(opacity=0.15).encode(
+        alt.Y("low:Q", title=TAU_TITLE, scale=VALUE_SCALE), y2="high:Q"
+    )
+    both = band + base.mark_line(point=True).encode(alt.Y("tau:Q", title=TAU_TITLE, scale=VALUE_SCALE))
     return both if effect == "noise" else both.facet(alt.Facet("subset:N", title=None), columns=2)
 
 
-def _marks(table: pd.DataFrame, effect: Effect) -> Any:
+def _plot_points(table: pd.DataFrame, effect: Effect) -> Any:
     """Points with intervals, those of one place side by side."""
     x = alt.X(
         "where:N", title=TITLES[effect], sort=list(dict.fromkeys(table["where"])), axis=alt.Axis(labelAngle=0)
     )
-    base = alt.Chart(table, width=WIDE, height=HIGH).encode(
+    base = alt.Chart(table, width=PLOT_WIDTH, height=PLOT_HEIGHT).encode(
         x=x,
         xOffset=alt.XOffset("beside:N"),
-        color=alt.Color("subset:N", title="subset", sort=list(SUBSETS), scale=SCHEME),
+        color=alt.Color("subset:N", title="subset", sort=list(SUBSETS), scale=COLOR_SCALE),
     )
     dots = base.mark_point(filled=True, size=50)
     if effect == "cap":
         dots = dots.encode(shape=alt.Shape("series:N", title="pairing"))
-    bars = base.mark_rule().encode(alt.Y("low:Q", title=TAU, scale=NEAR), y2="high:Q")
-    tau = bars + dots.encode(alt.Y("tau:Q", title=TAU, scale=NEAR))
-    return alt.hconcat(tau, dots.encode(alt.Y("wording:Q", title=WORDING, scale=NEAR)))
+    bars = base.mark_rule().encode(alt.Y("low:Q", title=TAU_TITLE, scale=VALUE_SCALE), y2="high:Q")
+    tau = bars + dots.encode(alt.Y("tau:Q", title=TAU_TITLE, scale=VALUE_SCALE))
+    return alt.hconcat(tau, dots.encode(alt.Y("wording:Q", title=TEXT_ONLY_TITLE, scale=VALUE_SCALE)))
 
 
-def frame(points: Sequence[EffectPoint], effect: Effect) -> pd.DataFrame:
+def make_effect_table(points: Sequence[EffectPoint], effect: Effect) -> pd.DataFrame:
     """The points of an effect as a table; `where` is what stands on its axis, `beside` tells
     apart what stands at one place."""
     rows = [one for one in points if one.effect == effect]
@@ -76,7 +78,7 @@ def frame(points: Sequence[EffectPoint], effect: Effect) -> pd.DataFrame:
     table = pd.DataFrame([{name: getattr(row, name) for name in row.__struct_fields__} for row in rows])
     where: dict[Effect, Any] = {
         "noise": table["x"],
-        "cap": [f"{x:g}" if x else NO_CAP for x in table["x"]],
+        "cap": [f"{x:g}" if x else NO_CAP_LABEL for x in table["x"]],
         "balancing": table["series"],
         "size": table["items"],
     }

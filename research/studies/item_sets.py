@@ -12,68 +12,68 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.json_files import content_key, read_json, read_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, Category, Item, Picture
+from pipeline.core.json_files import content_hash, read_json, read_jsonl
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SUBSETS, Category, ImageRecord, Item
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Items
-from research.studies.net_predictions import PosedItem
+from research.studies.net_predictions import QueryItem
 
 # Categories as counterfactual pairs may name them, by what was edited in the scene.
-CATEGORIES: dict[str, Category] = {
+CATEGORY_OF_EDIT: dict[str, Category] = {
     "object": "missing object",
     "attribute": "wrong attribute",
     "relation": "wrong relation",
 }
-OURS, PAPER, COUNTERFACTUAL_PAIRS = "ours", "the paper's rules", "twins"
+OUR_RULES, PAPER_RULES, COUNTERFACTUAL_PAIRS = "ours", "the paper's rules", "twins"
 
 
-class RankedSet(NamedTuple):
+class ItemSet(NamedTuple):
     """Items that rows are ranked by; `sources` [n] are the ids of the questions that they come from, for attackers' folds."""
 
     items: Items
-    sources: list[str]
+    source_ids: list[str]
 
 
-def ask_id(picture_id: str, text: str) -> str:
+def make_query_id(picture_id: str, text: str) -> str:
     """An id for a question of a picture."""
-    return f"{picture_id}+{content_key(text)}"
+    return f"{picture_id}+{content_hash(text)}"
 
 
-def set_of(rows: Iterable[Item]) -> RankedSet:
+def make_item_set(rows: Iterable[Item]) -> ItemSet:
     """Records of items as a table. Where a set asks the same of a picture twice, it counts twice."""
     kept = sorted(rows, key=lambda row: row.item_id)
     columns = {
-        "id": [ask_id(row.picture_id, row.text) for row in kept],
+        "id": [make_query_id(row.picture_id, row.text) for row in kept],
         "picture": [row.picture_id for row in kept],
         "asked": [row.text for row in kept],
         "answers": [{} if row.unanswerable else {row.answer: 1.0} for row in kept],
         "category": [row.category or "" for row in kept],
         "pair": [row.pair_id for row in kept],
     }
-    return RankedSet(Items(columns, len(kept)), [row.question_id for row in kept])
+    return ItemSet(Items(columns, len(kept)), [row.question_id for row in kept])
 
 
-def sets_of_dataset(folders: Folders, part: str = "test") -> dict[tuple[str, str], RankedSet]:
+def load_dataset_sets(folders: DatasetFolders, part: str = "test") -> dict[tuple[str, str], ItemSet]:
     """By rules (`OURS`, `PAPER`) and subset the items of a data set; of one part, as the leaderboard ranks.
 
     Raises:
         UserError: there are none by the paper's rules: nobody knows the truth that they are judged by.
     """
-    rows = {OURS: [*folders.rows(Item)]}
-    rows[PAPER] = [*read_jsonl(folders.stage("paper") / "items.jsonl", Item)]
-    if not rows[PAPER]:
+    rows = {OUR_RULES: [*folders.read_records(Item)]}
+    rows[PAPER_RULES] = [*read_jsonl(folders.stage_dir("paper") / "items.jsonl", Item)]
+    if not rows[PAPER_RULES]:
         raise UserError(
-            f"{folders.stage('paper')}: no items by the paper's rules; they need the pictures' complete truth, as the sample has it"
+            f"{folders.stage_dir('paper')}: no items by the paper's rules; they need the pictures' complete truth, as the sample has it"
         )
     return {
-        (rules, subset): set_of(row for row in of if row.subset == subset and row.part == part)
+        (rules, subset): make_item_set(row for row in of if row.subset == subset and row.part == part)
         for rules, of in rows.items()
         for subset in SUBSETS
     }
 
 
-def twins_of(release: Path, part: str = "test") -> RankedSet:
+def load_counterfactual_pairs(release: Path, part: str = "test") -> ItemSet:
     """The counterfactual pairs of a release, which are its subset `twins`.
 
     Raises:
@@ -81,20 +81,20 @@ def twins_of(release: Path, part: str = "test") -> RankedSet:
     """
     items = read_benchmark(release, [COUNTERFACTUAL_PAIRS]).subsets[COUNTERFACTUAL_PAIRS]
     if (items["part"] != "").any():
-        items = items.at(items["part"] == part)
+        items = items.select(items["part"] == part)
     if not items.answerable.any() or items.answerable.all():
         raise UserError(f"{release}: {COUNTERFACTUAL_PAIRS} has no pair of part {part}")
-    ids = [ask_id(*pair) for pair in zip(items["picture"], items["asked"], strict=True)]
-    named = [CATEGORIES.get(name, name) for name in items["category"]]
-    return RankedSet(items.with_columns(id=ids, category=named), items["asked"].tolist())
+    ids = [make_query_id(*pair) for pair in zip(items["picture"], items["asked"], strict=True)]
+    named = [CATEGORY_OF_EDIT.get(name, name) for name in items["category"]]
+    return ItemSet(items.with_columns(id=ids, category=named), items["asked"].tolist())
 
 
-def pictures_of_dataset(folders: Folders) -> dict[str, Path]:
+def find_dataset_images(folders: DatasetFolders) -> dict[str, Path]:
     """Files of a data set's pictures, by id."""
-    return {row.picture_id: Path(row.path) for row in folders.rows(Picture)}
+    return {row.picture_id: Path(row.path) for row in folders.read_records(ImageRecord)}
 
 
-def pictures_of_release(release: Path, images: Path | None = None) -> dict[str, Path]:
+def find_release_images(release: Path, images: Path | None = None) -> dict[str, Path]:
     """Files of pictures by their names without ending: those in the folder `images`, or in that of the data set that the
     release's params.json names.
 
@@ -104,32 +104,32 @@ def pictures_of_release(release: Path, images: Path | None = None) -> dict[str, 
     params = release / "params.json"
     if images is None and params.is_file():
         named = read_json(params, dict[str, object]).get("dataset", "")
-        images = Folders(str(named)).source / "images"
+        images = DatasetFolders(str(named)).source / "images"
     if images is None or not images.is_dir():
         raise UserError(f"{release}: its pictures are not in {images}; name their folder: --images FOLDER")
     return {path.stem: path for path in sorted(images.iterdir()) if path.is_file()}
 
 
-def posed(sets: Iterable[RankedSet], files: Mapping[str, Path]) -> list[PosedItem]:
+def collect_queries(sets: Iterable[ItemSet], files: Mapping[str, Path]) -> list[QueryItem]:
     """Everything that these sets ask, once.
 
     Raises:
         UserError: lists the pictures that have no file.
     """
     problems = Problems("pictures that have no file")
-    found: dict[str, PosedItem] = {}
+    found: dict[str, QueryItem] = {}
     for one in sets:
         columns = (one.items[name] for name in ("id", "picture", "asked"))
         for key, picture, text in zip(*columns, strict=True):
             if key not in found and picture not in files:
                 problems.add(picture, "no file of this name")
             elif key not in found:
-                found[key] = PosedItem(key, files[picture], text)
+                found[key] = QueryItem(key, files[picture], text)
     problems.raise_if_any()
     return [found[key] for key in sorted(found)]
 
 
-def numbered(columns: Sequence[np.ndarray]) -> tuple[int, list[np.ndarray]]:
+def number_jointly(columns: Sequence[np.ndarray]) -> tuple[int, list[np.ndarray]]:
     """Number the names in several columns together: how many there are, and each item's number."""
     names, places = np.unique(np.concatenate(columns).astype(str), return_inverse=True)
     return len(names), np.split(places, np.cumsum([len(column) for column in columns])[:-1])

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import UserError, counted
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.records import Record
-from pipeline.scoring.bootstrap import LEVEL, percentile_interval, percentile_intervals
+from pipeline.scoring.bootstrap import CONFIDENCE_LEVEL, percentile_interval, percentile_intervals
 
-LEAST = 14  # rows, with fewer of which no ranking is told
-Figure = float | None  # NaN has no place in JSON
-Within = tuple[Figure, Figure]
+MIN_RANKED_ROWS = 14  # rows, with fewer of which no ranking is told
+OptionalFloat = float | None  # NaN has no place in JSON
+OptionalInterval = tuple[OptionalFloat, OptionalFloat]
 
 
-class SeedScores(NamedTuple):
+class RowScores(NamedTuple):
     """A row's score on one set.
 
     Attributes:
@@ -32,8 +32,8 @@ class SeedScores(NamedTuple):
     """
 
     name: str
-    reference: bool
-    seeds: np.ndarray
+    is_reference: bool
+    scores: np.ndarray
 
 
 class RankAgreement(Record):
@@ -43,36 +43,38 @@ class RankAgreement(Record):
         rows: that are ranked. pairs: of all their pairs those that the reference separates; tau is over these.
     """
 
-    rows: int
-    pairs: int
-    tau: Figure
-    tau_interval: Within
-    pearson: Figure
-    pearson_interval: Within
+    num_rows: int
+    num_pairs: int
+    tau: OptionalFloat
+    tau_interval: OptionalInterval
+    pearson: OptionalFloat
+    pearson_interval: OptionalInterval
 
 
-class Gain(Record):
+class TauDifference(Record):
     """By how much one ranking's tau is above another's, on the same draws; above 0: the first agrees better."""
 
-    tau: Figure
-    interval: Within
+    tau: OptionalFloat
+    interval: OptionalInterval
 
 
-def ranked(rows: Sequence[SeedScores], least: int = LEAST) -> tuple[list[str], np.ndarray]:
+def average_ranked_rows(
+    rows: Sequence[RowScores], min_rows: int = MIN_RANKED_ROWS
+) -> tuple[list[str], np.ndarray]:
     """Names and scores [rows, 1 + r] of the rows that have a rank: references are left out, seeds are averaged.
 
     Raises:
         UserError: fewer than `least` rows.
     """
-    stay = [row for row in rows if not row.reference]
-    if len(stay) < least:
+    stay = [row for row in rows if not row.is_reference]
+    if len(stay) < min_rows:
         raise UserError(
-            f"{counted(len(stay), 'row')} to rank, wanted {least} or more: {', '.join(row.name for row in stay) or 'none'}"
+            f"{format_count(len(stay), 'row')} to rank, wanted {min_rows} or more: {', '.join(row.name for row in stay) or 'none'}"
         )
-    return [row.name for row in stay], np.array([row.seeds.mean(axis=0) for row in stay])
+    return [row.name for row in stay], np.array([row.scores.mean(axis=0) for row in stay])
 
 
-def separated(reference: np.ndarray, level: float = LEVEL) -> np.ndarray:
+def find_separated_pairs(reference: np.ndarray, level: float = CONFIDENCE_LEVEL) -> np.ndarray:
     """The pairs of rows, [p, 2] places, of whose difference the interval over draws excludes 0.
 
     Args:
@@ -88,7 +90,7 @@ def separated(reference: np.ndarray, level: float = LEVEL) -> np.ndarray:
     return every[(low > 0) | (high < 0)]
 
 
-def tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def kendall_tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Kendall's tau over these pairs of rows: pairs in the same order less those in the other, as a share of all; a tie
     in either counts as neither. In [-1, 1]; NaN without pairs.
 
@@ -105,37 +107,43 @@ def tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarr
     return signs.mean(axis=0)
 
 
-def pearson(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def pearson_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Pearson's r of the rows' scores, [rows, ...], each column for itself; NaN where either does not vary."""
     x, y = (scores - scores.mean(axis=0) for scores in (one, other))
     with np.errstate(invalid="ignore", divide="ignore"):
         return (x * y).sum(axis=0) / np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
 
 
-def agreement(reference: np.ndarray, other: np.ndarray, level: float = LEVEL) -> RankAgreement:
+def measure_agreement(
+    reference: np.ndarray, other: np.ndarray, level: float = CONFIDENCE_LEVEL
+) -> RankAgreement:
     """How the ranking by `other` agrees with that by `reference`; [rows, 1 + r] both, of the same rows. The draws of the
     two are of different pictures, or the same ones in both."""
-    pairs = separated(reference, level)
-    taus, correlations = tau(reference, other, pairs), pearson(reference, other)
+    pairs = find_separated_pairs(reference, level)
+    taus, correlations = kendall_tau(reference, other, pairs), pearson_correlation(reference, other)
     return RankAgreement(
-        rows=len(reference),
-        pairs=len(pairs),
-        tau=_figure(taus[0]),
-        tau_interval=_interval(taus[1:], level),
-        pearson=_figure(correlations[0]),
-        pearson_interval=_interval(correlations[1:], level),
+        num_rows=len(reference),
+        num_pairs=len(pairs),
+        tau=_round_or_none(taus[0]),
+        tau_interval=_optional_interval(taus[1:], level),
+        pearson=_round_or_none(correlations[0]),
+        pearson_interval=_optional_interval(correlations[1:], level),
     )
 
 
-def gain(reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = LEVEL) -> Gain:
+def compare_tau(
+    reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = CONFIDENCE_LEVEL
+) -> TauDifference:
     """The tau of `ours` less that of `theirs`, [rows, 1 + r] each; draws of these two are of the same pictures."""
-    pairs = separated(reference, level)
-    differences = tau(reference, ours, pairs) - tau(reference, theirs, pairs)
-    return Gain(tau=_figure(differences[0]), interval=_interval(differences[1:], level))
+    pairs = find_separated_pairs(reference, level)
+    differences = kendall_tau(reference, ours, pairs) - kendall_tau(reference, theirs, pairs)
+    return TauDifference(
+        tau=_round_or_none(differences[0]), interval=_optional_interval(differences[1:], level)
+    )
 
 
-def reweighted(
-    by_category: Mapping[str, np.ndarray], shares: Mapping[str, float]
+def reweight_categories(
+    by_category: Mapping[str, np.ndarray], proportions: Mapping[str, float]
 ) -> tuple[np.ndarray, float]:
     """The scores of a set whose unanswerable questions are of categories in other shares, and the part of `shares` that is
     of categories that the set does not have; the others then count in proportion.
@@ -148,18 +156,18 @@ def reweighted(
     Raises:
         ValueError: no category in common.
     """
-    known = {name: share for name, share in shares.items() if name in by_category and share > 0}
+    known = {name: share for name, share in proportions.items() if name in by_category and share > 0}
     whole = sum(known.values())
     if not whole:
-        raise ValueError(f"no category of {sorted(shares)} among {sorted(by_category)}")
+        raise ValueError(f"no category of {sorted(proportions)} among {sorted(by_category)}")
     parts = [share / whole * by_category[name] for name, share in known.items()]
-    return np.sum(parts, axis=0), 1 - whole / sum(shares.values())
+    return np.sum(parts, axis=0), 1 - whole / sum(proportions.values())
 
 
-def _interval(draws: np.ndarray, level: float) -> Within:
+def _optional_interval(draws: np.ndarray, level: float) -> OptionalInterval:
     low, high = percentile_interval(draws, level)
-    return _figure(low), _figure(high)
+    return _round_or_none(low), _round_or_none(high)
 
 
-def _figure(value: float) -> Figure:
+def _round_or_none(value: float) -> OptionalFloat:
     return None if np.isnan(value) else round(float(value), 4)

@@ -16,20 +16,25 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.items import Items
-from research.studies.item_sets import OURS, RankedSet
-from research.studies.rank_agreement import Figure, ranked, separated, tau
-from research.studies.row_scores import ALL, RowSaid, redrawn, scores_of_rows
-from research.studies.text_only_rows import wording_auroc, wording_scores
+from research.studies.item_sets import OUR_RULES, ItemSet
+from research.studies.rank_agreement import (
+    OptionalFloat,
+    average_ranked_rows,
+    find_separated_pairs,
+    kendall_tau,
+)
+from research.studies.row_scores import ALL_CATEGORIES, RowPredictions, draw_image_counts, score_rows
+from research.studies.text_only_rows import compute_text_only_auroc, compute_text_only_scores
 
 Effect = Literal["noise", "cap", "balancing", "size"]
 EFFECTS: tuple[Effect, ...] = ("noise", "cap", "balancing", "size")
-NOISE = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)  # shares of AQs told as UQs
-SIZES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the pictures
-REPEATS = 40  # of what is drawn by lot
+NOISE_RATES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)  # shares of AQs told as UQs
+IMAGE_RATES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the pictures
+NUM_REPEATS = 40  # of what is drawn by lot
 
 
 class EffectPoint(Record):
@@ -43,93 +48,101 @@ class EffectPoint(Record):
 
     effect: Effect
     subset: str
-    series: str
+    pairing_rules: str
     x: float
-    items: float
-    tau: Figure
-    low: Figure
-    high: Figure
-    wording: float | None = None
+    num_items: float
+    tau: OptionalFloat
+    low: OptionalFloat
+    high: OptionalFloat
+    text_only_auroc: float | None = None
 
 
-class Variant(NamedTuple):
+class SetVariant(NamedTuple):
     """A changed set: how often each item is taken, [v, n], by lots or by draws of pictures; of the latter the first row is
     the set itself."""
 
     effect: Effect
     subset: str
-    series: str
+    pairing_rules: str
     x: float
-    one: RankedSet
-    taken: np.ndarray
+    items: ItemSet
+    item_counts: np.ndarray
 
 
-def point(variant: Variant, rows: Sequence[RowSaid], reference: np.ndarray, seed: int) -> EffectPoint:
+def measure_variant(
+    variant: SetVariant, rows: Sequence[RowPredictions], reference: np.ndarray, seed: int
+) -> EffectPoint:
     """What comes of a variant.
 
     Args:
         reference: [rows, 1 + r] of the ranked rows.
     """
-    plain = variant.one.items.with_columns(category=[""] * len(variant.one.items))
+    plain = variant.items.items.with_columns(category=[""] * len(variant.items.items))
     each = np.arange(len(plain))
-    scores = ranked(scores_of_rows(plain, rows, each, variant.taken)[ALL])[1]
-    taus = tau(reference[:, :1], scores, separated(reference))
+    scores = average_ranked_rows(score_rows(plain, rows, each, variant.item_counts)[ALL_CATEGORIES])[1]
+    taus = kendall_tau(reference[:, :1], scores, find_separated_pairs(reference))
     by_lot = variant.effect in ("noise", "size")
     low, high = percentile_interval(taus)
-    wording = None if by_lot else wording_auroc(variant.one, wording_scores(variant.one, seed))
+    wording = (
+        None
+        if by_lot
+        else compute_text_only_auroc(variant.items, compute_text_only_scores(variant.items, seed))
+    )
     return EffectPoint(
         effect=variant.effect,
         subset=variant.subset,
-        series=variant.series,
+        pairing_rules=variant.pairing_rules,
         x=variant.x,
-        items=float(variant.taken.sum(axis=1).mean() if by_lot else len(plain)),
-        tau=_figure(taus.mean() if by_lot else taus[0]),
-        low=_figure(low),
-        high=_figure(high),
-        wording=None if wording is None else round(wording, 4),
+        num_items=float(variant.item_counts.sum(axis=1).mean() if by_lot else len(plain)),
+        tau=_round_or_none(taus.mean() if by_lot else taus[0]),
+        low=_round_or_none(low),
+        high=_round_or_none(high),
+        text_only_auroc=None if wording is None else round(wording, 4),
     )
 
 
-def _figure(value: float) -> Figure:
+def _round_or_none(value: float) -> OptionalFloat:
     return None if np.isnan(value) else round(float(value), 4)
 
 
-def points(
-    variants: Iterable[Variant], rows: Sequence[RowSaid], reference: np.ndarray, seed: int
+def measure_variants(
+    variants: Iterable[SetVariant], rows: Sequence[RowPredictions], reference: np.ndarray, seed: int
 ) -> list[EffectPoint]:
     """All of them, in their order."""
-    return [point(one, rows, reference, seed) for one in track([*variants], "effects", unit="set")]
+    return [measure_variant(one, rows, reference, seed) for one in track([*variants], "effects", unit="set")]
 
 
-def noisy(subset: str, one: RankedSet, seed: int) -> Iterator[Variant]:
+def make_noisy_variants(subset: str, one: ItemSet, seed: int) -> Iterator[SetVariant]:
     """Sets with wrong labels."""
     (aqs,), (uqs,) = np.nonzero(one.items.answerable), np.nonzero(~one.items.answerable)
-    flipped = one.items.at(aqs).with_columns(answers=[{}] * len(aqs))
-    both = RankedSet(joined(one.items, flipped), one.sources + [one.sources[place] for place in aqs])
-    for share in NOISE:
+    flipped = one.items.select(aqs).with_columns(answers=[{}] * len(aqs))
+    both = ItemSet(
+        concatenate_items(one.items, flipped), one.source_ids + [one.source_ids[place] for place in aqs]
+    )
+    for share in NOISE_RATES:
         wrong = min(round(share * len(aqs)), len(uqs))
-        taken = np.zeros((REPEATS if wrong else 1, len(both.items)), int)
+        taken = np.zeros((NUM_REPEATS if wrong else 1, len(both.items)), int)
         taken[:, : len(one.items)] = 1
         for number, row in enumerate(taken):
-            rng = generator(seed, "noise", subset, str(share), str(number))
+            rng = make_generator(seed, "noise", subset, str(share), str(number))
             out, lost = rng.permutation(len(aqs))[:wrong], rng.permutation(uqs)[:wrong]
             row[aqs[out]], row[lost], row[len(one.items) + out] = 0, 0, 1
-        yield Variant("noise", subset, OURS, share, both, taken)
+        yield SetVariant("noise", subset, OUR_RULES, share, both, taken)
 
 
-def smaller(subset: str, series: str, one: RankedSet, seed: int) -> Iterator[Variant]:
+def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> Iterator[SetVariant]:
     """Sets of some of the pictures."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
-    for share in SIZES:
+    for share in IMAGE_RATES:
         count = max(2, round(share * len(names)))
-        lots = REPEATS if count < len(names) else 1
-        rngs = (generator(seed, "size", subset, str(share), str(number)) for number in range(lots))
+        lots = NUM_REPEATS if count < len(names) else 1
+        rngs = (make_generator(seed, "size", subset, str(share), str(number)) for number in range(lots))
         chosen = (rng.permutation(len(names))[:count] for rng in rngs)
         taken = np.array([np.isin(place, some) for some in chosen], int)
-        yield Variant("size", subset, series, share, one, taken)
+        yield SetVariant("size", subset, series, share, one, taken)
 
 
-def joined(*tables: Items) -> Items:
+def concatenate_items(*tables: Items) -> Items:
     """Items of several tables, one after the other."""
     columns = ("id", "picture", "asked", "answers", "category", "pair")
     return Items(
@@ -137,21 +150,21 @@ def joined(*tables: Items) -> Items:
     )
 
 
-def on_pictures(
-    effect: Effect, subset: str, series: str, x: float, one: RankedSet, repetitions: int, seed: int
-) -> Variant:
+def resample_images(
+    effect: Effect, subset: str, series: str, x: float, one: ItemSet, repetitions: int, seed: int
+) -> SetVariant:
     """A set with draws of its pictures."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
-    drawn = redrawn(len(names), repetitions, seed)
-    return Variant(effect, subset, series, x, one, drawn[:, place])
+    drawn = draw_image_counts(len(names), repetitions, seed)
+    return SetVariant(effect, subset, series, x, one, drawn[:, place])
 
 
-def variants(
-    sets: Mapping[tuple[str, str], RankedSet],
-    changed: Mapping[tuple[str | int, ...], RankedSet],
+def make_variants(
+    sets: Mapping[tuple[str, str], ItemSet],
+    changed: Mapping[tuple[str | int, ...], ItemSet],
     repetitions: int,
     seed: int,
-) -> Iterator[Variant]:
+) -> Iterator[SetVariant]:
     """Every variant of a data set.
 
     Args:
@@ -159,10 +172,10 @@ def variants(
         repetitions: draws of pictures, where nothing goes by lot.
     """
     for (rules, subset), one in sets.items():
-        if rules == OURS:
-            yield from noisy(subset, one, seed)
-        yield from smaller(subset, rules, one, seed)
+        if rules == OUR_RULES:
+            yield from make_noisy_variants(subset, one, seed)
+        yield from make_smaller_variants(subset, rules, one, seed)
     for (subset, series, *cap), one in changed.items():
         effect, x = ("cap", float(cap[0])) if cap else ("balancing", 0.0)
         if one.items.answerable.any() and not one.items.answerable.all():
-            yield on_pictures(effect, str(subset), str(series), x, one, repetitions, seed)
+            yield resample_images(effect, str(subset), str(series), x, one, repetitions, seed)

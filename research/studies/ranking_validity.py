@@ -20,47 +20,66 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import counted
+from pipeline.core.errors import format_count
 from pipeline.core.json_files import write_json
 from pipeline.core.output_paths import Output, check_output_paths
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.rendering import svg
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
+from pipeline.core.rendering import chart_to_svg
 from research.studies.item_sets import (
-    RankedSet,
-    numbered,
-    pictures_of_dataset,
-    pictures_of_release,
-    posed,
-    sets_of_dataset,
-    twins_of,
+    ItemSet,
+    collect_queries,
+    find_dataset_images,
+    find_release_images,
+    load_counterfactual_pairs,
+    load_dataset_sets,
+    number_jointly,
 )
-from research.studies.net_predictions import answer_items
-from research.studies.rank_agreement import ranked
-from research.studies.ranking_effects import EFFECTS, EffectPoint, points, variants
-from research.studies.row_scores import ALL, RowSaid, read_rows, redrawn, scenes_of, scores_of_rows, together
-from research.studies.set_variants import balancing_sets, cap_sets
-from research.studies.text_only_rows import by_wording, wording_auroc, wording_scores
-from research.studies.validity_results import BLIND, SEEING, ScoredSet, SetName, Validity, figures
-from research.studies.validity_tables import page
-from research.synthetic_world.graded_models import GradedNet, graded_nets
+from research.studies.net_predictions import predict_items
+from research.studies.rank_agreement import average_ranked_rows
+from research.studies.ranking_effects import EFFECTS, EffectPoint, make_variants, measure_variants
+from research.studies.row_scores import (
+    ALL_CATEGORIES,
+    RowPredictions,
+    draw_image_counts,
+    make_cluster_names,
+    merge_predictions,
+    read_rows,
+    score_rows,
+)
+from research.studies.set_variants import build_balancing_sets, build_cap_sets
+from research.studies.text_only_rows import (
+    compute_text_only_auroc,
+    compute_text_only_scores,
+    replace_confidence,
+)
+from research.studies.validity_results import (
+    IMAGE_ROW,
+    TEXT_ONLY_ROW,
+    ScoredSet,
+    SetName,
+    ValidityResults,
+    compute_validity,
+)
+from research.studies.validity_tables import render_page
+from research.synthetic_world.graded_models import GradedModel, get_graded_models
 
 
-class TwinsRelease(NamedTuple):
+class CounterfactualRelease(NamedTuple):
     """A release with a subset `twins`; `images`: the folder of its pictures, if not that of the data set that it names."""
 
     folder: Path
     images: Path | None = None
 
 
-def study_validity(
-    twins: Sequence[TwinsRelease],
+def run_validity_study(
+    counterfactual_releases: Sequence[CounterfactualRelease],
     out: Path,
     repetitions: int = 1000,
     seed: int = 20231001,
-    effects: bool = True,
-    further: bool = False,
-) -> Validity:
+    measure_effects: bool = True,
+    rank_graded_nets: bool = False,
+) -> ValidityResults:
     """Write everything to `out`, and print the tables.
 
     Args:
@@ -72,82 +91,88 @@ def study_validity(
     Raises:
         UserError: no such release, no nets, pictures that are missing, too few rows.
     """
-    folders = Folders()
-    releases = [path for release in twins for path in release]
-    check_output_paths([Output("--out", out, "folder")], [folders.source, folders.vqa, *releases])
-    more = graded_nets(out / "nets") if further else {}
-    sets = sets_of_dataset(folders)
-    files = pictures_of_dataset(folders)
-    asked = posed(sets.values(), files)
-    rows = read_rows(answer_items(asked, out / "answers" / folders.dataset, folders, more=more))
+    folders = DatasetFolders()
+    releases = [path for release in counterfactual_releases for path in release]
+    check_output_paths([Output("--out", out, "folder")], [folders.source, folders.vqa_models, *releases])
+    more = get_graded_models(out / "nets") if rank_graded_nets else {}
+    sets = load_dataset_sets(folders)
+    files = find_dataset_images(folders)
+    asked = collect_queries(sets.values(), files)
+    rows = read_rows(predict_items(asked, out / "answers" / folders.dataset, folders, extra_nets=more))
     scored = score_sets(sets, rows, repetitions, seed)
     first, *again = [
-        _twins(release, out / "answers" / f"twins-{number}", folders, more, repetitions, seed + number)
-        for number, release in enumerate(twins, 1)
+        _score_counterfactual_pairs(
+            release, out / "answers" / f"twins-{number}", folders, more, repetitions, seed + number
+        )
+        for number, release in enumerate(counterfactual_releases, 1)
     ]
-    found = figures(scored, first, again)
+    found = compute_validity(scored, first, again)
     write_json(out / "validity.json", found)
-    write_text(out / "validity.md", text := page(found))
-    if effects:
-        changed = {**balancing_sets(folders), **cap_sets(folders)}
+    write_text(out / "validity.md", text := render_page(found))
+    if measure_effects:
+        changed = {**build_balancing_sets(folders), **build_cap_sets(folders)}
         known = {one.item_id for one in asked}
-        rest = [one for one in posed(changed.values(), files) if one.item_id not in known]
-        others = read_rows(answer_items(rest, out / "answers" / "changed", folders, more=more))
-        every = variants(sets, changed, min(repetitions, 200), seed)
-        both = together(rows, others)
-        _write_effects(out, points(every, both, ranked(first.scores[ALL])[1], seed))
+        rest = [one for one in collect_queries(changed.values(), files) if one.item_id not in known]
+        others = read_rows(predict_items(rest, out / "answers" / "changed", folders, extra_nets=more))
+        every = make_variants(sets, changed, min(repetitions, 200), seed)
+        both = merge_predictions(rows, others)
+        _write_effect_plots(
+            out, measure_variants(every, both, average_ranked_rows(first.scores[ALL_CATEGORIES])[1], seed)
+        )
     print(text)
-    done(
+    report_written(
         "validity",
-        f"{counted(found.rows, 'row')} on {len(sets)} sets and {counted(found.counterfactual_items, 'item')} of counterfactual pairs",
+        f"{format_count(found.num_rows, 'row')} on {len(sets)} sets and {format_count(found.counterfactual_items, 'item')} of counterfactual pairs",
         out,
     )
     return found
 
 
-def _write_effects(out: Path, told: Sequence[EffectPoint]) -> None:
-    from research.studies.effect_plots import picture
+def _write_effect_plots(out: Path, told: Sequence[EffectPoint]) -> None:
+    from research.studies.effect_plots import plot_effect
 
     write_json(out / "effects.json", told)
     for effect in EFFECTS:
-        write_text(out / f"effect-{effect}.svg", svg(picture(told, effect)))
+        write_text(out / f"effect-{effect}.svg", chart_to_svg(plot_effect(told, effect)))
 
 
-def _twins(
-    release: TwinsRelease,
+def _score_counterfactual_pairs(
+    release: CounterfactualRelease,
     answers: Path,
-    folders: Folders,
-    more: Mapping[str, GradedNet],
+    folders: DatasetFolders,
+    more: Mapping[str, GradedModel],
     repetitions: int,
     seed: int,
 ) -> ScoredSet:
-    one = twins_of(release.folder)
-    asked = posed([one], pictures_of_release(*release))
-    rows = read_rows(answer_items(asked, answers, folders, more=more))
-    count, (scene,) = numbered([scenes_of(one.items)])
-    return _score(one, rows, scene, redrawn(count, repetitions, seed), seed)
+    one = load_counterfactual_pairs(release.folder)
+    asked = collect_queries([one], find_release_images(*release))
+    rows = read_rows(predict_items(asked, answers, folders, extra_nets=more))
+    count, (scene,) = number_jointly([make_cluster_names(one.items)])
+    return _score_set(one, rows, scene, draw_image_counts(count, repetitions, seed), seed)
 
 
 def score_sets(
-    sets: Mapping[SetName, RankedSet], rows: Sequence[RowSaid], repetitions: int, seed: int
+    sets: Mapping[SetName, ItemSet], rows: Sequence[RowPredictions], repetitions: int, seed: int
 ) -> dict[SetName, ScoredSet]:
     """Scores on sets of the same pictures, which are drawn once for all of them."""
-    count, pictures = numbered([one.items.clusters for one in sets.values()])
-    drawn = redrawn(count, repetitions, seed)
+    count, pictures = number_jointly([one.items.clusters for one in sets.values()])
+    drawn = draw_image_counts(count, repetitions, seed)
     each = zip(sets.items(), pictures, strict=True)
     return {
-        name: _score(one, rows, picture, drawn, seed)
+        name: _score_set(one, rows, picture, drawn, seed)
         for (name, one), picture in track(each, "score", len(sets), "set")
     }
 
 
-def _score(
-    one: RankedSet, rows: Sequence[RowSaid], picture: np.ndarray, drawn: np.ndarray, seed: int
+def _score_set(
+    one: ItemSet, rows: Sequence[RowPredictions], picture: np.ndarray, drawn: np.ndarray, seed: int
 ) -> ScoredSet:
-    wording = wording_scores(one, seed)
-    reading = [by_wording(one, row, wording) for row in rows if row.name in (BLIND, SEEING)]
+    wording = compute_text_only_scores(one, seed)
+    reading = [
+        replace_confidence(one, row, wording) for row in rows if row.name in (TEXT_ONLY_ROW, IMAGE_ROW)
+    ]
     plain = one.items.with_columns(category=[""] * len(one.items))
-    read = scores_of_rows(plain, reading, picture, drawn[:1])[ALL]
+    read = score_rows(plain, reading, picture, drawn[:1])[ALL_CATEGORIES]
     return ScoredSet(
-        one.items, scores_of_rows(one.items, rows, picture, drawn), wording_auroc(one, wording), read
+        one.items, score_rows(one.items, rows, picture, drawn), compute_text_only_auroc(one, wording), read
     )

@@ -9,9 +9,9 @@ from typing import Literal
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Record
 
-FOLDER = Path(__file__).with_name("replies")
-Does = Literal["answers", "refuses", "unclear"]
-Part = Literal["train", "dev", "held_out"]
+REPLIES_FOLDER = Path(__file__).with_name("replies")
+ReplyLabel = Literal["answers", "refuses", "unclear"]
+ReplySplit = Literal["train", "dev", "held_out"]
 
 
 class Reply(Record):
@@ -20,18 +20,18 @@ class Reply(Record):
     question: str
     reply: str
     style: str
-    written: Does
-    read: tuple[Does, ...] = ()
+    written: ReplyLabel
+    read: tuple[ReplyLabel, ...] = ()
     id: str = ""
     writer: int = 0
 
     @property
-    def does(self) -> Does:
+    def label(self) -> ReplyLabel:
         """What its writer and most of its readers say."""
-        votes: Counter[Does] = Counter([self.written, *self.read])
+        votes: Counter[ReplyLabel] = Counter([self.written, *self.read])
         return votes.most_common(1)[0][0]
 
 
-def replies(part: Part) -> list[Reply]:
+def read_replies(split: ReplySplit) -> list[Reply]:
     """The rows of a file that do one or the other."""
-    return [row for row in read_jsonl(FOLDER / f"{part}.jsonl", Reply) if row.does != "unclear"]
+    return [row for row in read_jsonl(REPLIES_FOLDER / f"{split}.jsonl", Reply) if row.label != "unclear"]

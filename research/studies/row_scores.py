@@ -11,63 +11,67 @@ import yaml
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pipeline.scoring.bootstrap import apply_in_batches, cluster_counts
-from pipeline.scoring.bootstrap_scores import realistic_on_counts
+from pipeline.scoring.bootstrap import apply_in_batches, sample_cluster_counts
+from pipeline.scoring.bootstrap_scores import make_realistic_statistic
 from pipeline.scoring.items import Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Answered, Options, Predictions
-from pipeline.scoring.leaderboard.prediction_files import name_and_seed
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import JoinedPredictions, Predictions, ScoringOptions
+from pipeline.scoring.leaderboard.prediction_files import parse_name_and_seed
 from pipeline.scoring.prediction_reader import read_predictions
-from pipeline.scoring.threshold_sweep import ranking
-from research.studies.rank_agreement import SeedScores
+from pipeline.scoring.threshold_sweep import rank_items
+from research.studies.rank_agreement import RowScores
 
-ALL = ""  # beside categories: all unanswerable questions
-ByCategory = dict[str, list[SeedScores]]
+ALL_CATEGORIES = ""  # beside categories: all unanswerable questions
+ScoresByCategory = dict[str, list[RowScores]]
 
 
-class RowSaid(NamedTuple):
+class RowPredictions(NamedTuple):
     """What a row said, a file of predictions for each seed."""
 
     name: str
-    reference: bool
-    seeds: tuple[Predictions, ...]
+    is_reference: bool
+    predictions: tuple[Predictions, ...]
 
 
-def read_rows(files: Sequence[Path]) -> list[RowSaid]:
+def read_rows(files: Sequence[Path]) -> list[RowPredictions]:
     """The rows of predictions files that lie in one folder with `rows.yaml`, in the order of the files."""
     about = yaml.safe_load((files[0].parent / "rows.yaml").read_text(encoding="utf-8"))
     found: dict[str, list[Predictions]] = {}
     for path in files:
-        found.setdefault(name_and_seed(path)[0], []).append(read_predictions(path))
-    return [RowSaid(name, about[name]["reference"], tuple(seeds)) for name, seeds in found.items()]
+        found.setdefault(parse_name_and_seed(path)[0], []).append(read_predictions(path))
+    return [RowPredictions(name, about[name]["reference"], tuple(seeds)) for name, seeds in found.items()]
 
 
-def together(rows: Sequence[RowSaid], others: Sequence[RowSaid]) -> list[RowSaid]:
+def merge_predictions(
+    rows: Sequence[RowPredictions], others: Sequence[RowPredictions]
+) -> list[RowPredictions]:
     """The same rows with what they said to further items.
 
     Raises:
         ValueError: the rows or their seeds are not the same.
     """
     return [
-        row._replace(seeds=tuple(_both(*pair) for pair in zip(row.seeds, more.seeds, strict=True)))
+        row._replace(
+            predictions=tuple(_merge(*pair) for pair in zip(row.predictions, more.predictions, strict=True))
+        )
         for row, more in zip(rows, others, strict=True)
         if row.name == more.name
     ]
 
 
-def _both(one: Predictions, other: Predictions) -> Predictions:
-    places = one.places | {key: place + len(one.said) for key, place in other.places.items()}
-    confidence = np.concatenate([_confidence(one), _confidence(other)])
-    return one._replace(places=places, said=[*one.said, *other.said], confidence=confidence)
+def _merge(one: Predictions, other: Predictions) -> Predictions:
+    places = one.index_by_id | {key: place + len(one.answer) for key, place in other.index_by_id.items()}
+    confidence = np.concatenate([_require_confidence(one), _require_confidence(other)])
+    return one._replace(index_by_id=places, answer=[*one.answer, *other.answer], confidence=confidence)
 
 
-def _confidence(said: Predictions) -> np.ndarray:
+def _require_confidence(said: Predictions) -> np.ndarray:
     if said.confidence is None:
         raise ValueError(f"{said.name}: no confidences")
     return said.confidence
 
 
-def scenes_of(items: Items) -> np.ndarray:
+def make_cluster_names(items: Items) -> np.ndarray:
     """What is to be drawn as a whole, a name for each item, [n]: pictures, and where pairs of items join several pictures (of
     twins: the two drawings of a scene), all of these together."""
     pictures = items.clusters
@@ -82,14 +86,14 @@ def scenes_of(items: Items) -> np.ndarray:
     return joined[picture].astype(str)
 
 
-def redrawn(count: int, repetitions: int, seed: int) -> np.ndarray:
+def draw_image_counts(count: int, repetitions: int, seed: int) -> np.ndarray:
     """[1 + repetitions, count] how often each of so many pictures is drawn: each once, then with replacement."""
-    return np.concatenate([np.ones((1, count), int), cluster_counts(count, repetitions, seed)])
+    return np.concatenate([np.ones((1, count), int), sample_cluster_counts(count, repetitions, seed)])
 
 
-def scores_of_rows(
-    items: Items, rows: Sequence[RowSaid], picture: np.ndarray, drawn: np.ndarray
-) -> ByCategory:
+def score_rows(
+    items: Items, rows: Sequence[RowPredictions], picture: np.ndarray, image_counts: np.ndarray
+) -> ScoresByCategory:
     """AUAF of each row: by `ALL`, and by category of unanswerable questions, these against all answerable ones.
 
     Args:
@@ -101,25 +105,25 @@ def scores_of_rows(
     answerable = items.answerable
     names = sorted({*items["category"][~answerable]} - {""})
     kinds = {name: answerable | (items["category"] == name) for name in names}
-    found: ByCategory = {name: [] for name in (ALL, *names)}
+    found: ScoresByCategory = {name: [] for name in (ALL_CATEGORIES, *names)}
     for row in rows:
         seeds = []
-        for said in row.seeds:
-            at = _answered(items, said)
-            scoring = realistic_on_counts(ranking(*at.columns), picture, ("auaf",), kinds)
-            batches = apply_in_batches(scoring, drawn, len(items))
+        for said in row.predictions:
+            at = _join_predictions(items, said)
+            scoring = make_realistic_statistic(rank_items(*at.metric_inputs), picture, ("auaf",), kinds)
+            batches = apply_in_batches(scoring, image_counts, len(items))
             seeds.append({name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]})
         for name, scores in found.items():
-            columns = np.array([seed["auaf" if name == ALL else f"auaf/{name}"] for seed in seeds])
-            scores.append(SeedScores(row.name, row.reference, columns))
+            columns = np.array([seed["auaf" if name == ALL_CATEGORIES else f"auaf/{name}"] for seed in seeds])
+            scores.append(RowScores(row.name, row.is_reference, columns))
     return found
 
 
-def _answered(items: Items, said: Predictions) -> Answered:
-    return join(items, said, Options(part="all"))
+def _join_predictions(items: Items, said: Predictions) -> JoinedPredictions:
+    return join_predictions(items, said, ScoringOptions(part="all"))
 
 
-def shares_of(items: Items) -> Mapping[str, float]:
+def category_proportions(items: Items) -> Mapping[str, float]:
     """What share of the unanswerable questions is of each category; those without one have the name ""."""
     names, counts = np.unique(items["category"][~items.answerable].astype(str), return_counts=True)
     return dict(zip(names.tolist(), (counts / counts.sum()).tolist(), strict=True))

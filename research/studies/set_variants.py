@@ -9,112 +9,121 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from pipeline.benchmark.auditing.screening_accuracy import known_truth
-from pipeline.benchmark.balancing.pairing import NONE, BalanceParams, balance
-from pipeline.benchmark.balancing.release_items import items as items_of_pairs
-from pipeline.candidates.ranking.clip_candidates import RankParams, propose, with_programs
-from pipeline.candidates.ranking.rank_inputs import read_vectors
+from pipeline.benchmark.auditing.screening_accuracy import read_truth
+from pipeline.benchmark.balancing.pairing import NO_ESTIMATES, BalanceParams, balance_subset
+from pipeline.benchmark.balancing.release_items import make_items
+from pipeline.candidates.ranking.clip_candidates import RankParams, attach_programs, propose_candidates
+from pipeline.candidates.ranking.rank_inputs import load_embeddings
 from pipeline.core.json_files import read_json
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.records import (
     SUBSETS,
-    AqCheck,
     Candidate,
-    Estimate,
-    Judgement,
+    CandidateEstimate,
+    CollectedCandidate,
+    GoldQuestionCheck,
     Question,
     Subset,
     TaskQuestion,
-    Verified,
+    VerifierResult,
 )
-from research.simulated_annotators.annotators import view
+from research.simulated_annotators.annotators import find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
-from research.studies.item_sets import OURS, PAPER, RankedSet, set_of
+from research.studies.item_sets import OUR_RULES, PAPER_RULES, ItemSet, make_item_set
 
-CAPS = (1, 2, 3, 5, 10, 0)  # 0: none
+REUSE_CAPS = (1, 2, 3, 5, 10, 0)  # 0: none
 
 
-class PairedSets(NamedTuple):
+class PairingInputs(NamedTuple):
     """What balancing needs: the questions of the pictures by id, the part of each picture, and ids of refuted questions."""
 
     questions: Mapping[str, Question]
-    part: Mapping[str, str]
-    refuted: frozenset[str]
+    split_of: Mapping[str, str]
+    refuted_ids: frozenset[str]
 
-    def paired(
+    def pair_with_aqs(
         self,
         subset: Subset,
-        uqs: Sequence[Verified],
+        uqs: Sequence[CollectedCandidate],
         series: str,
-        estimates: Mapping[str, Estimate] = NONE,
-    ) -> RankedSet:
+        estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
+    ) -> ItemSet:
         """UQs with AQs beside them, by our rule or the paper's; those of part test. `estimates` by candidate id, if known."""
-        p = load("balance", BalanceParams)
-        if series == PAPER:
+        p = load_params("balance", BalanceParams)
+        if series == PAPER_RULES:
             p = structs.replace(p, rule="image")
         ordered = sorted(uqs, key=lambda row: row.candidate.candidate_id)
-        pairs, _ = balance(subset, ordered, self.questions, self.refuted, self.part, p, estimates)
-        rows = items_of_pairs(subset, pairs, self.questions, {}, self.part)
-        return set_of(row for row in rows if row.part == "test")
+        pairs, _ = balance_subset(
+            subset, ordered, self.questions, self.refuted_ids, self.split_of, p, estimates
+        )
+        rows = make_items(subset, pairs, self.questions, {}, self.split_of)
+        return make_item_set(row for row in rows if row.part == "test")
 
 
-def inputs_of(folders: Folders) -> PairedSets:
+def load_pairing_inputs(folders: DatasetFolders) -> PairingInputs:
     """Of a data set."""
-    part = read_json(folders.stage("rank") / "parts.json", dict[str, str])
-    questions = {q.question_id: q for q in sorted(folders.asked(part), key=lambda q: q.question_id)}
-    refuted = {check.question_id for check in folders.rows(AqCheck) if check.status == "refuted"}
-    return PairedSets(questions, part, frozenset(refuted))
+    part = read_json(folders.stage_dir("rank") / "parts.json", dict[str, str])
+    questions = {
+        q.question_id: q for q in sorted(folders.read_questions_about(part), key=lambda q: q.question_id)
+    }
+    refuted = {
+        check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
+    }
+    return PairingInputs(questions, part, frozenset(refuted))
 
 
-def balancing_sets(folders: Folders) -> dict[tuple[str, str], RankedSet]:
+def build_balancing_sets(folders: DatasetFolders) -> dict[tuple[str, str], ItemSet]:
     """By subset and rules of pairing, the verified UQs of a data set."""
-    given = inputs_of(folders)
-    verified = [row for row in folders.rows(Verified) if row.status == "unanswerable"]
-    estimates = {row.candidate_id: row for row in folders.rows(Estimate)}
+    given = load_pairing_inputs(folders)
+    verified = [row for row in folders.read_records(CollectedCandidate) if row.status == "unanswerable"]
+    estimates = {row.candidate_id: row for row in folders.read_records(CandidateEstimate)}
     return {
-        (subset, series): given.paired(
+        (subset, series): given.pair_with_aqs(
             subset, [row for row in verified if row.candidate.subset == subset], series, estimates
         )
         for subset in SUBSETS
-        for series in (OURS, PAPER)
+        for series in (OUR_RULES, PAPER_RULES)
     }
 
 
-def cap_sets(folders: Folders) -> dict[tuple[str, str, int], RankedSet]:
+def build_cap_sets(folders: DatasetFolders) -> dict[tuple[str, str, int], ItemSet]:
     """By CLIP subset, rules of pairing and cap, what the truth says is unanswerable of the candidates drawn with that cap."""
-    given = inputs_of(folders)
-    vectors, questions = read_vectors(folders.stage("embed")), list(given.questions.values())
-    vocabulary = folders.vocabulary()
+    given = load_pairing_inputs(folders)
+    vectors, questions = load_embeddings(folders.stage_dir("embed")), list(given.questions.values())
+    vocabulary = folders.read_vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    see = partial(view, known_truth(folders), words)
+    see = partial(find_obstacle_in_truth, read_truth(folders), words)
     found = {}
-    for cap in track(CAPS, "cap", unit="cap"):
-        p = structs.replace(load("rank", RankParams), cap=cap)
-        candidates, _ = propose(questions, vectors, given.part, p)
-        whole = with_programs(candidates, given.questions)
-        uqs = [verified_of(one) for one in whole if _lacks(see, one)]
+    for cap in track(REUSE_CAPS, "cap", unit="cap"):
+        p = structs.replace(load_params("rank", RankParams), cap=cap)
+        candidates, _ = propose_candidates(questions, vectors, given.split_of, p)
+        whole = attach_programs(candidates, given.questions)
+        uqs = [make_verified(one) for one in whole if _is_unanswerable(see, one)]
         for subset in SUBSETS[:2]:
             rows = [row for row in uqs if row.candidate.subset == subset]
-            found |= {(subset, series, cap): given.paired(subset, rows, series) for series in (OURS, PAPER)}
+            found |= {
+                (subset, series, cap): given.pair_with_aqs(subset, rows, series)
+                for series in (OUR_RULES, PAPER_RULES)
+            }
     return found
 
 
-def _lacks(see: partial[str], one: Candidate) -> bool:
+def _is_unanswerable(see: partial[str], one: Candidate) -> bool:
     asked = TaskQuestion(key="", text=one.text, role="candidate", program=one.program)
     return see(asked, one.picture_id) not in ("", "unclear")
 
 
-def verified_of(one: Candidate) -> Verified:
+def make_verified(one: Candidate) -> CollectedCandidate:
     """A candidate that the truth says is unanswerable."""
-    return Verified(
+    return CollectedCandidate(
         candidate=one,
-        judgement=Judgement(answerability="unanswerable", evidence="truth"),
+        verifier_result=VerifierResult(answerability="unanswerable", evidence_source="truth"),
         status="unanswerable",
         votes_invalid=1,
         votes_valid=0,
-        votes_set_aside=0,
+        votes_excluded=0,
         verdict_ids=(),
         simulated=True,
     )

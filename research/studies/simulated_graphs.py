@@ -16,47 +16,49 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.core.randomness import generator
-from pipeline.core.records import Question, Relation, Scene, SceneObject, Vocabulary
-from pipeline.language.functional_programs import OVERLAPPING, parse
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Question, Relation, SceneGraph, SceneObject, Vocabulary
+from pipeline.language.functional_programs import MULTI_VALUED_TYPES, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.nouns import lemma
-from pipeline.language.relations import ANTONYMS, INVERSES, plain_relation
-from pipeline.language.similarity import same_answer
-from pipeline.verifier.evidence import Facts, facts_of
-from pipeline.verifier.partial_graphs import Reconstructed, facts_known
-from pipeline.verifier.verification import execute
-from research.simulated_annotators.answerability import Unclear, obstacle
+from pipeline.language.nouns import lemmatize
+from pipeline.language.relations import ANTONYMS, INVERSES, canonicalize_relation
+from pipeline.language.similarity import is_same_answer
+from pipeline.verifier.evidence import Evidence, build_scene_evidence
+from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
+from pipeline.verifier.verification import execute_program
+from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 # Things of a picture. About as many are said to be in GQA's graphs (Visual Genome's have 35: Krishna et al. 2017); we had
 # none to count.
-THINGS = 17
-TRIES = 60  # of adding things of another picture
-RELATIONS = 1.5  # tried for each thing, beside those to its left and right
-OTHER_LOOKS = 0.5  # of the types of looks, other than colour, that things of a name have, so many are told
-WIDTH, HEIGHT, SIDE = 600, 400, 20  # of pictures and of things, in pixels
-APART = 0.1  # of the picture's width: what is "to the left" is at least so far
+OBJECTS_PER_IMAGE = 17
+MAX_OBJECT_TRIES = 60  # of adding things of another picture
+RELATION_TRIES_PER_OBJECT = 1.5  # tried for each thing, beside those to its left and right
+EXTRA_ATTRIBUTE_RATE = (
+    0.5  # of the types of looks, other than colour, that things of a name have, so many are told
+)
+IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20  # of pictures and of things, in pixels
+MIN_HORIZONTAL_GAP = 0.1  # of the picture's width: what is "to the left" is at least so far
 # Where a centre is, well within the borders of the zones, which judge and reader draw at 0.4 and 0.6.
 _ZONES = {"left": (0.03, 0.34), "middle": (0.46, 0.54), "right": (0.66, 0.97)}
 _ZONES |= {"top": _ZONES["left"], "bottom": _ZONES["right"]}
-_LEFT, _RIGHT = "to the left of", "to the right of"
+_LEFT_OF, _RIGHT_OF = "to the left of", "to the right of"
 
 
 @dataclass(slots=True)
-class Made:
+class SimulatedObject:
     """A made-up thing. `looks`: attribute -> its type; `relations`: name, the other's id; `zones`: type -> where it may be;
     `at`: its centre, as shares of the picture."""
 
     object_id: str
     name: str
-    looks: dict[str, str]
+    attributes: dict[str, str]
     relations: list[tuple[str, str]]
     zones: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    at: tuple[float, float] = (0.5, 0.5)
+    center: tuple[float, float] = (0.5, 0.5)
 
 
-class Worlds:
+class GraphSimulator:
     """Makes complete scenes for the pictures of a file of questions.
 
     Args:
@@ -67,7 +69,7 @@ class Worlds:
     def __init__(
         self,
         asked: Mapping[str, Sequence[Question]],
-        graphs: Iterable[Reconstructed],
+        graphs: Iterable[PartialGraph],
         vocabulary: Vocabulary,
         seed: int,
     ) -> None:
@@ -75,135 +77,146 @@ class Worlds:
         self.lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
         # Judge and reader of the truth are to know the same kinds of things, each by its own rules.
         kinds = {
-            name: sorted((self.lexicon.kinds(name) or frozenset()) & set(map(lemma, vocabulary.objects)))
-            for name in {*vocabulary.categories, *map(lemma, vocabulary.objects)}
+            name: sorted(
+                (self.lexicon.get_hyponym_closure(name) or frozenset())
+                & set(map(lemmatize, vocabulary.objects))
+            )
+            for name in {*vocabulary.categories, *map(lemmatize, vocabulary.objects)}
         }
         categories = {name: tuple(members) for name, members in sorted(kinds.items()) if members != [name]}
         self.words = WordSenses(categories=categories, attribute_types=vocabulary.attribute_types)
-        self.facts = {graph.picture_id: facts_known(graph, self.lexicon) for graph in graphs}
-        self.showing: dict[str, list[str]] = {}
+        self.facts = {graph.picture_id: build_question_evidence(graph, self.lexicon) for graph in graphs}
+        self.images_with_object: dict[str, list[str]] = {}
         for key, facts in sorted(self.facts.items()):
-            for name in sorted({name for thing in facts.things for name in thing.names}):
-                self.showing.setdefault(name, []).append(key)
+            for name in sorted({name for thing in facts.objects for name in thing.names}):
+                self.images_with_object.setdefault(name, []).append(key)
         self.relations: dict[tuple[str, str], dict[str, int]] = {}
-        for relation, subject, other, count in vocabulary.related:
+        for relation, subject, other, count in vocabulary.relation_counts:
             self.relations.setdefault((subject, other), {})[relation] = count
 
-    def scene(self, picture_id: str) -> tuple[Scene, list[Question]]:
+    def simulate_scene(self, picture_id: str) -> tuple[SceneGraph, list[Question]]:
         """A complete scene, and those of the picture's questions that have their answer in it."""
-        rng = generator(self.seed, "stand-in", picture_id)
+        rng = make_generator(self.seed, "stand-in", picture_id)
         facts = self.facts[picture_id]
-        things = self._of(facts, rng)
-        _place(things, [], rng)
-        scene = self._scene(picture_id, things)
-        questions = [row for row in self.asked[picture_id] if self._answers(row, scene)]
-        names = {name for thing in facts.things for name in thing.names}
-        alike = sorted({key for name in names for key in self.showing[name]} - {picture_id})
+        things = self._make_objects(facts, rng)
+        _place_objects(things, [], rng)
+        scene = self._build_scene(picture_id, things)
+        questions = [row for row in self.asked[picture_id] if self._has_answer(row, scene)]
+        names = {name for thing in facts.objects for name in thing.names}
+        alike = sorted({key for name in names for key in self.images_with_object[name]} - {picture_id})
         every = sorted(self.facts.keys() - {picture_id})
 
-        def adopt(more: list[Made]) -> bool:
+        def adopt(more: list[SimulatedObject]) -> bool:
             nonlocal things, scene
-            tried = self._scene(picture_id, more)
-            if good := all(self._answers(row, tried) for row in questions):
+            tried = self._build_scene(picture_id, more)
+            if good := all(self._has_answer(row, tried) for row in questions):
                 things, scene = more, tried
             return good
 
-        for number in range(TRIES):
+        for number in range(MAX_OBJECT_TRIES):
             donors = alike if alike and rng.random() < 0.5 else every
-            new = self._of(self.facts[str(rng.choice(donors))], rng, f"{picture_id}-{number}-")
-            absent = any(self.lexicon.is_one((t.name,), name) for t in new for name in facts.absent)
-            if 0 < len(new) <= THINGS - len(things) and not absent:
-                _place(new, things, rng)
+            new = self._make_objects(self.facts[str(rng.choice(donors))], rng, f"{picture_id}-{number}-")
+            absent = any(self.lexicon.is_a((t.name,), name) for t in new for name in facts.absent_names)
+            if 0 < len(new) <= OBJECTS_PER_IMAGE - len(things) and not absent:
+                _place_objects(new, things, rng)
                 adopt([*things, *new])
-        for _ in range(round(RELATIONS * len(things))):
-            if more := self._with_relation(things, rng):
+        for _ in range(round(RELATION_TRIES_PER_OBJECT * len(things))):
+            if more := self._add_relation(things, rng):
                 adopt(more)
         return scene, questions
 
-    def _answers(self, question: Question, scene: Scene) -> bool:
+    def _has_answer(self, question: Question, scene: SceneGraph) -> bool:
         """Whether a question has its answer, by the reader of the truth and by the judge."""
         try:
-            if obstacle(question.program, scene, self.words):
+            if find_obstacle(question.program, scene, self.words):
                 return False
         except Unclear:
             return False
-        outcome = execute(parse(question.program, question.question_id), facts_of(scene, self.lexicon))
-        return len(outcome.answers) == 1 and same_answer(outcome.answers[0], question.answer)
+        outcome = execute_program(
+            parse_program(question.program, question.question_id), build_scene_evidence(scene, self.lexicon)
+        )
+        return len(outcome.answers) == 1 and is_same_answer(outcome.answers[0], question.answer)
 
-    def _of(self, facts: Facts, rng: np.random.Generator, prefix: str = "") -> list[Made]:
+    def _make_objects(
+        self, facts: Evidence, rng: np.random.Generator, prefix: str = ""
+    ) -> list[SimulatedObject]:
         """The things that a picture's questions speak of, under other ids, dressed."""
         objects, categories = self.vocabulary.objects, self.vocabulary.categories
         things = {}
-        for thing in facts.things:
+        for thing in facts.objects:
             name = thing.label or next(iter(thing.names), "") or str(rng.choice(sorted(objects)))
             members = sorted(objects.keys() & set(categories.get(name, ()))) if name not in objects else ()
             name = str(rng.choice(members)) if members else name
             key = prefix + thing.object_id
-            things[key] = Made(key, name, dict(thing.attributes), [], {} if prefix else thing.positions)
-            self._dress(things[key], thing.denied, rng)
-        for subject, relation, other in sorted(facts.related):
+            things[key] = SimulatedObject(
+                key, name, dict(thing.attributes), [], {} if prefix else thing.possible_positions
+            )
+            self._add_attributes(things[key], thing.negated_attributes, rng)
+        for subject, relation, other in sorted(facts.relations):
             things[prefix + subject].relations.append((relation, prefix + other))
         return list(things.values())
 
-    def _dress(self, thing: Made, denied: set[str], rng: np.random.Generator) -> None:
+    def _add_attributes(self, thing: SimulatedObject, denied: set[str], rng: np.random.Generator) -> None:
         """Give a thing a colour, and other looks, as things of its name have them."""
         entry, types = self.vocabulary.objects.get(thing.name), self.vocabulary.attribute_types
         seen: dict[str, dict[str, int]] = {"color": {}}
         for attribute, count in sorted(entry.attributes.items()) if entry else ():
             seen.setdefault(types.get(attribute, ""), {})[attribute] = count
         for type_, counts in sorted(seen.items()):
-            if type_ in thing.looks.values() or type_ in OVERLAPPING:
+            if type_ in thing.attributes.values() or type_ in MULTI_VALUED_TYPES:
                 continue
-            if type_ == "color" or rng.random() < OTHER_LOOKS:
+            if type_ == "color" or rng.random() < EXTRA_ATTRIBUTE_RATE:
                 if type_ == "color" and rng.random() < 1 / (1 + sum(counts.values())):
                     counts = {a: n for a, n in self.vocabulary.attributes.items() if types.get(a) == type_}
-                if value := _drawn({a: n for a, n in counts.items() if a not in denied}, rng):
-                    thing.looks[value] = type_
+                if value := _sample_word({a: n for a, n in counts.items() if a not in denied}, rng):
+                    thing.attributes[value] = type_
 
-    def _with_relation(self, things: list[Made], rng: np.random.Generator) -> list[Made]:
+    def _add_relation(self, things: list[SimulatedObject], rng: np.random.Generator) -> list[SimulatedObject]:
         """The things with one more relation between two of them, of names that were seen so; [] if there is none."""
         one, other = (things[i] for i in rng.choice(len(things), 2, replace=len(things) < 2).tolist())
-        relation = _drawn(self.relations.get((one.name, other.name), {}), rng)
+        relation = _sample_word(self.relations.get((one.name, other.name), {}), rng)
         held = {name for name, key in one.relations if key == other.object_id}
         back = {name for name, key in other.relations if key == one.object_id}
         against = {ANTONYMS.get(relation, ""), relation}
-        if one is other or not relation or held & against or back & {relation, *_also(relation)}:
+        if one is other or not relation or held & against or back & {relation, *_inverse_of(relation)}:
             return []
         relations = [*one.relations, (relation, other.object_id)]
-        changed = Made(one.object_id, one.name, one.looks, relations, one.zones, one.at)
+        changed = SimulatedObject(one.object_id, one.name, one.looks, relations, one.zones, one.at)
         return [changed if thing is one else thing for thing in things]
 
-    def _scene(self, picture_id: str, things: Sequence[Made]) -> Scene:
+    def _build_scene(self, picture_id: str, things: Sequence[SimulatedObject]) -> SceneGraph:
         """The scene with every relation that holds, both ways where both have a name."""
         related: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in things}
         for thing in things:
             for relation, other in thing.relations:
-                if plain_relation(relation) not in (_LEFT, _RIGHT):
+                if canonicalize_relation(relation) not in (_LEFT_OF, _RIGHT_OF):
                     related[thing.object_id].add((relation, other))
-                    related[other].update((name, thing.object_id) for name in _also(relation))
+                    related[other].update((name, thing.object_id) for name in _inverse_of(relation))
             for other in things:
-                if other.at[0] - thing.at[0] >= APART:
-                    related[thing.object_id].add((_LEFT, other.object_id))
-                    related[other.object_id].add((_RIGHT, thing.object_id))
+                if other.center[0] - thing.center[0] >= MIN_HORIZONTAL_GAP:
+                    related[thing.object_id].add((_LEFT_OF, other.object_id))
+                    related[other.object_id].add((_RIGHT_OF, thing.object_id))
         scene = self.facts[picture_id].scene
         outdoors = scene.get("location") == "outdoors"
         weather = (
-            _drawn(self.vocabulary.weathers, generator(self.seed, "weather", picture_id)) if outdoors else ""
+            _sample_word(self.vocabulary.weathers, make_generator(self.seed, "weather", picture_id))
+            if outdoors
+            else ""
         )
-        return Scene(
+        return SceneGraph(
             picture_id=picture_id,
             split=self.asked[picture_id][0].split,
-            width=WIDTH,
-            height=HEIGHT,
+            width=IMAGE_WIDTH,
+            height=IMAGE_HEIGHT,
             objects=tuple(
                 SceneObject(
                     object_id=thing.object_id,
                     name=thing.name,
-                    x=round(thing.at[0] * WIDTH) - SIDE // 2,
-                    y=round(thing.at[1] * HEIGHT) - SIDE // 2,
-                    w=SIDE,
-                    h=SIDE,
-                    attributes=tuple(sorted(thing.looks)),
+                    x=round(thing.center[0] * IMAGE_WIDTH) - OBJECT_SIDE // 2,
+                    y=round(thing.center[1] * IMAGE_HEIGHT) - OBJECT_SIDE // 2,
+                    w=OBJECT_SIDE,
+                    h=OBJECT_SIDE,
+                    attributes=tuple(sorted(thing.attributes)),
                     relations=tuple(
                         Relation(name=name, object_id=other)
                         for name, other in sorted(related[thing.object_id])
@@ -213,24 +226,26 @@ class Worlds:
             ),
             location=scene.get("place", ""),
             weather=scene.get("weather", weather),
-            complete=True,
+            is_complete=True,
         )
 
 
-def _also(relation: str) -> tuple[str, ...]:
+def _inverse_of(relation: str) -> tuple[str, ...]:
     """The inverse of a relation, if it has one."""
-    name = plain_relation(relation)
+    name = canonicalize_relation(relation)
     return (INVERSES[name],) if name in INVERSES else ()
 
 
-def _drawn(counts: Mapping[str, int], rng: np.random.Generator) -> str:
+def _sample_word(counts: Mapping[str, int], rng: np.random.Generator) -> str:
     """A word drawn as often as counted; "" if there is none."""
     words = sorted(counts)
     weights = np.array([counts[word] for word in words], float)
     return str(rng.choice(words, p=weights / weights.sum())) if words else ""
 
 
-def _place(things: Sequence[Made], placed: Sequence[Made], rng: np.random.Generator) -> None:
+def _place_objects(
+    things: Sequence[SimulatedObject], placed: Sequence[SimulatedObject], rng: np.random.Generator
+) -> None:
     """Put things where they may be, and on the side of each other that is told, if in a hundred tries that can be done."""
     by_id = {thing.object_id: thing for thing in placed}
     for thing in things:
@@ -240,20 +255,20 @@ def _place(things: Sequence[Made], placed: Sequence[Made], rng: np.random.Genera
         ]
         for _ in range(100):
             x, y = (float(rng.uniform(low, high)) for low, high in spans)
-            thing.at = (x, y)
-            if _on_its_side(thing, by_id):
+            thing.center = (x, y)
+            if _satisfies_sides(thing, by_id):
                 break
         by_id[thing.object_id] = thing
 
 
-def _on_its_side(thing: Made, placed: Mapping[str, Made]) -> bool:
+def _satisfies_sides(thing: SimulatedObject, placed: Mapping[str, SimulatedObject]) -> bool:
     """Whether a thing is left and right of the things placed before as it is told of either."""
-    x = thing.at[0]
+    x = thing.center[0]
     for other in placed.values():
         told = [(name, 1) for name, key in thing.relations if key == other.object_id]
         told += [(name, -1) for name, key in other.relations if key == thing.object_id]
         for name, sign in told:
-            way = {_LEFT: 1, _RIGHT: -1}.get(plain_relation(name), 0) * sign
-            if way and way * (other.at[0] - x) < APART:
+            way = {_LEFT_OF: 1, _RIGHT_OF: -1}.get(canonicalize_relation(name), 0) * sign
+            if way and way * (other.center[0] - x) < MIN_HORIZONTAL_GAP:
                 return False
     return True

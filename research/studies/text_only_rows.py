@@ -9,36 +9,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.benchmark.auditing.attack_evaluation import Folds, text_groups, word_ngrams
+from pipeline.benchmark.auditing.attack_evaluation import Folds, group_by_text, score_by_word_ngrams
 from pipeline.scoring import auroc
 from pipeline.scoring.joined_predictions import Predictions
-from research.studies.item_sets import RankedSet
-from research.studies.row_scores import RowSaid
+from research.studies.item_sets import ItemSet
+from research.studies.row_scores import RowPredictions
 
-FOLDS = 5
-SUFFIX = " with the wording's confidence"
+NUM_FOLDS = 5
+ROW_SUFFIX = " with the wording's confidence"
 
 
-def wording_scores(one: RankedSet, seed: int) -> np.ndarray:
+def compute_text_only_scores(one: ItemSet, seed: int) -> np.ndarray:
     """How unanswerable each item's wording looks, [n]; all alike where there are too few texts to learn from."""
     texts = one.items["asked"].tolist()
     labels = (~one.items.answerable).astype(int)
-    scores = word_ngrams(texts, Folds(labels, text_groups(texts, one.sources), FOLDS, seed))
+    scores = score_by_word_ngrams(texts, Folds(labels, group_by_text(texts, one.source_ids), NUM_FOLDS, seed))
     return np.zeros(len(texts)) if np.isnan(scores).any() else scores
 
 
-def wording_auroc(one: RankedSet, scores: np.ndarray) -> float:
+def compute_text_only_auroc(one: ItemSet, scores: np.ndarray) -> float:
     """How well the wording alone tells AQs from UQs: 0.5 is chance."""
     return float(auroc(-scores, one.items.answerable))
 
 
-def by_wording(one: RankedSet, row: RowSaid, scores: np.ndarray) -> RowSaid:
+def replace_confidence(one: ItemSet, row: RowPredictions, scores: np.ndarray) -> RowPredictions:
     """A row's answers, with the confidence that the wording of this set gives."""
     ids = one.items["id"].tolist()
     seeds = []
-    for said in row.seeds:
-        answers = [said.said[said.places[key]] for key in ids]
+    for said in row.predictions:
+        answers = [said.answer[said.index_by_id[key]] for key in ids]
         # Where a set asks one question twice, as AQ and as UQ, an id has one confidence: both have one text, so one score.
         places = {key: place for place, key in enumerate(ids)}
         seeds.append(Predictions(said.name, said.sha256, places, answers, -scores))
-    return RowSaid(row.name + SUFFIX, True, tuple(seeds))
+    return RowPredictions(row.name + ROW_SUFFIX, True, tuple(seeds))

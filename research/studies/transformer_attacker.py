@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pipeline.benchmark.auditing.attack_evaluation import Folds, word_tfidf
-from pipeline.benchmark.auditing.ngram_model import words_of
+from pipeline.benchmark.auditing.attack_evaluation import Folds, compute_word_tfidf
+from pipeline.benchmark.auditing.ngram_model import tokenize
 from pipeline.core.errors import UserError
 
-LONGEST = 48  # words of a text that are read
+MAX_TOKENS = 48  # words of a text that are read
 
 
-class TransformerPlan(NamedTuple):
+class TransformerConfig(NamedTuple):
     """How the transformer is made and trained.
 
     Attributes:
@@ -39,31 +39,31 @@ class TransformerPlan(NamedTuple):
     layers: int = 2
     heads: int = 4
     epochs: int = 14
-    batch: int = 64
-    rate: float = 1e-3
-    n_gram_rate: float = 0.1
-    dropped: float = 0.2
-    lost: float = 0.15
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    n_gram_learning_rate: float = 0.1
+    dropout: float = 0.2
+    mask_rate: float = 0.15
 
 
-class OwnEncoder(nn.Module):
+class WordEncoder(nn.Module):
     """Words and their places to vectors: int64 [b, l], 0 = nothing, 1 = hidden -> float32 [b, l, width]."""
 
-    def __init__(self, words: int, plan: TransformerPlan) -> None:
+    def __init__(self, words: int, plan: TransformerConfig) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(words, plan.width), nn.Embedding(LONGEST, plan.width)
+        self.words, self.places = nn.Embedding(words, plan.width), nn.Embedding(MAX_TOKENS, plan.width)
         for table in (self.words, self.places):
             nn.init.normal_(table.weight, std=0.02)
         layer = nn.TransformerEncoderLayer(
             plan.width,
             plan.heads,
             4 * plan.width,
-            plan.dropped,
+            plan.dropout,
             activation="gelu",
             batch_first=True,
             norm_first=True,
         )
-        self.before = nn.Sequential(nn.LayerNorm(plan.width), nn.Dropout(plan.dropped))
+        self.before = nn.Sequential(nn.LayerNorm(plan.width), nn.Dropout(plan.dropout))
         self.layers = nn.TransformerEncoder(layer, plan.layers, enable_nested_tensor=False)
         self.after = nn.LayerNorm(plan.width)
 
@@ -72,7 +72,7 @@ class OwnEncoder(nn.Module):
         return self.after(self.layers(seen, src_key_padding_mask=words == 0))
 
 
-class Checkpoint(nn.Module):
+class PretrainedEncoder(nn.Module):
     """The same by a model of the library `transformers`."""
 
     def __init__(self, model: Any, hidden: int, nothing: int) -> None:
@@ -84,7 +84,7 @@ class Checkpoint(nn.Module):
         return self.model(input_ids=shown, attention_mask=(words != 0).long()).last_hidden_state
 
 
-class Guesser(nn.Module):
+class EditClassifier(nn.Module):
     """Logits [b] that texts are edited: an encoder's vectors, their mean and their highest values, and word n-grams."""
 
     def __init__(self, encoder: nn.Module, width: int, n_grams: int, dropped: float) -> None:
@@ -107,51 +107,58 @@ class Guesser(nn.Module):
         return (self.head(torch.cat([mean, highest], -1)) + said)[:, 0]
 
 
-def transformer(
-    texts: Sequence[str], folds: Folds, plan: TransformerPlan | None = None, init: Path | None = None
+def score_with_transformer(
+    texts: Sequence[str],
+    folds: Folds,
+    config: TransformerConfig | None = None,
+    init_checkpoint: Path | None = None,
 ) -> np.ndarray:
     """Scores [n], out of fold, as those of `TEXT_ATTACKERS`; NaN if there are fewer groups than folds.
 
     Args:
         init: a folder with a checkpoint of `transformers` from which each fold starts; None: from nothing.
     """
-    plan = plan or TransformerPlan()
+    config = config or TransformerConfig()
     result = np.full(len(texts), np.nan)
-    n_grams = word_tfidf(texts).tocsr()
-    words, encoder = _from_nothing(texts, plan) if init is None else _from_checkpoint(texts, init)
+    n_grams = compute_word_tfidf(texts).tocsr()
+    words, encoder = (
+        _make_new_encoder(texts, config)
+        if init_checkpoint is None
+        else _load_pretrained_encoder(texts, init_checkpoint)
+    )
     labels = torch.tensor(folds.labels, dtype=torch.float32)
-    for train, test in folds.splits():
+    for train, test in folds.split_rows():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(folds.seed)
             made, width = encoder()
-            net = Guesser(made, width, n_grams.shape[1], plan.dropped)
-            _train(net, words, n_grams, labels, torch.from_numpy(train), plan)
+            net = EditClassifier(made, width, n_grams.shape[1], config.dropout)
+            _train_classifier(net, words, n_grams, labels, torch.from_numpy(train), config)
         net.eval()
         with torch.no_grad():
             for rows in torch.from_numpy(test).split(512):
-                result[rows.numpy()] = net(_cut(words[rows]), n_grams[rows.numpy()]).double().numpy()
+                result[rows.numpy()] = net(_trim_padding(words[rows]), n_grams[rows.numpy()]).double().numpy()
     return np.round(result, 6)
 
 
-def _train(
-    net: Guesser, words: Tensor, n_grams: Any, labels: Tensor, train: Tensor, plan: TransformerPlan
+def _train_classifier(
+    net: EditClassifier, words: Tensor, n_grams: Any, labels: Tensor, train: Tensor, plan: TransformerConfig
 ) -> None:
     """Learn from the rows `train`; the learning rate rises to its highest and falls to nothing."""
     deep = [*net.encoder.parameters(), *net.head.parameters()]
-    rates = [plan.rate, plan.n_gram_rate]
+    rates = [plan.learning_rate, plan.n_gram_learning_rate]
     optimiser = torch.optim.AdamW(
         [
             {"params": part, "lr": rate}
             for part, rate in zip((deep, net.n_grams.parameters()), rates, strict=True)
         ]
     )
-    steps = plan.epochs * math.ceil(len(train) / plan.batch)
+    steps = plan.epochs * math.ceil(len(train) / plan.batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rates, total_steps=steps + 1, pct_start=0.2)
     net.train()
     for _ in range(plan.epochs):
-        for rows in train[torch.randperm(len(train))].split(plan.batch):
-            read = _cut(words[rows])
-            read = torch.where((torch.rand(read.shape) < plan.lost) & (read != 0), 1, read)
+        for rows in train[torch.randperm(len(train))].split(plan.batch_size):
+            read = _trim_padding(words[rows])
+            read = torch.where((torch.rand(read.shape) < plan.mask_rate) & (read != 0), 1, read)
             logits = net(read, n_grams[rows.numpy()])
             loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[rows])
             optimiser.zero_grad()
@@ -161,26 +168,26 @@ def _train(
             schedule.step()
 
 
-def _cut(words: Tensor) -> Tensor:
+def _trim_padding(words: Tensor) -> Tensor:
     """Without the columns that all rows have empty."""
     return words[:, : int((words != 0).sum(1).max())]
 
 
-def _padded(numbers: Sequence[Sequence[int]]) -> Tensor:
+def _pad(numbers: Sequence[Sequence[int]]) -> Tensor:
     """int64 [n, l], 0 at the end of shorter rows."""
-    longest = min(max(map(len, numbers)), LONGEST)
+    longest = min(max(map(len, numbers)), MAX_TOKENS)
     return torch.tensor([[*row[:longest], *[0] * (longest - len(row))] for row in numbers])
 
 
-def _from_nothing(texts: Sequence[str], plan: TransformerPlan) -> tuple[Tensor, Any]:
+def _make_new_encoder(texts: Sequence[str], plan: TransformerConfig) -> tuple[Tensor, Any]:
     """The texts as numbers of their words, and how to make an encoder of these."""
-    read = [["", *words_of(text)] for text in texts]  # "" stands for the whole text: no row is empty
+    read = [["", *tokenize(text)] for text in texts]  # "" stands for the whole text: no row is empty
     numbers = {word: number for number, word in enumerate(sorted({word for row in read for word in row}), 2)}
-    rows = _padded([[numbers[word] for word in row] for row in read])
-    return rows, lambda: (OwnEncoder(len(numbers) + 2, plan), plan.width)
+    rows = _pad([[numbers[word] for word in row] for row in read])
+    return rows, lambda: (WordEncoder(len(numbers) + 2, plan), plan.width)
 
 
-def _from_checkpoint(texts: Sequence[str], init: Path) -> tuple[Tensor, Any]:
+def _load_pretrained_encoder(texts: Sequence[str], init: Path) -> tuple[Tensor, Any]:
     """The same with the tokens of a checkpoint (their numbers moved up by 2) and its weights.
 
     Raises:
@@ -196,5 +203,5 @@ def _from_checkpoint(texts: Sequence[str], init: Path) -> tuple[Tensor, Any]:
     except (OSError, ValueError) as error:
         raise UserError(f"{init}: no checkpoint of transformers that can be read: {error}") from error
     hidden, nothing = (number or 0 for number in (tokens.mask_token_id, tokens.pad_token_id))
-    rows = _padded([[number + 2 for number in row] for row in tokens(list(texts))["input_ids"]])
-    return rows, lambda: (Checkpoint(deepcopy(model), hidden, nothing), model.config.hidden_size)
+    rows = _pad([[number + 2 for number in row] for row in tokens(list(texts))["input_ids"]])
+    return rows, lambda: (PretrainedEncoder(deepcopy(model), hidden, nothing), model.config.hidden_size)

@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 from pipeline.core.records import SUBSETS, Record
 from pipeline.scoring.items import Items
-from research.studies.item_sets import COUNTERFACTUAL_PAIRS, OURS, PAPER
+from research.studies.item_sets import COUNTERFACTUAL_PAIRS, OUR_RULES, PAPER_RULES
 from research.studies.rank_agreement import (
-    Figure,
-    Gain,
+    OptionalFloat,
     RankAgreement,
-    SeedScores,
-    agreement,
-    gain,
-    ranked,
-    reweighted,
+    RowScores,
+    TauDifference,
+    average_ranked_rows,
+    compare_tau,
+    measure_agreement,
+    reweight_categories,
 )
-from research.studies.row_scores import ALL, ByCategory, shares_of
+from research.studies.row_scores import ALL_CATEGORIES, ScoresByCategory, category_proportions
 
-BLIND, SEEING = "blind_net", "msp"  # rows whose answers are told with the wording's confidence
+TEXT_ONLY_ROW, IMAGE_ROW = "blind_net", "msp"  # rows whose answers are told with the wording's confidence
 SetName = tuple[str, str]  # rules, subset
 
 
-class SetFigures(Record):
+class SetAgreement(Record):
     """How a set's ranking agrees with that by twins.
 
     Attributes:
@@ -36,45 +36,45 @@ class SetFigures(Record):
 
     rules: str
     subset: str
-    items: int
-    shares: dict[str, float]
+    num_items: int
+    category_proportions: dict[str, float]
     agreement: RankAgreement
-    alike: RankAgreement | None
-    lost: float
-    wording: float
+    agreement_reweighted: RankAgreement | None
+    proportion_unmatched: float
+    text_only_auroc: float
 
 
-class SubsetGain(Record):
+class SubsetTauDifference(Record):
     """Tau of our rules less that of the paper's on a subset, with twins as they are, and weighted to each set's shares."""
 
     subset: str
-    gain: Gain
-    alike: Figure
+    tau_difference: TauDifference
+    reweighted_difference: OptionalFloat
 
 
-class BlindPlace(Record):
+class TextOnlyRank(Record):
     """Where a row that reads no picture, or the wording in place of it, would stand: `place` 1 is above all ranked rows."""
 
     row: str
     rules: str
     subset: str
     auaf: float
-    place: int
+    rank: int
 
 
-class Validity(Record):
+class ValidityResults(Record):
     """All figures of the study.
 
     `counterfactual_items`: how many items counterfactual pairs have. `auaf`: by row and set ("ours, clip-easy"; "twins"), means over
     seeds, of ranked rows."""
 
-    rows: int
+    num_rows: int
     counterfactual_items: int
-    twins_wording: float
+    counterfactual_text_only_auroc: float
     ceiling: RankAgreement | None
-    sets: list[SetFigures]
-    gains: list[SubsetGain]
-    blind: list[BlindPlace]
+    sets: list[SetAgreement]
+    tau_differences: list[SubsetTauDifference]
+    text_only_ranks: list[TextOnlyRank]
     auaf: dict[str, dict[str, float]]
 
 
@@ -82,12 +82,14 @@ class ScoredSet(NamedTuple):
     """A set with its rows' scores by category, and those of the rows that read its wording."""
 
     items: Items
-    scores: ByCategory
-    wording: float
-    by_wording: list[SeedScores]
+    scores: ScoresByCategory
+    text_only_auroc: float
+    text_only_scores: list[RowScores]
 
 
-def figures(sets: Mapping[SetName, ScoredSet], twins: ScoredSet, again: Sequence[ScoredSet] = ()) -> Validity:
+def compute_validity(
+    sets: Mapping[SetName, ScoredSet], counterfactual_pairs: ScoredSet, replications: Sequence[ScoredSet] = ()
+) -> ValidityResults:
     """All figures; every set has the same rows.
 
     Args:
@@ -96,48 +98,56 @@ def figures(sets: Mapping[SetName, ScoredSet], twins: ScoredSet, again: Sequence
     Raises:
         UserError: fewer rows than `rankings.LEAST`.
     """
-    names, reference = ranked(twins.scores[ALL])
-    by_category = {name: ranked(rows)[1] for name, rows in twins.scores.items() if name != ALL}
-    scores = {name: ranked(one.scores[ALL])[1] for name, one in sets.items()}
-    shares = {name: dict(shares_of(one.items)) for name, one in sets.items()}
+    names, reference = average_ranked_rows(counterfactual_pairs.scores[ALL_CATEGORIES])
+    by_category = {
+        name: average_ranked_rows(rows)[1]
+        for name, rows in counterfactual_pairs.scores.items()
+        if name != ALL_CATEGORIES
+    }
+    scores = {name: average_ranked_rows(one.scores[ALL_CATEGORIES])[1] for name, one in sets.items()}
+    shares = {name: dict(category_proportions(one.items)) for name, one in sets.items()}
     alike = {
-        name: reweighted(by_category, shares[name]) for name in sets if by_category.keys() & shares[name]
+        name: reweight_categories(by_category, shares[name])
+        for name in sets
+        if by_category.keys() & shares[name]
     }
     told = [
-        SetFigures(
+        SetAgreement(
             rules=name[0],
             subset=name[1],
-            items=len(one.items),
-            shares={category: round(share, 4) for category, share in shares[name].items()},
-            agreement=agreement(reference, scores[name]),
-            alike=agreement(alike[name][0], scores[name]) if name in alike else None,
-            lost=round(alike[name][1], 4) if name in alike else 1.0,
-            wording=round(one.wording, 4),
+            num_items=len(one.items),
+            category_proportions={category: round(share, 4) for category, share in shares[name].items()},
+            agreement=measure_agreement(reference, scores[name]),
+            agreement_reweighted=measure_agreement(alike[name][0], scores[name]) if name in alike else None,
+            proportion_unmatched=round(alike[name][1], 4) if name in alike else 1.0,
+            text_only_auroc=round(one.text_only_auroc, 4),
         )
         for name, one in sets.items()
     ]
-    taus = {(one.rules, one.subset): one.alike.tau for one in told if one.alike}
+    taus = {(one.rules, one.subset): one.agreement_reweighted.tau for one in told if one.agreement_reweighted}
     gains = [
-        SubsetGain(
+        SubsetTauDifference(
             subset=subset,
-            gain=gain(reference, scores[OURS, subset], scores[PAPER, subset]),
-            alike=_less(taus.get((OURS, subset)), taus.get((PAPER, subset))),
+            tau_difference=compare_tau(reference, scores[OUR_RULES, subset], scores[PAPER_RULES, subset]),
+            reweighted_difference=_difference(taus.get((OUR_RULES, subset)), taus.get((PAPER_RULES, subset))),
         )
         for subset in SUBSETS
-        if (PAPER, subset) in sets
+        if (PAPER_RULES, subset) in sets
     ]
     everything = {", ".join(name): one for name, one in scores.items()} | {COUNTERFACTUAL_PAIRS: reference}
-    return Validity(
-        rows=len(names),
-        counterfactual_items=len(twins.items),
-        twins_wording=round(twins.wording, 4),
-        ceiling=agreement(reference, ranked(again[0].scores[ALL])[1]) if again else None,
+    return ValidityResults(
+        num_rows=len(names),
+        counterfactual_items=len(counterfactual_pairs.items),
+        counterfactual_text_only_auroc=round(counterfactual_pairs.text_only_auroc, 4),
+        ceiling=measure_agreement(reference, average_ranked_rows(replications[0].scores[ALL_CATEGORIES])[1])
+        if replications
+        else None,
         sets=told,
-        gains=gains,
-        blind=[
+        tau_differences=gains,
+        text_only_ranks=[
             place
-            for name, one in {**sets, ("", COUNTERFACTUAL_PAIRS): twins}.items()
-            for place in places(name, one)
+            for name, one in {**sets, ("", COUNTERFACTUAL_PAIRS): counterfactual_pairs}.items()
+            for place in rank_text_only_rows(name, one)
         ],
         auaf={
             row: {name: round(float(one[number, 0]), 4) for name, one in everything.items()}
@@ -146,17 +156,19 @@ def figures(sets: Mapping[SetName, ScoredSet], twins: ScoredSet, again: Sequence
     )
 
 
-def _less(one: Figure, other: Figure) -> Figure:
+def _difference(one: OptionalFloat, other: OptionalFloat) -> OptionalFloat:
     return None if one is None or other is None else round(one - other, 4)
 
 
-def places(name: SetName, one: ScoredSet) -> list[BlindPlace]:
+def rank_text_only_rows(name: SetName, one: ScoredSet) -> list[TextOnlyRank]:
     """Where the blind net would stand among the ranked rows of a set, and those that read its wording."""
-    values = ranked(one.scores[ALL])[1][:, 0]
-    blind = [row for row in one.scores[ALL] if row.name == BLIND]
+    values = average_ranked_rows(one.scores[ALL_CATEGORIES])[1][:, 0]
+    blind = [row for row in one.scores[ALL_CATEGORIES] if row.name == TEXT_ONLY_ROW]
     told = []
-    for row in [*blind, *one.by_wording]:
-        auaf = float(row.seeds[:, 0].mean())
+    for row in [*blind, *one.text_only_scores]:
+        auaf = float(row.scores[:, 0].mean())
         place = 1 + int((values > auaf).sum())
-        told.append(BlindPlace(row=row.name, rules=name[0], subset=name[1], auaf=round(auaf, 4), place=place))
+        told.append(
+            TextOnlyRank(row=row.name, rules=name[0], subset=name[1], auaf=round(auaf, 4), rank=place)
+        )
     return told

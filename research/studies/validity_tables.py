@@ -2,90 +2,107 @@
 
 from __future__ import annotations
 
-from pipeline.core.errors import counted
+from pipeline.core.errors import format_count
 from pipeline.core.records import SUBSETS
-from pipeline.core.rendering import markdown_table
-from research.studies.item_sets import COUNTERFACTUAL_PAIRS, OURS, PAPER
-from research.studies.rank_agreement import Figure, RankAgreement, Within
-from research.studies.validity_results import BlindPlace, Validity
+from pipeline.core.rendering import format_markdown_table
+from research.studies.item_sets import COUNTERFACTUAL_PAIRS, OUR_RULES, PAPER_RULES
+from research.studies.rank_agreement import OptionalFloat, OptionalInterval, RankAgreement
+from research.studies.validity_results import TextOnlyRank, ValidityResults
 
 
-def page(found: Validity) -> str:
+def render_page(found: ValidityResults) -> str:
     """All tables."""
-    return "\n\n".join([agreements(found), mixtures(found), blind(found), rows(found)]) + "\n"
+    return (
+        "\n\n".join(
+            [agreement_table(found), reweighted_table(found), text_only_table(found), row_table(found)]
+        )
+        + "\n"
+    )
 
 
-def agreements(found: Validity) -> str:
+def agreement_table(found: ValidityResults) -> str:
     """Each set's agreement with twins, ours beside the paper's rules."""
     cells = [["subset", "rules", "items", "tau", "Pearson's r", "ours less the paper's, tau"]]
-    gains = {one.subset: _with(one.gain.tau, one.gain.interval, "+") for one in found.gains}
+    gains = {
+        one.subset: _format_with_interval(one.tau_difference.tau, one.tau_difference.interval, "+")
+        for one in found.tau_differences
+    }
     for subset in SUBSETS:
         for one in (one for one in found.sets if one.subset == subset):
-            gain = gains.get(subset, "") if one.rules == OURS else ""
-            cells.append([subset, one.rules, f"{one.items:,}", *_told(one.agreement), gain])
+            gain = gains.get(subset, "") if one.rules == OUR_RULES else ""
+            cells.append([subset, one.rules, f"{one.num_items:,}", *_format_agreement(one.agreement), gain])
     if found.ceiling:
-        cells.append([COUNTERFACTUAL_PAIRS, "fresh twins", "", *_told(found.ceiling), ""])
-    pairs = found.sets[0].agreement.pairs
-    total = found.rows * (found.rows - 1) // 2
+        cells.append([COUNTERFACTUAL_PAIRS, "fresh twins", "", *_format_agreement(found.ceiling), ""])
+    pairs = found.sets[0].agreement.num_pairs
+    total = found.num_rows * (found.num_rows - 1) // 2
     lead = (
-        f"{counted(found.rows, 'row')} ranked by AUAF; tau over the {pairs} of {counted(total, 'pair')} of rows that the counterfactual pairs separate; "
+        f"{format_count(found.num_rows, 'row')} ranked by AUAF; tau over the {pairs} of {format_count(total, 'pair')} of rows that the counterfactual pairs separate; "
         "95 % intervals, images of both sides resampled."
     )
-    return f"{lead}\n\n{markdown_table(cells)}"
+    return f"{lead}\n\n{format_markdown_table(cells)}"
 
 
-def mixtures(found: Validity) -> str:
+def reweighted_table(found: ValidityResults) -> str:
     """The same against twins whose unanswerable questions are weighted to each set's shares of categories."""
     cells = [["subset", "rules", "shares of its UQs", "pairs", "tau", "Pearson's r"]]
     for subset in SUBSETS:
         for one in (one for one in found.sets if one.subset == subset):
-            largest = sorted(one.shares.items(), key=lambda row: -row[1])[:3]
+            largest = sorted(one.category_proportions.items(), key=lambda row: -row[1])[:3]
             shares = ", ".join(f"{name or 'unknown'} {share:.0%}" for name, share in largest)
-            told = [str(one.alike.pairs), *_told(one.alike)] if one.alike else [""] * 3
+            told = (
+                [str(one.agreement_reweighted.num_pairs), *_format_agreement(one.agreement_reweighted)]
+                if one.agreement_reweighted
+                else [""] * 3
+            )
             cells.append([subset, one.rules, shares, *told])
     return (
         "Against twins whose UQs are weighted to the set's own shares of categories (AUAF is a mean over UQs):\n\n"
-        + markdown_table(cells)
+        + format_markdown_table(cells)
     )
 
 
-def blind(found: Validity) -> str:
+def text_only_table(found: ValidityResults) -> str:
     """Where rows that see no picture, or read the wording in place of it, would stand."""
     there = {(one.rules, one.subset) for one in found.sets} | {("", COUNTERFACTUAL_PAIRS)}
-    sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER, OURS)] + [("", COUNTERFACTUAL_PAIRS)]
+    sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER_RULES, OUR_RULES)] + [
+        ("", COUNTERFACTUAL_PAIRS)
+    ]
     sets = [where for where in sets if where in there]
     cells = [["row", *(", ".join(filter(None, (subset, rules))) for rules, subset in sets)]]
-    names = dict.fromkeys(one.row for one in found.blind)
-    at: dict[tuple[str, str, str], BlindPlace] = {
-        (one.row, one.rules, one.subset): one for one in found.blind
+    names = dict.fromkeys(one.row for one in found.text_only_ranks)
+    at: dict[tuple[str, str, str], TextOnlyRank] = {
+        (one.row, one.rules, one.subset): one for one in found.text_only_ranks
     }
     for name in names:
         found_at = (at.get((name, *where)) for where in sets)
-        cells.append([name, *(f"{one.auaf:.3f} (place {one.place})" if one else "" for one in found_at)])
-    wording = {(one.rules, one.subset): one.wording for one in found.sets} | {
-        ("", COUNTERFACTUAL_PAIRS): found.twins_wording
+        cells.append([name, *(f"{one.auaf:.3f} (place {one.rank})" if one else "" for one in found_at)])
+    wording = {(one.rules, one.subset): one.text_only_auroc for one in found.sets} | {
+        ("", COUNTERFACTUAL_PAIRS): found.counterfactual_text_only_auroc
     }
     cells.append(["AUROC of the wording alone", *(f"{wording[where]:.3f}" for where in sets)])
     return (
-        f"AUAF of rows that see no picture, or read the wording in place of it, and their place beside {found.rows} rows:\n\n"
-        + markdown_table(cells)
+        f"AUAF of rows that see no picture, or read the wording in place of it, and their place beside {found.num_rows} rows:\n\n"
+        + format_markdown_table(cells)
     )
 
 
-def rows(found: Validity) -> str:
+def row_table(found: ValidityResults) -> str:
     """AUAF of all ranked rows, the best on twins first."""
     order = sorted(found.auaf, key=lambda row: -found.auaf[row][COUNTERFACTUAL_PAIRS])
     columns = [COUNTERFACTUAL_PAIRS, *(name for name in found.auaf[order[0]] if name != COUNTERFACTUAL_PAIRS)]
     cells = [["row", *columns]]
     cells += [[row, *(f"{found.auaf[row][name]:.3f}" for name in columns)] for row in order]
-    return "AUAF, means over seeds:\n\n" + markdown_table(cells)
+    return "AUAF, means over seeds:\n\n" + format_markdown_table(cells)
 
 
-def _told(one: RankAgreement) -> list[str]:
-    return [_with(one.tau, one.tau_interval), _with(one.pearson, one.pearson_interval)]
+def _format_agreement(one: RankAgreement) -> list[str]:
+    return [
+        _format_with_interval(one.tau, one.tau_interval),
+        _format_with_interval(one.pearson, one.pearson_interval),
+    ]
 
 
-def _with(value: Figure, interval: Within, sign: str = "") -> str:
+def _format_with_interval(value: OptionalFloat, interval: OptionalInterval, sign: str = "") -> str:
     """A figure with its interval, "-" for what is undefined."""
     told, low, high = ("-" if one is None else f"{one:{sign}.3f}" for one in (value, *interval))
     return f"{told} ({low} to {high})"

@@ -17,137 +17,157 @@ import msgspec
 import numpy as np
 
 from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_picture
-from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.candidates.screening.screen_checks import always_answerable
-from pipeline.core.errors import Problems, counted
-from pipeline.core.jsonl_index import grouped
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
+from pipeline.candidates.screening.screen_checks import is_always_answerable
+from pipeline.core.errors import Problems, format_count
+from pipeline.core.jsonl_index import group_by
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Answerability, Candidate, Judgement, Question, Scene, Split, Tagged
-from pipeline.language.functional_programs import parse
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import (
+    Answerability,
+    Candidate,
+    Question,
+    SceneGraph,
+    Split,
+    TaggedText,
+    VerifierResult,
+)
+from pipeline.language.functional_programs import parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.relations import INVERSES, plain_relation
+from pipeline.language.relations import INVERSES, canonicalize_relation
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classification import WordClasses, tagged
+from pipeline.language.word_classification import WordClassifier, tag_texts
 from pipeline.sources import gqa_files
-from pipeline.verifier.graph_completeness import LeftOut, share_listed
-from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
-from pipeline.verifier.verification import evidence_for, judge
-from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
-from research.simulated_annotators.answerability import what_is_so
+from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness, estimate_annotation_recall
+from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
+from pipeline.verifier.verification import build_evidence, verify_question
+from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary
+from research.simulated_annotators.answerability import true_answerability
 from research.simulated_annotators.word_senses import WordSenses
-from research.studies.simulated_graphs import Worlds
+from research.studies.simulated_graphs import GraphSimulator
 
-LEFT_OUT = (0.0, 0.2, 0.5, 0.8)
-FOREIGN = "of another picture"
-COUNTED = VocabularyParams(min_count=1, min_members=2)
+OMISSION_RATES = (0.0, 0.2, 0.5, 0.8)
+OTHER_IMAGE = "of another picture"
+VOCABULARY_PARAMS = VocabularyParams(min_count=1, min_members=2)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedCase:
+class VerifiedCase:
     """A question judged at a picture, and what is true. `sort`: which subset it belongs to, or that it is of another
     picture."""
 
-    sort: str
+    group: str
     text: str
-    judgement: Judgement
+    judgement: VerifierResult
     expected: Answerability
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         return self.judgement.answerability != "unknown"
 
     @property
-    def right(self) -> bool:
+    def is_correct(self) -> bool:
         return self.judgement.answerability == self.expected
 
 
-def judge_completeness(like: Path, split: Split, seed: int, show: int) -> str:
+def measure_verifier_completeness(source: Path, split: Split, seed: int, num_examples: int) -> str:
     """The table in Markdown, and `show` wrong verdicts of each of its rows."""
-    problems = Problems(str(like))
-    rows = [row for row in gqa_files.questions(like, (split,), problems) if row.program and row.answer]
+    problems = Problems(str(source))
+    rows = [row for row in gqa_files.read_questions(source, (split,), problems) if row.program and row.answer]
     problems.raise_if_any()
-    asked = grouped(rows, lambda row: row.picture_id)
-    vocabulary = count_vocabulary((), rows, COUNTED, lambda lexicon, _: partial_graphs(asked, lexicon))
+    asked = group_by(rows, lambda row: row.picture_id)
+    vocabulary = build_vocabulary(
+        (), rows, VOCABULARY_PARAMS, lambda lexicon, _: reconstruct_graphs(asked, lexicon)
+    )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    worlds = Worlds(asked, partial_graphs(asked, lexicon), vocabulary, seed)
+    worlds = GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, seed)
     made = [
-        worlds.scene(picture_id)
+        worlds.simulate_scene(picture_id)
         for picture_id in track(sorted(worlds.facts), "stand-in graphs", unit="picture")
     ]
     tags = {
-        row.text: row for row in tagged(sorted({row.text for row in rows}), WordClasses(vocabulary), Tagger())
+        row.text: row
+        for row in tag_texts(sorted({row.text for row in rows}), WordClassifier(vocabulary), Tagger())
     }
     answered = sum(len(questions) for _, questions in made)
     things = sum(len(scene.objects) for scene, _ in made) / len(made)
     lines = [
-        f"{answered:,} of {counted(len(rows), 'question')} have their answer in made-up graphs of {counted(len(made), 'picture')}, with"
+        f"{answered:,} of {format_count(len(rows), 'question')} have their answer in made-up graphs of {format_count(len(made), 'picture')}, with"
         f" {things:.1f} things on average.",
         "",
         "| left out | held to be listed | questions | judged | decided | right | unanswerable | right | answerable | right |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     wrong = []
-    for left_out in LEFT_OUT:
-        listed, cases = judged(made, tags, worlds.words, left_out, seed)
+    for left_out in OMISSION_RATES:
+        listed, cases = verify_cases(made, tags, worlds.words, left_out, seed)
         told = ", ".join(f"{share:.0%}" for share in listed.values())
-        for sort, some in sorted(grouped(cases, lambda case: case.sort).items(), reverse=True):
-            lines.append(f"| {left_out:.0%} | {told} | {sort} | {' | '.join(figures(some))} |")
-            mistakes = [case for case in some if case.decided and not case.right]
-            for case in mistakes[:show]:
+        for sort, some in sorted(group_by(cases, lambda case: case.group).items(), reverse=True):
+            lines.append(f"| {left_out:.0%} | {told} | {sort} | {' | '.join(format_counts(some))} |")
+            mistakes = [case for case in some if case.is_decided and not case.is_correct]
+            for case in mistakes[:num_examples]:
                 said = f"{case.judgement.answerability}, {case.judgement.detail}"
                 wrong.append(f"- {left_out:.0%}, {sort}: {case.text} Judged {said}; it is {case.expected}")
     legend = "`held to be listed`: shares of attributes, objects, relations. Cases of which the truth does not tell are left out."
     return "\n".join([*lines, "", legend, *wrong])
 
 
-def partial_graphs(asked: Mapping[str, Sequence[Question]], lexicon: Lexicon) -> list[Reconstructed]:
+def reconstruct_graphs(asked: Mapping[str, Sequence[Question]], lexicon: Lexicon) -> list[PartialGraph]:
     """The partial graphs of pictures, sorted by id."""
-    return [graph for key in sorted(asked) if (graph := reconstruct(asked[key], lexicon))]
+    return [graph for key in sorted(asked) if (graph := build_partial_graph(asked[key], lexicon))]
 
 
-def figures(cases: Sequence[JudgedCase]) -> list[str]:
+def format_counts(cases: Sequence[VerifiedCase]) -> list[str]:
     """Cells of a row: cases, those decided, the right ones of these; the same of either verdict."""
-    decided = [case for case in cases if case.decided]
-    cells = [f"{len(cases):,}", _of(decided, len(cases)), _of([c for c in decided if c.right], len(decided))]
+    decided = [case for case in cases if case.is_decided]
+    cells = [
+        f"{len(cases):,}",
+        _format_proportion(decided, len(cases)),
+        _format_proportion([c for c in decided if c.is_correct], len(decided)),
+    ]
     for side in ("unanswerable", "answerable"):
         said = [case for case in decided if case.judgement.answerability == side]
-        cells += [f"{len(said):,}", _of([case for case in said if case.right], len(said))]
+        cells += [f"{len(said):,}", _format_proportion([case for case in said if case.is_correct], len(said))]
     return cells
 
 
-def _of(some: Sequence[JudgedCase], whole: int) -> str:
+def _format_proportion(some: Sequence[VerifiedCase], whole: int) -> str:
     return f"{len(some):,} ({len(some) / whole:.1%})" if whole else "-"
 
 
-def judged(
-    made: Sequence[tuple[Scene, Sequence[Question]]],
-    tags: Mapping[str, Tagged],
+def verify_cases(
+    simulated_graphs: Sequence[tuple[SceneGraph, Sequence[Question]]],
+    tags: Mapping[str, TaggedText],
     words: WordSenses,
-    left_out: float,
+    omission_rate: float,
     seed: int,
-) -> tuple[dict[str, float], list[JudgedCase]]:
+) -> tuple[dict[str, float], list[VerifiedCase]]:
     """Judge perturbed and foreign questions by graphs of which a share is left out.
 
     Returns:
         The shares that the graphs are held to list; the cases of which the truth is clear.
     """
-    scenes = [without(scene, left_out, generator(seed, "left out", scene.picture_id)) for scene, _ in made]
-    asked = {scene.picture_id: list(questions) for scene, questions in made}
-    vocabulary = count_vocabulary(
-        scenes, (q for some in asked.values() for q in some), COUNTED, lambda *_: ()
+    scenes = [
+        omit_facts(scene, omission_rate, make_generator(seed, "left out", scene.picture_id))
+        for scene, _ in simulated_graphs
+    ]
+    asked = {scene.picture_id: list(questions) for scene, questions in simulated_graphs}
+    vocabulary = build_vocabulary(
+        scenes, (q for some in asked.values() for q in some), VOCABULARY_PARAMS, lambda *_: ()
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    listed = share_listed(scenes, asked, lexicon)
-    unlisted = LeftOut(msgspec.structs.replace(vocabulary, listed=listed))
-    told = {graph.picture_id: graph for graph in partial_graphs(asked, lexicon)}
+    listed = estimate_annotation_recall(scenes, asked, lexicon)
+    unlisted = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=listed))
+    told = {graph.picture_id: graph for graph in reconstruct_graphs(asked, lexicon)}
     published = {scene.picture_id: scene for scene in scenes}
-    facts = {key: evidence_for(key, published, told, lexicon, unlisted=unlisted) for key in asked}
-    inputs = PerturbInputs(asked, facts.get, tags, Replacements(vocabulary, PerturbParams(even_words=False)))
+    facts = {key: build_evidence(key, published, told, lexicon, completeness=unlisted) for key in asked}
+    inputs = PerturbInputs(
+        asked, facts.get, tags, ReplacementSampler(vocabulary, PerturbParams(balance_words=False))
+    )
     ids = sorted(asked)
     cases = []
-    for scene, questions in track(made, f"{left_out:.0%} left out", unit="picture"):
-        own, rng = scene.picture_id, generator(seed, "foreign", scene.picture_id)
+    for scene, questions in track(simulated_graphs, f"{omission_rate:.0%} left out", unit="picture"):
+        own, rng = scene.picture_id, make_generator(seed, "foreign", scene.picture_id)
         asked_here = [
             row for row in perturb_picture(inputs, own) if isinstance(row, Candidate) and row.program
         ]
@@ -158,40 +178,45 @@ def judged(
             if ids[i] != own
         ]
         foreign = [
-            row for some in others for row in some if not always_answerable(parse(row.program, row.text))
+            row
+            for some in others
+            for row in some
+            if not is_always_answerable(parse_program(row.program, row.text))
         ]
-        tried += [(FOREIGN, row.text, row.program) for row in foreign]
+        tried += [(OTHER_IMAGE, row.text, row.program) for row in foreign]
         for sort, text, program in tried:
-            truth = what_is_so(program, scene, words)
+            truth = true_answerability(program, scene, words)
             if truth != "unknown":
-                cases.append(JudgedCase(sort, text, judge(program, facts[own], text), truth))
+                cases.append(VerifiedCase(sort, text, verify_question(program, facts[own], text), truth))
     return listed, cases
 
 
-def without(scene: Scene, left_out: float, rng: np.random.Generator) -> Scene:
+def omit_facts(scene: SceneGraph, omission_rate: float, rng: np.random.Generator) -> SceneGraph:
     """A graph of which a share of the facts is left out, as a published one."""
-    stay = {thing.object_id for thing in scene.objects if rng.random() >= left_out}
+    stay = {thing.object_id for thing in scene.objects if rng.random() >= omission_rate}
     gone: dict[frozenset[tuple[str, str, str]], bool] = {}
 
     def kept(subject: str, name: str, other: str) -> bool:
-        inverse = INVERSES.get(plain_relation(name))
+        inverse = INVERSES.get(canonicalize_relation(name))
         fact = frozenset(
             [(subject, name, other), (other, inverse, subject)] if inverse else [(subject, name, other)]
         )
         if fact not in gone:
-            gone[fact] = bool(rng.random() < left_out)
+            gone[fact] = bool(rng.random() < omission_rate)
         return other in stay and not gone[fact]
 
     things = [
         msgspec.structs.replace(
             thing,
-            attributes=tuple(value for value in thing.attributes if rng.random() >= left_out),
+            attributes=tuple(value for value in thing.attributes if rng.random() >= omission_rate),
             relations=tuple(r for r in thing.relations if kept(thing.object_id, r.name, r.object_id)),
         )
         for thing in scene.objects
         if thing.object_id in stay
     ]
-    place, weather = (value if rng.random() >= left_out else "" for value in (scene.location, scene.weather))
+    place, weather = (
+        value if rng.random() >= omission_rate else "" for value in (scene.location, scene.weather)
+    )
     return msgspec.structs.replace(
-        scene, objects=tuple(things), location=place, weather=weather, complete=False
+        scene, objects=tuple(things), location=place, weather=weather, is_complete=False
     )

@@ -16,40 +16,44 @@ from pathlib import Path
 import altair as alt
 import pandas as pd
 
-from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.assignment import Asking, AskingRules
-from annotation.study.assignment_params import as_asked
-from annotation.study.dawid_skene import posteriors
-from annotation.study.quality_control import weigh
-from annotation.study.vote_aggregation import verify
-from pipeline.benchmark.auditing.screening_accuracy import known_truth
+from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
+from annotation.study.assignment_params import to_task_mapping
+from annotation.study.dawid_skene import estimate_posteriors
+from annotation.study.quality_control import assess_quality
+from annotation.study.vote_aggregation import verify_candidates
+from pipeline.benchmark.auditing.screening_accuracy import read_truth
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import content_key, write_json
+from pipeline.core.json_files import content_hash, write_json
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Estimate, Record, Screened, Task, TaskQuestion, Verdict
-from research.simulated_annotators.annotator_crowds import crowd
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import CandidateEstimate, Record, ScreenedCandidate, Task, TaskQuestion, Verdict
+from research.simulated_annotators.annotator_crowds import make_crowd
 from research.simulated_annotators.annotators import (
-    ANSWERED_BY_EVERY_PHOTO,
+    ALWAYS_ANSWERABLE,
     SimulatedAnnotator,
-    annotate,
-    choose,
-    view,
+    choose_verdict,
+    find_obstacle_in_truth,
+    simulate_verdicts,
 )
 from research.simulated_annotators.word_senses import WordSenses
 
-FIXED_ON = 1  # the crowd on which constants were fixed;
-TOLD_OF = (2, 3, 4)  # figures are told of these
-PLAIN, COUNTING, APART = "as many judgements a task", "as many votes that count", "until it is sure"
-SURE = (0.8, 0.9, 0.95, 0.98, 0.99)
-ALIKE = (1, 2, 3)  # votes for everybody
+TUNING_CROWD = 1  # the crowd on which constants were fixed;
+REPORTED_CROWDS = (2, 3, 4)  # figures are told of these
+FIXED_JUDGEMENTS, FIXED_COUNTED_VOTES, ADAPTIVE_VOTES = (
+    "as many judgements a task",
+    "as many votes that count",
+    "until it is sure",
+)
+MIN_POSTERIORS = (0.8, 0.9, 0.95, 0.98, 0.99)
+VOTES_PER_TASK = (1, 2, 3)  # votes for everybody
 
-Seen = Callable[[TaskQuestion, str], str]  # what a faultless annotator finds of a question at a picture
+TrueAnswer = Callable[[TaskQuestion, str], str]  # what a faultless annotator finds of a question at a picture
 
 
-class Spent(Record):
+class VotingCost(Record):
     """What a way of asking comes to.
 
     Attributes:
@@ -61,42 +65,49 @@ class Spent(Record):
     """
 
     crowd: int
-    way: str
+    strategy: str
     setting: float
     judgements: int
     votes: int
-    released: int
-    wrong: float
-    lost: float
-    error: float
+    num_called_unanswerable: int
+    false_discovery_rate: float
+    miss_rate: float
+    error_rate: float
 
 
-def gather(
-    asking: Asking, tasks: Mapping[str, Task], people: Sequence[SimulatedAnnotator], see: Seen, seed: int
+def simulate_votes(
+    asking: AdaptiveAssigner,
+    tasks: Mapping[str, Task],
+    people: Sequence[SimulatedAnnotator],
+    true_answer: TrueAnswer,
+    seed: int,
 ) -> list[Verdict]:
     """Verdicts of people who ask in turn, until nobody gets another task."""
     verdicts: list[Verdict] = []
     order = dict.fromkeys(people, 0)
     busy = list(people)
     while busy:
-        keys = {person: asking.next(person.name) for person in busy}
+        keys = {person: asking.assign_next_task(person.name) for person in busy}
         busy = [person for person in busy if keys[person]]
         for person in busy:
             task = tasks[keys[person] or ""]
-            rng = generator(seed, "votes", person.name, task.task_id)
-            said = [choose(see(row, task.picture_id), person, rng) for row in (task.first, task.second)]
+            rng = make_generator(seed, "votes", person.name, task.task_id)
+            said = [
+                choose_verdict(true_answer(row, task.picture_id), person, rng)
+                for row in (task.first, task.second)
+            ]
             (first, first_reason), (second, second_reason) = said
-            asking.answer(person.name, task.task_id, first, second)
+            asking.record_answer(person.name, task.task_id, first, second)
             verdicts.append(
                 Verdict(
-                    verdict_id=content_key("verdict", task.task_id, person.name),
+                    verdict_id=content_hash("verdict", task.task_id, person.name),
                     task_id=task.task_id,
                     annotator=person.name,
                     first=first,
                     second=second,
                     first_reason=first_reason,
                     second_reason=second_reason,
-                    order=order[person],
+                    sequence_index=order[person],
                     simulated=True,
                 )
             )
@@ -104,22 +115,22 @@ def gather(
     return verdicts
 
 
-def called_unanswerable(
-    screened: Sequence[Screened],
+def select_unanswerable(
+    screened: Sequence[ScreenedCandidate],
     tasks: Mapping[str, Task],
     verdicts: Sequence[Verdict],
     answerable: Mapping[str, float],
 ) -> set[str]:
     """The candidates that stage `collect` would let go on."""
-    rules = CollectRules()
-    judged = weigh(judged_questions(tasks, verdicts), rules).judged
-    probable, _, _ = posteriors(judged, answerable)
+    rules = QualityRules()
+    judged = assess_quality(build_answers_table(tasks, verdicts), rules).answers
+    probable, _, _ = estimate_posteriors(judged, answerable)
     by_id = {row.candidate.candidate_id: row for row in screened}
-    found = verify(by_id, judged, rules, {row.candidate_id: row.invalid for row in probable})
+    found = verify_candidates(by_id, judged, rules, {row.candidate_id: row.invalid for row in probable})
     return {row.candidate.candidate_id for row in found if row.status == "unanswerable"}
 
 
-def errors(released: set[str], truth: Mapping[str, str]) -> tuple[float, float, float]:
+def compute_errors(released: set[str], truth: Mapping[str, str]) -> tuple[float, float, float]:
     """`wrong`, `lost` and `error` of Spent; candidates of which the truth tells nothing are left out.
 
     Args:
@@ -135,54 +146,62 @@ def errors(released: set[str], truth: Mapping[str, str]) -> tuple[float, float, 
     return wrong / max(1, out), lost / max(1, sum(known.values())), (wrong + lost) / max(1, len(known))
 
 
-def curve(
+def simulate_strategies(
     tasks: Mapping[str, Task],
-    screened: Sequence[Screened],
+    screened: Sequence[ScreenedCandidate],
     answerable: Mapping[str, float],
-    see: Seen,
+    true_answer: TrueAnswer,
     crowds: Sequence[int],
-    most: int = 5,
-) -> list[Spent]:
+    max_votes: int = 5,
+) -> list[VotingCost]:
     """Every way and setting, for every crowd.
 
     Args:
         most: votes of one candidate, where they are asked one after the other.
     """
-    asked = [as_asked(task) for task in tasks.values()]
+    asked = [to_task_mapping(task) for task in tasks.values()]
     rows = [(task.picture_id, row) for task in tasks.values() for row in (task.first, task.second)]
-    truth = {row.candidate_id or "": see(row, at) for at, row in rows if row.role == "candidate"}
-    ways = [(PLAIN, votes, None) for votes in ALIKE]
-    ways += [(COUNTING, votes, AskingRules(votes=votes, overlap=1.0)) for votes in ALIKE]
-    ways += [(APART, sure, AskingRules(votes=most, sure=sure)) for sure in SURE]
+    truth = {row.candidate_id or "": true_answer(row, at) for at, row in rows if row.role == "candidate"}
+    ways = [(FIXED_JUDGEMENTS, votes, None) for votes in VOTES_PER_TASK]
+    ways += [
+        (FIXED_COUNTED_VOTES, votes, AssignmentRules(max_votes=votes, overlap_rate=1.0))
+        for votes in VOTES_PER_TASK
+    ]
+    ways += [
+        (ADAPTIVE_VOTES, sure, AssignmentRules(max_votes=max_votes, min_posterior=sure))
+        for sure in MIN_POSTERIORS
+    ]
     spent = []
     for seed in crowds:
-        people = crowd(seed)
+        people = make_crowd(seed)
         for way, setting, rules in track(ways, f"crowd {seed}", unit="point"):
             if rules is None:
-                verdicts = annotate(list(tasks.values()), see, int(setting), seed, people=people)
+                verdicts = simulate_verdicts(
+                    list(tasks.values()), true_answer, int(setting), seed, annotators=people
+                )
             else:
-                study = Asking(asked, answerable, rules._replace(seed=seed))
-                verdicts = gather(study, tasks, people, see, seed)
-            released = called_unanswerable(screened, tasks, verdicts, answerable)
+                study = AdaptiveAssigner(asked, answerable, rules._replace(seed=seed))
+                verdicts = simulate_votes(study, tasks, people, true_answer, seed)
+            released = select_unanswerable(screened, tasks, verdicts, answerable)
             given = [tasks[row.task_id] for row in verdicts]
-            wrong, lost, error = errors(released, truth)
+            wrong, lost, error = compute_errors(released, truth)
             spent.append(
-                Spent(
+                VotingCost(
                     crowd=seed,
-                    way=way,
+                    strategy=way,
                     setting=setting,
                     judgements=len(given),
                     votes=sum(row.role != "filter" for task in given for row in (task.first, task.second)),
-                    released=len(released),
-                    wrong=wrong,
-                    lost=lost,
-                    error=error,
+                    num_called_unanswerable=len(released),
+                    false_discovery_rate=wrong,
+                    miss_rate=lost,
+                    error_rate=error,
                 )
             )
     return spent
 
 
-def means(spent: Sequence[Spent], crowds: Sequence[int] = TOLD_OF) -> pd.DataFrame:
+def average_over_crowds(spent: Sequence[VotingCost], crowds: Sequence[int] = REPORTED_CROWDS) -> pd.DataFrame:
     """A row for each way and setting: means over crowds, and `least` and `most` of the error among them."""
     table = pd.DataFrame([{name: getattr(row, name) for name in row.__struct_fields__} for row in spent])
     of = table[table["crowd"].isin(crowds)].groupby(["way", "setting"], sort=False)
@@ -190,7 +209,7 @@ def means(spent: Sequence[Spent], crowds: Sequence[int] = TOLD_OF) -> pd.DataFra
     return mean.assign(least=of["error"].min(), most=of["error"].max()).reset_index()
 
 
-def plot(table: pd.DataFrame) -> alt.HConcatChart:
+def plot_curve(table: pd.DataFrame) -> alt.HConcatChart:
     """What is lost (on a scale of logarithms), and what is wrong in the set, against judgements."""
     lost = alt.Y(
         "lost:Q",
@@ -212,7 +231,7 @@ def plot(table: pd.DataFrame) -> alt.HConcatChart:
     return alt.hconcat(*panels)
 
 
-def told(table: pd.DataFrame) -> str:
+def render_table(table: pd.DataFrame) -> str:
     """The figures as a table in Markdown."""
     lines = [
         "| votes | setting | judgements | votes given | called unanswerable | of them answerable | lost | error |"
@@ -226,32 +245,39 @@ def told(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def study_votes(crowds: Sequence[int], most: int, out: Path | None) -> str:
+def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None) -> str:
     """The curve on the data set in use; `out` gets it as .json, .svg or .png."""
-    folders = Folders()
+    folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
-    tasks = {task.task_id: task for task in folders.rows(Task)}
-    answerable = {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
-    spent = curve(tasks, list(folders.rows(Screened)), answerable, _sight(folders), crowds, most)
-    table = means(spent, crowds)
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    answerable = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
+    spent = simulate_strategies(
+        tasks,
+        list(folders.read_records(ScreenedCandidate)),
+        answerable,
+        _make_true_answer(folders),
+        crowd_seeds,
+        max_votes,
+    )
+    table = average_over_crowds(spent, crowd_seeds)
     if out and out.suffix == ".json":
         write_json(out, spent)
     elif out:
-        plot(table).save(str(out), scale_factor=1.2)
-    return told(table)
+        plot_curve(table).save(str(out), scale_factor=1.2)
+    return render_table(table)
 
 
-def _sight(folders: Folders) -> Seen:
-    truth = known_truth(folders)
+def _make_true_answer(folders: DatasetFolders) -> TrueAnswer:
+    truth = read_truth(folders)
     if not truth:
         raise UserError(f"{folders.dataset}: nobody knows its complete truth, which simulated people see")
-    vocabulary = folders.vocabulary()
+    vocabulary = folders.read_vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    look = cache(partial(view, truth, words))
+    look = cache(partial(find_obstacle_in_truth, truth, words))
 
     def see(question: TaskQuestion, at: str) -> str:
         # As little as possible tells two questions apart, so that each is looked at once.
         same = TaskQuestion(key="", text=question.text, role="candidate", program=question.program)
-        return "" if question.text in ANSWERED_BY_EVERY_PHOTO else look(same, at)
+        return "" if question.text in ALWAYS_ANSWERABLE else look(same, at)
 
     return see

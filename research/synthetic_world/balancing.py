@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from research.synthetic_world.questions import SampleQuestion
 
 
-def balanced(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
+def balance_answers(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
     """The places of the questions that are kept, in order.
 
     GQA cuts down the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4); the rule here is
@@ -19,7 +19,7 @@ def balanced(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
     places: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, question in enumerate(questions):
         places[question.group_local][question.answer].append(place)
-    rng = generator(seed, "balanced")
+    rng = make_generator(seed, "balanced")
     kept: list[int] = []
     for _, answers in sorted(places.items()):
         first, *others = sorted(answers.values(), key=lambda same: (-len(same), same))

@@ -20,16 +20,16 @@ import msgspec
 import numpy as np
 from PIL import Image
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import Problems, counted
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.records import Scene
-from research.synthetic_world.questions import questions, to_gqa
-from research.synthetic_world.rendering import render
-from research.synthetic_world.scene_graphs import published, truth
-from research.synthetic_world.scene_types import World
-from research.synthetic_world.scenes import SPLIT_SIZES, worlds
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import Problems, format_count
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
+from pipeline.core.records import SceneGraph
+from research.synthetic_world.questions import generate_questions, to_gqa
+from research.synthetic_world.rendering import render_scene
+from research.synthetic_world.scene_graphs import build_complete_graph, omit_facts
+from research.synthetic_world.scene_types import SyntheticScene
+from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 
 SEED = 2023  # of everything in the sample; another seed gives another world
 QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
@@ -41,37 +41,40 @@ JPEG = {
 PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one picture
 
 
-def documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -> Iterator[tuple[str, bytes]]:
+def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -> Iterator[tuple[str, bytes]]:
     """The JSON files, as (path below data/sample, bytes). `scale`: so many times the testdev pictures."""
     for split, published_count in SPLIT_SIZES.items():
         count = published_count * (scale if split == "testdev" else 1)
-        scenes = [truth(world) for world in worlds(seed, split, count)]
-        asked = questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
+        scenes = [build_complete_graph(world) for world in generate_scenes(seed, split, count)]
+        asked = generate_questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
         yield (
             f"source/questions1.2/{split}_balanced_questions.json",
-            compact_json({question.question_id: to_gqa(question) for question in asked}),
+            dump_compact_json({question.question_id: to_gqa(question) for question in asked}),
         )
         if split != "testdev":
-            known = [published(scene, seed) for scene in scenes]
-            yield f"source/sceneGraphs/{split}_sceneGraphs.json", compact_json(scene_graphs(known))
+            known = [omit_facts(scene, seed) for scene in scenes]
+            yield (
+                f"source/sceneGraphs/{split}_sceneGraphs.json",
+                dump_compact_json(to_gqa_scene_graphs(known)),
+            )
         if split == "testdev" or all_truth:
-            yield f"truth/{split}_sceneGraphs.json", compact_json(scene_graphs(scenes))
+            yield f"truth/{split}_sceneGraphs.json", dump_compact_json(to_gqa_scene_graphs(scenes))
 
 
-def pictures(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
+def render_images(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
     """The testdev pictures, as (path below data/sample, JPEG bytes); `scale` as in `documents`."""
-    for world in worlds(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
-        yield f"source/images/{world.picture_id}.jpg", jpeg(world)
+    for world in generate_scenes(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
+        yield f"source/images/{world.picture_id}.jpg", encode_jpeg(world)
 
 
-def jpeg(world: World) -> bytes:
+def encode_jpeg(world: SyntheticScene) -> bytes:
     """A scene as the bytes of a JPEG file."""
     file = io.BytesIO()
-    Image.fromarray(render(world)).save(file, "JPEG", **JPEG)
+    Image.fromarray(render_scene(world)).save(file, "JPEG", **JPEG)
     return file.getvalue()
 
 
-def graph_entry(scene: Scene) -> dict[str, Any]:
+def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
     """A scene graph as an entry of GQA's scene graph files (its key is the picture's id)."""
     setting = {"location": scene.location, "weather": scene.weather}
     return (
@@ -96,13 +99,13 @@ def graph_entry(scene: Scene) -> dict[str, Any]:
     )
 
 
-def differs(path: str, wanted: bytes, present: bytes) -> str | None:
+def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
     """What tells two files of one path apart, or None: JSON by its bytes, pictures by their pixels."""
     if not path.endswith(".jpg"):
         return (
             None
             if present == wanted
-            else f"{len(present):,} bytes here, the code makes {counted(len(wanted), 'other')}"
+            else f"{len(present):,} bytes here, the code makes {format_count(len(wanted), 'other')}"
         )
     try:
         shown, wanted_pixels = (
@@ -116,20 +119,20 @@ def differs(path: str, wanted: bytes, present: bytes) -> str | None:
     return None if most <= PIXEL_ROUNDING else f"pixels differ by up to {most} of 255"
 
 
-def check(home: Path, files: dict[str, bytes]) -> Problems:
+def compare_files(home: Path, files: dict[str, bytes]) -> Problems:
     """Compare the files below `home` with those that the code makes."""
     problems = Problems(f"{home} is not what the code makes; run rgqa sample build")
     for path, wanted in files.items():
         if not (home / path).is_file():
             problems.add(path, "missing")
-        elif said := differs(path, wanted, (home / path).read_bytes()):
+        elif said := describe_difference(path, wanted, (home / path).read_bytes()):
             problems.add(path, said)
-    for path in _strangers(home, files):
+    for path in _find_leftover_files(home, files):
         problems.add(path, "not made by the code")
     return problems
 
 
-def _strangers(home: Path, files: dict[str, bytes]) -> list[str]:
+def _find_leftover_files(home: Path, files: dict[str, bytes]) -> list[str]:
     """Files that an earlier build left. The truth of train and val may lie there or not."""
     there = {
         str(path.relative_to(home))
@@ -140,12 +143,12 @@ def _strangers(home: Path, files: dict[str, bytes]) -> list[str]:
     return sorted(there - files.keys() - {f"truth/{split}_sceneGraphs.json" for split in ("train", "val")})
 
 
-def scene_graphs(scenes: list[Scene]) -> dict[str, Any]:
+def to_gqa_scene_graphs(scenes: list[SceneGraph]) -> dict[str, Any]:
     """Scene graphs as a file of GQA's has them."""
-    return {scene.picture_id: graph_entry(scene) for scene in scenes}
+    return {scene.picture_id: to_gqa_scene_graph(scene) for scene in scenes}
 
 
-def compact_json(value: Any) -> bytes:
+def dump_compact_json(value: Any) -> bytes:
     """Compact, keys sorted, one newline at the end."""
     return msgspec.json.encode(value, order="sorted") + b"\n"
 
@@ -156,24 +159,26 @@ def check_sample(all_truth: bool = False) -> None:
     Raises:
         UserError: lists every file that is missing, too many or other than the code makes it.
     """
-    home, files = _made(all_truth)
-    check(home, files).raise_if_any()
-    done("build --check", f"{counted(len(files), 'file')} as the code makes them", home)
+    home, files = _build_all(all_truth)
+    compare_files(home, files).raise_if_any()
+    report_written("build --check", f"{format_count(len(files), 'file')} as the code makes them", home)
 
 
 def build_sample(all_truth: bool = False) -> None:
     """Write the sample's files, and remove those that an earlier build left."""
-    home, files = _made(all_truth)
+    home, files = _build_all(all_truth)
     for path, data in files.items():
-        with replacing(home / path) as file:
+        with atomic_write(home / path) as file:
             file.write(data)
-    for path in _strangers(home, files):
+    for path in _find_leftover_files(home, files):
         (home / path).unlink()
-    done("build", f"{counted(len(files), 'file')}, {sum(map(len, files.values())) / 1e6:.1f} MB", home)
+    report_written(
+        "build", f"{format_count(len(files), 'file')}, {sum(map(len, files.values())) / 1e6:.1f} MB", home
+    )
 
 
-def _made(all_truth: bool) -> tuple[Path, dict[str, bytes]]:
+def _build_all(all_truth: bool) -> tuple[Path, dict[str, bytes]]:
     """The sample's folder, and all files as the code makes them, by their paths below it."""
-    files = dict(documents(all_truth=all_truth))
-    files |= dict(track(pictures(), "drawing", SPLIT_SIZES["testdev"], "picture"))
-    return Folders("sample").home, files
+    files = dict(build_documents(all_truth=all_truth))
+    files |= dict(track(render_images(), "drawing", SPLIT_SIZES["testdev"], "picture"))
+    return DatasetFolders("sample").root, files

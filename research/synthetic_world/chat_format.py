@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from research.synthetic_world.served_models import Turn
+from research.synthetic_world.served_models import ChatTurn
 
-TOP = 20  # log probabilities of a token at most, as vLLM has it by default
+MAX_TOP_LOGPROBS = 20  # log probabilities of a token at most, as vLLM has it by default
 
 
 class ImageUrl(msgspec.Struct):
     url: str
 
 
-class Part(msgspec.Struct):
+class MessagePart(msgspec.Struct):
     """Of a message: a text or a picture."""
 
     type: str
@@ -30,7 +30,7 @@ class Part(msgspec.Struct):
 
 class Message(msgspec.Struct):
     role: str
-    content: str | list[Part] | None = None
+    content: str | list[MessagePart] | None = None
 
 
 class ChatRequest(msgspec.Struct):
@@ -48,7 +48,7 @@ class ChatRequest(msgspec.Struct):
     stream: bool | None = None
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """A request that is not answered: status, words, and further headers."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
@@ -56,31 +56,31 @@ class Refusal(Exception):
         self.status, self.headers = status, dict(headers or {})
 
 
-def turn_of(message: Message) -> Turn:
+def parse_turn(message: Message) -> ChatTurn:
     """A message with its last picture.
 
     Raises:
         Refusal: a picture that is not in the request itself.
     """
     if not isinstance(message.content, list):
-        return Turn(message.role, message.content or "")
+        return ChatTurn(message.role, message.content or "")
     text = "\n".join(part.text for part in message.content if part.type == "text")
     urls = [part.image_url.url for part in message.content if part.image_url]
     pictures = []
     for url in urls:
         head, _, data = url.partition(",")
         if not (head.startswith("data:image/") and head.endswith(";base64")):
-            raise Refusal(
+            raise RequestError(
                 400, "image_url: wanted data:image/...;base64,..., nothing is fetched from elsewhere"
             )
         try:
             pictures.append(base64.b64decode(data, validate=True))
         except binascii.Error as error:
-            raise Refusal(400, f"image_url: {error}") from error
-    return Turn(message.role, text, pictures[-1] if pictures else None)
+            raise RequestError(400, f"image_url: {error}") from error
+    return ChatTurn(message.role, text, pictures[-1] if pictures else None)
 
 
-def choice(
+def make_choice(
     request: ChatRequest, said: Sequence[Mapping[str, float]], short: bool, logprobs: bool, place: int
 ) -> dict[str, Any]:
     """One of the `n` replies: tokens drawn from their distributions. `short`: more was to be said; `logprobs`: they are given
@@ -89,12 +89,12 @@ def choice(
     told = None if request.seed is None else f"{request.seed} {place} {said}"
     drawing = random.Random(told)
     warm = 1.0 if request.temperature is None else request.temperature  # OpenAI's own is 1
-    tokens = [drawn(of_token, warm, drawing) for of_token in said]
+    tokens = [sample_token(of_token, warm, drawing) for of_token in said]
     found = None
     if request.logprobs and logprobs:
-        top = min(request.top_logprobs or 0, TOP)
+        top = min(request.top_logprobs or 0, MAX_TOP_LOGPROBS)
         pairs = zip(tokens, said, strict=True)
-        found = {"content": [_logprob(token, of) | _tops(of, top) for token, of in pairs]}
+        found = {"content": [_logprob(token, of) | _get_top_logprobs(of, top) for token, of in pairs]}
     return {
         "index": place,
         "message": {"role": "assistant", "content": "".join(tokens)},
@@ -103,7 +103,7 @@ def choice(
     }
 
 
-def drawn(said: Mapping[str, float], temperature: float, drawing: random.Random) -> str:
+def sample_token(said: Mapping[str, float], temperature: float, drawing: random.Random) -> str:
     """A token: the likeliest at temperature 0, else drawn by p^(1 / temperature)."""
     if temperature <= 0:
         return max(said, key=lambda token: said[token])
@@ -115,5 +115,5 @@ def _logprob(token: str, said: Mapping[str, float]) -> dict[str, Any]:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
 
-def _tops(said: Mapping[str, float], count: int) -> dict[str, Any]:
+def _get_top_logprobs(said: Mapping[str, float], count: int) -> dict[str, Any]:
     return {"top_logprobs": [_logprob(token, said) for token in list(said)[:count]]}

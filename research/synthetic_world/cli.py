@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.core.command_line import new_app
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 
 app = new_app("Make and check the embedded sample.", "rgqa sample build --check")
 
@@ -28,7 +28,7 @@ def build(
     """Write data/sample/source and data/sample/truth, or check them."""
     from research.synthetic_world.build import build_sample, check_sample
 
-    run(lambda: check_sample(all_truth) if check else build_sample(all_truth))
+    run_command(lambda: check_sample(all_truth) if check else build_sample(all_truth))
 
 
 @app.command(epilog="Example: `rgqa sample verify`")
@@ -36,7 +36,7 @@ def verify() -> None:
     """Check every answer by an executor that shares no code with the generator of the questions."""
     from research.synthetic_world.verify import verify_sample
 
-    run(verify_sample)
+    run_command(verify_sample)
 
 
 @app.command(epilog="Example: `rgqa sample train-clip --start data/sample/clip --small-steps 0`")
@@ -59,7 +59,7 @@ def train_clip(
     """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
     from research.synthetic_world.train_clip import train_sample_clip
 
-    run(lambda: train_sample_clip(chunks, (text_steps, small_steps, picture_steps), start, threads))
+    run_command(lambda: train_sample_clip(chunks, (text_steps, small_steps, picture_steps), start, threads))
 
 
 @app.command(epilog="Example: `rgqa sample clip-card`")
@@ -67,7 +67,7 @@ def clip_card() -> None:
     """After make repro: measure the sample's CLIP on pictures that it never saw, and write its model card."""
     from research.synthetic_world.clip_model_card import write_card
 
-    run(write_card)
+    run_command(write_card)
 
 
 @app.command(epilog="Example: `rgqa sample train-vqa --seed 1 --threads 2`")
@@ -87,7 +87,7 @@ def train_vqa(
     """Train the sample's region detector and answer nets on drawn worlds; writes data/sample/vqa."""
     from research.synthetic_world.train_vqa import train_sample_vqa
 
-    run(lambda: train_sample_vqa(seed, net or (), threads))
+    run_command(lambda: train_sample_vqa(seed, net or (), threads))
 
 
 @app.command(epilog="Example: `rgqa sample fit-vqa --threads 2`")
@@ -99,7 +99,7 @@ def fit_vqa(
     """Fit, for all seeds of the answer nets, what detectors need, and choose thresholds; writes data/sample/vqa."""
     from research.synthetic_world.fit_vqa import fit_sample_vqa
 
-    run(lambda: fit_sample_vqa(threads))
+    run_command(lambda: fit_sample_vqa(threads))
 
 
 @app.command(epilog="Example: `rgqa sample vqa-card`")
@@ -107,7 +107,7 @@ def vqa_card() -> None:
     """Write the model card of the sample's answer nets from what their training said."""
     from research.synthetic_world.vqa_model_card import write_vqa_card
 
-    run(write_vqa_card)
+    run_command(write_vqa_card)
 
 
 @app.command(epilog="Example: `rgqa sample serve --model rp --model blind --port 8123`")
@@ -134,11 +134,11 @@ def serve(
     ] = 0,
 ) -> None:
     """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the pictures they are sent."""
-    from research.synthetic_world.model_server import Faults
+    from research.synthetic_world.model_server import FaultInjection
     from research.synthetic_world.model_server import serve as serve_nets
 
-    faults = Faults(not no_logprobs, delay, fail, truncate, rate)
-    run(lambda: serve_nets(model or ["rp"], seed, port, faults))
+    faults = FaultInjection(not no_logprobs, delay, fail, truncate, rate)
+    run_command(lambda: serve_nets(model or ["rp"], seed, port, faults))
 
 
 @app.command(epilog='Example: `rgqa sample twins --pairs 2000 --seed "$(openssl rand -hex 16)"`')
@@ -155,9 +155,9 @@ def twins(
 ) -> None:
     """Draw scenes twice, with one thing altered, and questions that only one of the two has an answer to; writes a data set
     and a release."""
-    from research.synthetic_world.counterfactual_release import draw_twins
+    from research.synthetic_world.counterfactual_release import build_pair_release
 
-    run(lambda: draw_twins(seed, pairs, name))
+    run_command(lambda: build_pair_release(seed, pairs, name))
 
 
 @app.command(epilog='Example: `rgqa sample draw --seed "$(openssl rand -hex 16)" --out ../fresh`')
@@ -170,6 +170,6 @@ def draw(
     ] = None,
 ) -> None:
     """Draw a world that nobody has seen and run the whole pipeline on it; the same command goes on after an interruption."""
-    from research.synthetic_world.private_world import draw_world
+    from research.synthetic_world.private_world import build_private_world
 
-    run(lambda: draw_world(seed, out))
+    run_command(lambda: build_private_world(seed, out))

@@ -15,29 +15,29 @@ from pipeline.candidates.encoders import clip
 from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import Problems
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
 from pipeline.core.records import Question, Vocabulary
-from pipeline.language.functional_programs import is_existence
+from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.lexicon import Lexicon
 from pipeline.sources import gqa_files
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.verification import judge
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.verification import verify_question
 
-RECALLS = (1, 5, 10)
+RECALL_RANKS = (1, 5, 10)
 
 
-def own_wins(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+def score_own_image(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
     """[q, p] for scores [q, p]: 1 where a question scores higher with its own picture `own` [q], 0.5 for a tie."""
     own_scores = scores[np.arange(len(own)), own][:, None]
     return (own_scores > scores) + 0.5 * (own_scores == scores)
 
 
-def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
+def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
     """The card's figures from scores [q, p], the own picture of each question [q] and the truth [q, p]."""
     others = np.ones(scores.shape, bool)
     others[np.arange(len(own)), own] = False
-    wins, ceiling = own_wins(scores, own), np.where(answerable, 0.5, 1.0)
+    wins, ceiling = score_own_image(scores, own), np.where(answerable, 0.5, 1.0)
     reached, possible = float(wins[others].mean()), float(ceiling[others].mean())
     place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(
         1
@@ -47,39 +47,39 @@ def figures(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict
         "ceiling": possible,
         "share": (reached - 0.5) / (possible - 0.5),
         "probability_unanswerable": float(wins[others & ~answerable].mean()),
-        **{f"recall_{k}": float((place <= k).mean()) for k in RECALLS},
+        **{f"recall_{k}": float((place <= k).mean()) for k in RECALL_RANKS},
     }
 
 
-def measure(folders: Folders) -> tuple[dict[str, float], int, int]:
+def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
     """Figures, how many questions and pictures."""
     problems = Problems(str(folders.source))
     asked: Sequence[Question] = [
         q
-        for q in gqa_files.questions(folders.source, ("testdev",), problems, "balanced")
-        if not is_existence(q)
+        for q in gqa_files.read_questions(folders.source, ("testdev",), problems, "balanced")
+        if not is_existence_question(q)
     ]
     problems.raise_if_any()
-    scenes = list(gqa_files.truth(folders.truth, ("testdev",)).values())
-    vocabulary = read_json(folders.stage("vocabulary") / "vocabulary.json", Vocabulary)
+    scenes = list(gqa_files.read_true_scene_graphs(folders.truth, ("testdev",)).values())
+    vocabulary = read_json(folders.stage_dir("vocabulary") / "vocabulary.json", Vocabulary)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = [facts_of(scene, lexicon) for scene in scenes]
+    facts = [build_scene_evidence(scene, lexicon) for scene in scenes]
     answerable = np.array(
         [
-            [judge(q.program, known, q.text).answerability == "answerable" for known in facts]
+            [verify_question(q.program, known, q.text).answerability == "answerable" for known in facts]
             for q in track(asked, "clip_card: truth", len(asked))
         ]
     )
     encoder = clip.Encoder(f"local-dir:{folders.clip}", device="cpu")
     paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
-    pictures = encoder.table(encoder.pictures(paths, 32), len(paths))
-    texts = encoder.table(encoder.texts([q.text for q in asked], 128), len(asked))
+    pictures = encoder.stack_batches(encoder.encode_images(paths, 32), len(paths))
+    texts = encoder.stack_batches(encoder.encode_texts([q.text for q in asked], 128), len(asked))
     place_of = {scene.picture_id: i for i, scene in enumerate(scenes)}
     own = np.array([place_of[q.picture_id] for q in asked])
-    return figures(texts @ pictures.T, own, answerable), len(asked), len(scenes)
+    return compute_metrics(texts @ pictures.T, own, answerable), len(asked), len(scenes)
 
 
-CARD = """# The sample's CLIP
+CARD_TEMPLATE = """# The sample's CLIP
 
 **This model knows the drawn world of the sample and nothing else.** It exists so that the pipeline runs to the end on any
 machine, without a download; do not use it on photographs.
@@ -110,11 +110,11 @@ in training. Made by `rgqa sample clip-card`.
 
 def write_card() -> None:
     """Measure the model and write data/sample/clip/MODEL_CARD.md."""
-    folders = Folders("sample")
-    measured, questions, pictures = measure(folders)
+    folders = DatasetFolders("sample")
+    measured, questions, pictures = measure_model(folders)
     weights = folders.clip / "open_clip_model.safetensors"
     training = read_json(folders.clip / "training.json", list[dict[str, int]])
-    text = CARD.format(
+    text = CARD_TEMPLATE.format(
         size=weights.stat().st_size / 1e6,
         sha=sha256_file(weights),
         pictures=pictures,
@@ -124,10 +124,10 @@ def write_card() -> None:
             ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training_run.items() if value)
             for training_run in training
         ),
-        **{f"chance_{k}": k / pictures for k in RECALLS},
+        **{f"chance_{k}": k / pictures for k in RECALL_RANKS},
     )
     write_text(folders.clip / "MODEL_CARD.md", text)
-    done(
+    report_written(
         "clip_card",
         f"{measured['probability']:.3f} of at most {measured['ceiling']:.3f}: {measured['share']:.1%} of the way",
         folders.clip / "MODEL_CARD.md",

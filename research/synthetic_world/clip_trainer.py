@@ -15,33 +15,39 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.json_files import write_json
-from research.synthetic_world.clip_training_data import CHUNK, SEED, SIZE, DrawnPicture, Texts
+from research.synthetic_world.clip_training_data import (
+    CHUNK_SIZE,
+    IMAGE_SIZE,
+    SEED,
+    SyntheticImage,
+    TrainingTexts,
+)
 from research.synthetic_world.scene_types import HEIGHT, WIDTH
 
-SMALL = (144, 192)  # height, width of pictures in the second phase
-MOVED = 8  # pixels by which a picture is moved at most
-FINE = 2  # the tower's stage with 16 pixels per cell; the last has 32
-SCENES = 64  # pictures per step
-THINGS, QUESTIONS = 8, 6  # of each picture or scene in a step
-TOLD = 128  # scenes per step of texts alone
-CONTEXT = 48
-DIMENSION = 256
-MODEL = {
-    "embed_dim": DIMENSION,
+SMALL_IMAGE_SIZE = (144, 192)  # height, width of pictures in the second phase
+MAX_SHIFT = 8  # pixels by which a picture is moved at most
+FINE_STAGE = 2  # the tower's stage with 16 pixels per cell; the last has 32
+SCENES_PER_BATCH = 64  # pictures per step
+OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6  # of each picture or scene in a step
+DESCRIBED_SCENES_PER_BATCH = 128  # scenes per step of texts alone
+CONTEXT_LENGTH = 48
+EMBEDDING_DIMENSION = 256
+MODEL_CONFIG = {
+    "embed_dim": EMBEDDING_DIMENSION,
     "vision_cfg": {
         "timm_model_name": "regnetx_002",
         "timm_model_pretrained": False,
         "timm_pool": "avgmax",
         "timm_proj": "mlp",
-        "image_size": list(SIZE),
+        "image_size": list(IMAGE_SIZE),
     },
-    "text_cfg": {"context_length": CONTEXT, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2},
+    "text_cfg": {"context_length": CONTEXT_LENGTH, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 2},
 }
 MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-PREPROCESS = {
-    "size": list(SIZE),
+PREPROCESS_CONFIG = {
+    "size": list(IMAGE_SIZE),
     "mode": "RGB",
     "mean": MEAN,
     "std": STD,
@@ -51,14 +57,14 @@ PREPROCESS = {
 }
 
 
-class Teller(nn.Module):
+class ScenePooling(nn.Module):
     """Pools the noun phrases of a scene's things as the picture tower pools its cells: mean and maximum, then two layers."""
 
     def __init__(self) -> None:
         super().__init__()
-        wide = 2 * DIMENSION
-        self.each = nn.Sequential(nn.Linear(DIMENSION, wide), nn.ReLU())
-        self.head = nn.Sequential(nn.Linear(wide, wide), nn.GELU(), nn.Linear(wide, DIMENSION))
+        wide = 2 * EMBEDDING_DIMENSION
+        self.each = nn.Sequential(nn.Linear(EMBEDDING_DIMENSION, wide), nn.ReLU())
+        self.head = nn.Sequential(nn.Linear(wide, wide), nn.GELU(), nn.Linear(wide, EMBEDDING_DIMENSION))
 
     def forward(self, phrases: Tensor, there: Tensor) -> Tensor:
         """[scenes, d] from phrases [scenes, things, d]; `there` [scenes, things] is False where a scene has no more."""
@@ -66,37 +72,41 @@ class Teller(nn.Module):
         return self.head((each.sum(1) / there.sum(1, keepdim=True) + each.amax(1)) / 2)
 
 
-class Trainer:
+class ClipTrainer:
     """The model, its optimiser, and one step of either kind.
 
     `aids` are for training alone: the teller, and what turns cells of the tower's maps into vectors.
     """
 
     def __init__(
-        self, pictures: Sequence[np.ndarray], rows: Sequence[DrawnPicture], start: Path | None = None
+        self, pictures: Sequence[np.ndarray], rows: Sequence[SyntheticImage], start: Path | None = None
     ) -> None:
         torch.manual_seed(SEED)
         self.pictures, self.scenes = pictures, len(rows)
-        self.texts = Texts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT))
+        self.texts = TrainingTexts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT_LENGTH))
         self.centres = np.array(
             [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
         )
         # Its parts depend on the configuration, so no type checker knows them.
-        self.model: Any = open_clip.CLIP(DIMENSION, MODEL["vision_cfg"], MODEL["text_cfg"]).train()
+        self.model: Any = open_clip.CLIP(
+            EMBEDDING_DIMENSION, MODEL_CONFIG["vision_cfg"], MODEL_CONFIG["text_cfg"]
+        ).train()
         if start:
-            self._begin_with(start)
+            self._load_weights(start)
         self.model.visual.to(memory_format=torch.channels_last)
         self._drop_unused_tokens()
-        fine, near = (self.model.visual.trunk.feature_info[stage]["num_chs"] for stage in (FINE + 1, -1))
-        self.aids = nn.ModuleDict(
+        fine, near = (
+            self.model.visual.trunk.feature_info[stage]["num_chs"] for stage in (FINE_STAGE + 1, -1)
+        )
+        self.auxiliary_modules = nn.ModuleDict(
             {
-                "teller": Teller(),
-                "fine": nn.Linear(fine, DIMENSION, bias=False),
-                "near": nn.Linear(near, DIMENSION, bias=False),
+                "teller": ScenePooling(),
+                "fine": nn.Linear(fine, EMBEDDING_DIMENSION, bias=False),
+                "near": nn.Linear(near, EMBEDDING_DIMENSION, bias=False),
             }
         )
         self.loss = open_clip.ClipLoss()
-        named = [*self.model.named_parameters(), *self.aids.named_parameters()]
+        named = [*self.model.named_parameters(), *self.auxiliary_modules.named_parameters()]
         decayed = [p for name, p in named if p.ndim > 1 and "embedding" not in name]
         others = [p for name, p in named if p.ndim <= 1 or "embedding" in name]
         self.optimiser = torch.optim.AdamW(
@@ -106,7 +116,7 @@ class Trainer:
         )
         self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
-    def _begin_with(self, start: Path) -> None:
+    def _load_weights(self, start: Path) -> None:
         """Take over the weights of an earlier run, as far as its model is built alike."""
         here, earlier = self.model.state_dict(), load_file(start / "open_clip_model.safetensors")
         fitting = {
@@ -129,21 +139,23 @@ class Trainer:
     def text_step(self, rng: np.random.Generator, rate: float) -> float:
         """Questions and one more noun phrase against their scenes as told."""
         texts = self.texts
-        rows = rng.integers(0, self.scenes, TOLD)
-        asked = [self._encode(texts.some_questions(rows, rng)) for _ in range(QUESTIONS)]
-        asked.append(self._encode(texts.phrases[texts.some_things(rows, rng), 1]))
-        return self._update(self._contrast(self._told(rows, self._encode), asked), rate)
+        rows = rng.integers(0, self.scenes, DESCRIBED_SCENES_PER_BATCH)
+        asked = [self._encode(texts.sample_questions(rows, rng)) for _ in range(QUESTIONS_PER_SCENE)]
+        asked.append(self._encode(texts.phrases[texts.sample_objects(rows, rng), 1]))
+        return self._update(self._contrastive_loss(self._encode_scenes(rows, self._encode), asked), rate)
 
-    def _told(self, rows: np.ndarray, encode: Callable[[np.ndarray], Tensor]) -> Tensor:
+    def _encode_scenes(self, rows: np.ndarray, encode: Callable[[np.ndarray], Tensor]) -> Tensor:
         """Unit vectors of scenes as texts tell them, from the noun phrases of their things."""
-        first = self.texts.first_thing
+        first = self.texts.first_object_row
         place = np.arange((first[rows + 1] - first[rows]).max())
         there = place < (first[rows + 1] - first[rows])[:, None]  # [scenes, things]
-        phrases = torch.zeros(*there.shape, DIMENSION)
+        phrases = torch.zeros(*there.shape, EMBEDDING_DIMENSION)
         phrases[there] = encode(self.texts.phrases[(first[rows][:, None] + place)[there], 0])
-        return functional.normalize(self.aids["teller"](phrases, torch.from_numpy(there)), dim=-1)
+        return functional.normalize(
+            self.auxiliary_modules["teller"](phrases, torch.from_numpy(there)), dim=-1
+        )
 
-    def lock_texts(self) -> None:
+    def cache_text_embeddings(self) -> None:
         """Encode all texts, and all scenes as told, for the phases of pictures."""
         with torch.no_grad():
             every = np.arange(len(self.texts.tokens))
@@ -151,43 +163,50 @@ class Trainer:
                 [self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)]
             )
             scenes = np.array_split(np.arange(self.scenes), 1 + self.scenes // 1024)
-            self.told = torch.cat([self._told(part, lambda chosen: self.locked[chosen]) for part in scenes])
+            self.told = torch.cat(
+                [self._encode_scenes(part, lambda chosen: self.locked[chosen]) for part in scenes]
+            )
 
     def picture_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
         """Pictures, moved a little (edges repeated): their things against noun phrases, the whole against its texts.
         Questions of full-sized pictures learn along."""
         texts, visual = self.texts, self.model.visual
-        rows = rng.integers(0, self.scenes, SCENES)
-        moved = rng.integers(-MOVED, MOVED + 1, 2)  # to the right, down
-        pixels = self._pixels(rows, moved, size)
+        rows = rng.integers(0, self.scenes, SCENES_PER_BATCH)
+        moved = rng.integers(-MAX_SHIFT, MAX_SHIFT + 1, 2)  # to the right, down
+        pixels = self._prepare_pixels(rows, moved, size)
         with torch.autocast("cpu", torch.bfloat16):
-            seen, (fine,) = visual.trunk.forward_intermediates(pixels, indices=[FINE + 1])
+            seen, (fine,) = visual.trunk.forward_intermediates(pixels, indices=[FINE_STAGE + 1])
         seen, fine = seen.float(), fine.float()
         whole = functional.normalize(visual.head(visual.trunk.forward_head(seen)), dim=-1)
-        chosen = np.concatenate([texts.some_questions(rows, rng) for _ in range(QUESTIONS)])
-        questions = self._encode(chosen) if size == SIZE else self.locked[chosen]
-        asked = [*questions.split(SCENES), self.told[rows]]
+        chosen = np.concatenate([texts.sample_questions(rows, rng) for _ in range(QUESTIONS_PER_SCENE)])
+        questions = self._encode(chosen) if size == IMAGE_SIZE else self.locked[chosen]
+        asked = [*questions.split(SCENES_PER_BATCH), self.told[rows]]
 
-        things = np.stack([texts.some_things(rows, rng) for _ in range(THINGS)], 1)
-        middle = self.centres[things] + moved / SIZE[::-1]  # [scenes, things, xy], 0 to 1
-        parts = [self.aids["near"](_at(seen, middle)), self.aids["fine"](_at(fine, middle))]
+        things = np.stack([texts.sample_objects(rows, rng) for _ in range(OBJECTS_PER_SCENE)], 1)
+        middle = self.centres[things] + moved / IMAGE_SIZE[::-1]  # [scenes, things, xy], 0 to 1
+        parts = [
+            self.auxiliary_modules["near"](_sample_features(seen, middle)),
+            self.auxiliary_modules["fine"](_sample_features(fine, middle)),
+        ]
         names = self.locked[texts.phrases[things.ravel(), rng.integers(0, 2, things.size)]]
-        loss = self._contrast(whole, asked)
-        for part in parts[: 1 if size == SMALL else 2]:
-            loss = loss + 0.5 * self._contrast(functional.normalize(part, dim=-1), [names])
+        loss = self._contrastive_loss(whole, asked)
+        for part in parts[: 1 if size == SMALL_IMAGE_SIZE else 2]:
+            loss = loss + 0.5 * self._contrastive_loss(functional.normalize(part, dim=-1), [names])
         return self._update(loss, rate)
 
-    def _pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Tensor:
+    def _prepare_pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Tensor:
         """Pictures as the tower takes them, float32 [n, 3, *size], moved by so many pixels of the full size."""
-        pictures = np.stack([self.pictures[row // CHUNK][row % CHUNK] for row in rows])
-        padded = functional.pad(torch.from_numpy(pictures).float(), (MOVED,) * 4, mode="replicate")
-        left, top = (MOVED - int(v) for v in moved)
-        pixels = padded[:, :, top : top + SIZE[0], left : left + SIZE[1]].sub(self.mean).div(self.std)
-        if size != SIZE:
+        pictures = np.stack([self.pictures[row // CHUNK_SIZE][row % CHUNK_SIZE] for row in rows])
+        padded = functional.pad(torch.from_numpy(pictures).float(), (MAX_SHIFT,) * 4, mode="replicate")
+        left, top = (MAX_SHIFT - int(v) for v in moved)
+        pixels = (
+            padded[:, :, top : top + IMAGE_SIZE[0], left : left + IMAGE_SIZE[1]].sub(self.mean).div(self.std)
+        )
+        if size != IMAGE_SIZE:
             pixels = functional.interpolate(pixels, size, mode="bicubic", antialias=True)
         return pixels.contiguous(memory_format=torch.channels_last)
 
-    def _contrast(self, vectors: Tensor, batches: Sequence[Tensor]) -> Tensor:
+    def _contrastive_loss(self, vectors: Tensor, batches: Sequence[Tensor]) -> Tensor:
         scale = self.model.logit_scale.exp()
         losses: list[Tensor] = [self.loss(vectors, batch, scale) for batch in batches]
         return sum(losses[1:], losses[0]) / len(losses)
@@ -219,16 +238,16 @@ class Trainer:
         )
         return functional.normalize(x, dim=-1)[place]
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {
             "model": self.model.state_dict(),
-            "aids": self.aids.state_dict(),
+            "aids": self.auxiliary_modules.state_dict(),
             "optimiser": self.optimiser.state_dict(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
-        self.aids.load_state_dict(state["aids"])
+        self.auxiliary_modules.load_state_dict(state["aids"])
         self.optimiser.load_state_dict(state["optimiser"])
 
     def export(self, folder: Path) -> None:
@@ -240,15 +259,17 @@ class Trainer:
         state.pop("attn_mask", None)
         rows = state["token_embedding.weight"]
         state["token_embedding.weight"] = rows.new_zeros(
-            MODEL["text_cfg"]["vocab_size"], rows.shape[1]
+            MODEL_CONFIG["text_cfg"]["vocab_size"], rows.shape[1]
         ).index_copy(0, self.used, rows)
         weights = {name: v.half().contiguous() if v.is_floating_point() else v for name, v in state.items()}
-        with replacing(folder / "open_clip_model.safetensors") as file:
+        with atomic_write(folder / "open_clip_model.safetensors") as file:
             file.write(save(weights))
-        write_json(folder / "open_clip_config.json", {"model_cfg": MODEL, "preprocess_cfg": PREPROCESS})
+        write_json(
+            folder / "open_clip_config.json", {"model_cfg": MODEL_CONFIG, "preprocess_cfg": PREPROCESS_CONFIG}
+        )
 
 
-def _at(features: Tensor, places: np.ndarray) -> Tensor:
+def _sample_features(features: Tensor, places: np.ndarray) -> Tensor:
     """What a feature map [n, d, h, w] holds at places [n, k, xy] of its pictures, 0 to 1: [n * k, d]."""
     grid = torch.from_numpy(2 * places - 1).float()[:, :, None]
     there = functional.grid_sample(features, grid, align_corners=False, padding_mode="border")[..., 0]

@@ -13,91 +13,109 @@ from itertools import count
 
 import numpy as np
 
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Category
 from research.synthetic_world import layout, placement, scene_statistics
-from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, STATES, Kind
+from research.synthetic_world.ontology import INDOORS, KIND_BY_NAME, KINDS, STATES, ObjectKind
 from research.synthetic_world.placement import Box
-from research.synthetic_world.random_choice import drawn, pick
-from research.synthetic_world.scene_statistics import ChosenLook
-from research.synthetic_world.scene_types import HORIZON, LOOK_SCALE, SURFACES, PlacedThing, World
-from research.synthetic_world.scenes import scene
+from research.synthetic_world.random_choice import choose_by_odds, choose_uniform
+from research.synthetic_world.scene_statistics import SampledAppearance
+from research.synthetic_world.scene_types import (
+    APPEARANCE_SCALE,
+    HORIZON,
+    SURFACES,
+    PlacedObject,
+    SyntheticScene,
+)
+from research.synthetic_world.scenes import generate_scene
 
-ALTERED: tuple[Category, ...] = ("missing object", "wrong attribute", "wrong relation")
-LOOKS = ("color", "material", "pattern", "size", "state", "pose", "age")
-_WORN = ("head", "body", "legs")
-_TRIES = 12  # at one thing, of looks and boxes
-_CROWDED = 0.25  # as in scene_plan: the chance that a thing may cover another or be covered
+ALTERATION_CATEGORIES: tuple[Category, ...] = ("missing object", "wrong attribute", "wrong relation")
+ATTRIBUTE_TYPES = ("color", "material", "pattern", "size", "state", "pose", "age")
+_BODY_PARTS = ("head", "body", "legs")
+_MAX_TRIES = 12  # at one thing, of looks and boxes
+_CROWDED_RATE = 0.25  # as in scene_plan: the chance that a thing may cover another or be covered
 
 
 @dataclass(frozen=True, slots=True)
-class TwinScenes:
+class ScenePair:
     """Two scenes that differ in the thing `altered` alone; `category` is what a question about it lacks at the other
     scene. `laid_out` is the place, 0 or 1, of the scene from which the other was made."""
 
-    worlds: tuple[World, World]
-    altered: str
+    scenes: tuple[SyntheticScene, SyntheticScene]
+    altered_object_id: str
     category: Category
-    laid_out: int
+    num_layouts: int
 
 
-def twin_scenes(seed: int, index: int) -> Iterator[TwinScenes]:
+def generate_scene_pairs(seed: int, index: int) -> Iterator[ScenePair]:
     """Twins number `index`, one alteration of one scene after the other, without end; they depend on the seed and the index
     alone. What the altered thing lacks is the category that is due by the index."""
     number = f"n{2 * index:06d}"
-    category = ALTERED[index % len(ALTERED)]
-    alter = {"missing object": _other_kind, "wrong attribute": _other_look, "wrong relation": _other_place}
+    category = ALTERATION_CATEGORIES[index % len(ALTERATION_CATEGORIES)]
+    alter = {
+        "missing object": _change_kind,
+        "wrong attribute": _change_attribute,
+        "wrong relation": _change_position,
+    }
     for attempt in count():
-        rng = generator(seed, "twins", number, str(attempt))
-        world = scene(seed, f"{number} {attempt}", "testdev", int(rng.integers(len(KINDS))))
-        for place in rng.permutation(len(world.things)):
-            thing = world.things[place]
+        rng = make_generator(seed, "twins", number, str(attempt))
+        world = generate_scene(seed, f"{number} {attempt}", "testdev", int(rng.integers(len(KINDS))))
+        for place in rng.permutation(len(world.objects)):
+            thing = world.objects[place]
             if (other := alter[category](rng, world, thing)) is None:
                 continue
-            changed = layout.painted([other if row is thing else row for row in world.things])
-            sides = [world, replace(world, things=tuple(changed))]
+            changed = layout.sort_back_to_front([other if row is thing else row for row in world.objects])
+            sides = [world, replace(world, objects=tuple(changed))]
             laid_out = int(rng.integers(2))
             first, second = (
                 replace(side, picture_id=f"n{2 * index + at:06d}")
                 for at, side in enumerate(reversed(sides) if laid_out else sides)
             )
-            yield TwinScenes((first, second), thing.object_id, category, laid_out)
+            yield ScenePair((first, second), thing.object_id, category, laid_out)
 
 
-def _other_kind(rng: np.random.Generator, world: World, thing: PlacedThing) -> PlacedThing | None:
+def _change_kind(rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject) -> PlacedObject | None:
     """A thing of a kind that the scene has not, in the place of the only one of its own kind."""
-    if thing.rests in _WORN or not _bare(world, thing) or _number(world, thing.kind) > 1:
+    if thing.placement in _BODY_PARTS or not _carries_nothing(world, thing) or _number(world, thing.kind) > 1:
         return None
-    others = [kind for kind in KINDS if not _number(world, kind.name) and _may_be(kind, world, thing)]
-    kinds = [BY_NAME[thing.kind], *others]
-    kind = drawn(rng, kinds, [scene_statistics.popularity(kind) for kind in kinds])
+    others = [
+        kind for kind in KINDS if not _number(world, kind.name) and _is_kind_possible(kind, world, thing)
+    ]
+    kinds = [KIND_BY_NAME[thing.kind], *others]
+    kind = choose_by_odds(rng, kinds, [scene_statistics.get_popularity(kind) for kind in kinds])
     if kind is kinds[0]:
         return None
-    return _tried(rng, world, thing, lambda: scene_statistics.look(rng, kind, thing.rests), kind)
+    return _try_change(
+        rng, world, thing, lambda: scene_statistics.sample_appearance(rng, kind, thing.placement), kind
+    )
 
 
-def _may_be(kind: Kind, world: World, thing: PlacedThing) -> bool:
+def _is_kind_possible(kind: ObjectKind, world: SyntheticScene, thing: PlacedObject) -> bool:
     """Whether a thing of the kind may be where this one is."""
-    host = next((row for row in world.things if row.object_id == thing.host), None)
-    if kind.category == "person" or world.place not in kind.places:
+    host = next((row for row in world.objects if row.object_id == thing.host), None)
+    if kind.category == "person" or world.location not in kind.locations:
         return False
-    if thing.rests == "floor" and host:
+    if thing.placement == "floor" and host:
         return kind.name in scene_statistics.UNDER_TABLES
-    if thing.rests == "floor":
-        return scene_statistics.depths(kind, world.place) is not None
-    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(thing.rests)
+    if thing.placement == "floor":
+        return scene_statistics.get_depth_range(kind, world.location) is not None
+    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(
+        thing.placement
+    )
     if carriers:
         return host is not None and host.kind in carriers.get(kind.name, ())
-    return thing.rests in kind.rests
+    return thing.placement in kind.placements
 
 
-def _other_look(rng: np.random.Generator, world: World, thing: PlacedThing) -> PlacedThing | None:
+def _change_attribute(
+    rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject
+) -> PlacedObject | None:
     """The same thing with another colour, material, pattern, state or age, in the same place."""
-    kind = BY_NAME[thing.kind]
-    look = scene_statistics.look(rng, kind, thing.rests, thing.pose)
+    kind = KIND_BY_NAME[thing.kind]
+    look = scene_statistics.sample_appearance(rng, kind, thing.placement, thing.pose)
     fixed = {
         "material": bool(thing.pattern),
-        "state": bool(kind.state) and not _may_change_state(world, thing),
+        "state": bool(kind.state) and not _can_change_state(world, thing),
     }
     names = [
         name
@@ -108,101 +126,127 @@ def _other_look(rng: np.random.Generator, world: World, thing: PlacedThing) -> P
     ]
     if not names:
         return None
-    name = pick(rng, names)
+    name = choose_uniform(rng, names)
     other = replace(thing, **{name: getattr(look, name)})
-    rest = [row for row in world.things if row is not thing]
-    told_apart = thing.rests in _WORN or scene_statistics.distinguishable(kind, _look_of(other), rest)
+    rest = [row for row in world.objects if row is not thing]
+    told_apart = thing.placement in _BODY_PARTS or scene_statistics.is_distinguishable(
+        kind, _get_attributes(other), rest
+    )
     return other if told_apart else None
 
 
-def _may_change_state(world: World, thing: PlacedThing) -> bool:
+def _can_change_state(world: SyntheticScene, thing: PlacedObject) -> bool:
     """What is open or closed is drawn at another height, or has something on or in it, and is left as it is."""
-    states = STATES[BY_NAME[thing.kind].state]
-    return _bare(world, thing) and not any((thing.kind, state) in LOOK_SCALE for state in states)
+    states = STATES[KIND_BY_NAME[thing.kind].state]
+    return _carries_nothing(world, thing) and not any(
+        (thing.kind, state) in APPEARANCE_SCALE for state in states
+    )
 
 
-def _other_place(rng: np.random.Generator, world: World, thing: PlacedThing) -> PlacedThing | None:
+def _change_position(
+    rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject
+) -> PlacedObject | None:
     """The same thing in another place: on the floor, on the wall, on another side of what carries it, or on another thing
     that may carry it."""
-    if thing.rests in _WORN or not _bare(world, thing) or BY_NAME[thing.kind].category == "person":
+    if (
+        thing.placement in _BODY_PARTS
+        or not _carries_nothing(world, thing)
+        or KIND_BY_NAME[thing.kind].category == "person"
+    ):
         return None
-    host = next((row for row in world.things if row.object_id == thing.host), None)
-    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(thing.rests)
+    host = next((row for row in world.objects if row.object_id == thing.host), None)
+    carriers = {"top": scene_statistics.SUPPORTERS, "inside": scene_statistics.CONTAINERS}.get(
+        thing.placement
+    )
     if carriers and host:
         free = [
             row
-            for row in world.things
+            for row in world.objects
             if row.kind in carriers.get(thing.kind, ())
-            and (row is host or (_bare(world, row) and row.state not in ("closed", "empty", "open")))
+            and (
+                row is host or (_carries_nothing(world, row) and row.state not in ("closed", "empty", "open"))
+            )
         ]
-        host = pick(rng, free) if free else host
+        host = choose_uniform(rng, free) if free else host
     moved = replace(thing, host=host.object_id if host else None)
     factor = _factor(world, thing)
-    looks = replace(_look_of(thing), width=thing.box[2] / factor, height=thing.box[3] / factor)
-    return _tried(rng, world, moved, lambda: looks, BY_NAME[thing.kind])
+    looks = replace(_get_attributes(thing), width=thing.box[2] / factor, height=thing.box[3] / factor)
+    return _try_change(rng, world, moved, lambda: looks, KIND_BY_NAME[thing.kind])
 
 
-def _tried(
-    rng: np.random.Generator, world: World, thing: PlacedThing, looks: Callable[[], ChosenLook], kind: Kind
-) -> PlacedThing | None:
+def _try_change(
+    rng: np.random.Generator,
+    world: SyntheticScene,
+    thing: PlacedObject,
+    looks: Callable[[], SampledAppearance],
+    kind: ObjectKind,
+) -> PlacedObject | None:
     """A thing of this kind where `thing` rests, in looks and a box that fit in with all others; None if a few do not."""
-    rest = [row for row in world.things if row.object_id != thing.object_id]
-    for _ in range(_TRIES):
+    rest = [row for row in world.objects if row.object_id != thing.object_id]
+    for _ in range(_MAX_TRIES):
         look = looks()
         box = _box(rng, world, replace(thing, kind=kind.name), look)
-        if box is None or not scene_statistics.distinguishable(kind, look, rest):
+        if box is None or not scene_statistics.is_distinguishable(kind, look, rest):
             continue
-        if thing.rests == "sky" and world.weather == "sunny" and placement.overlap(box, placement.SUN):
+        if (
+            thing.placement == "sky"
+            and world.weather == "sunny"
+            and placement.compute_overlap(box, placement.SUN_BOX)
+        ):
             continue
-        crowded = any(placement.overlap(box, other.box) for other in rest)
-        if thing.host is None and crowded and rng.random() > _CROWDED:
+        crowded = any(placement.compute_overlap(box, other.box) for other in rest)
+        if thing.host is None and crowded and rng.random() > _CROWDED_RATE:
             continue
-        other = replace(thing, kind=kind.name, box=box, **{name: getattr(look, name) for name in LOOKS})
-        if other.box != thing.box and layout.fits([*rest, other]):
+        other = replace(
+            thing, kind=kind.name, box=box, **{name: getattr(look, name) for name in ATTRIBUTE_TYPES}
+        )
+        if other.box != thing.box and layout.is_valid_layout([*rest, other]):
             return other
     return None
 
 
-def _box(rng: np.random.Generator, world: World, thing: PlacedThing, look: ChosenLook) -> Box | None:
+def _box(
+    rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject, look: SampledAppearance
+) -> Box | None:
     """A box for the thing where it rests, as scenes are laid out; None where there is no room."""
-    by_id = {row.object_id: row for row in world.things}
-    if thing.rests in ("wall", "sky"):
-        return placement.wall_box(rng, look, HORIZON - 14 if world.place in INDOORS else 118)
+    by_id = {row.object_id: row for row in world.objects}
+    if thing.placement in ("wall", "sky"):
+        return placement.place_on_wall(rng, look, HORIZON - 14 if world.location in INDOORS else 118)
     host = by_id.get(thing.host or "")
     if host is None:
-        depths = scene_statistics.depths(BY_NAME[thing.kind], world.place)
-        return placement.floor_box(rng, look, depths) if depths else None
-    factor = layout.scale(by_id, host)
-    if thing.rests == "hand":
+        depths = scene_statistics.get_depth_range(KIND_BY_NAME[thing.kind], world.location)
+        return placement.place_on_floor(rng, look, depths) if depths else None
+    factor = layout.get_scale(by_id, host)
+    if thing.placement == "hand":
         factor *= 1.15 if thing.kind == "umbrella" else 1.0
-        return placement.held_box(look, thing.kind, host, pick(rng, ["left", "right"]), factor)
-    if thing.rests == "inside":
-        return placement.inside_box(rng, look, host, factor)
-    if thing.rests == "floor":
-        return placement.under_box(rng, look, host, factor)
-    return placement.top_box(rng, look, host, factor, int(rng.integers(len(SURFACES[host.kind]))))
+        return placement.place_in_hand(look, thing.kind, host, choose_uniform(rng, ["left", "right"]), factor)
+    if thing.placement == "inside":
+        return placement.place_inside(rng, look, host, factor)
+    if thing.placement == "floor":
+        return placement.place_under(rng, look, host, factor)
+    return placement.place_on_top(rng, look, host, factor, int(rng.integers(len(SURFACES[host.kind]))))
 
 
-def _factor(world: World, thing: PlacedThing) -> float:
+def _factor(world: SyntheticScene, thing: PlacedObject) -> float:
     """The size factor by which the thing was drawn."""
-    by_id = {row.object_id: row for row in world.things}
+    by_id = {row.object_id: row for row in world.objects}
     if thing.host:
-        return layout.scale(by_id, by_id[thing.host]) * (
-            1.15 if (thing.rests, thing.kind) == ("hand", "umbrella") else 1.0
+        return layout.get_scale(by_id, by_id[thing.host]) * (
+            1.15 if (thing.placement, thing.kind) == ("hand", "umbrella") else 1.0
         )
-    return placement.perspective(thing.box[1] + thing.box[3]) if thing.rests == "floor" else 0.9
+    return placement.compute_perspective(thing.box[1] + thing.box[3]) if thing.placement == "floor" else 0.9
 
 
-def _look_of(thing: PlacedThing) -> ChosenLook:
-    return ChosenLook(
-        **{name: getattr(thing, name) for name in LOOKS}, width=thing.box[2], height=thing.box[3]
+def _get_attributes(thing: PlacedObject) -> SampledAppearance:
+    return SampledAppearance(
+        **{name: getattr(thing, name) for name in ATTRIBUTE_TYPES}, width=thing.box[2], height=thing.box[3]
     )
 
 
-def _bare(world: World, thing: PlacedThing) -> bool:
+def _carries_nothing(world: SyntheticScene, thing: PlacedObject) -> bool:
     """Whether the thing carries nothing, so that it can be changed alone."""
-    return not any(other.host == thing.object_id for other in world.things)
+    return not any(other.host == thing.object_id for other in world.objects)
 
 
-def _number(world: World, kind: str) -> int:
-    return sum(thing.kind == kind for thing in world.things)
+def _number(world: SyntheticScene, kind: str) -> int:
+    return sum(thing.kind == kind for thing in world.objects)

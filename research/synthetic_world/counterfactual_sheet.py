@@ -13,10 +13,10 @@ from pipeline.core.images import load_rgb
 from pipeline.core.records import Item
 
 WIDTH, HEIGHT, GAP, LINE = 300, 225, 20, 21  # of a panel, in pixels
-INK, UQ, AQ = "#1b1f24", "#b3440a", "#1f6fb4"
+TEXT_COLOR, UQ_COLOR, AQ_COLOR = "#1b1f24", "#b3440a", "#1f6fb4"
 
 
-def twin_sheet(items: Iterable[Item], images: Path) -> bytes:
+def render_pair_sheet(items: Iterable[Item], images: Path) -> bytes:
     """A PNG of the first pair of each category; the same items give the same bytes.
 
     Args:
@@ -35,12 +35,15 @@ def twin_sheet(items: Iterable[Item], images: Path) -> bytes:
     pen = ImageDraw.Draw(sheet)
     for place, (category, pair) in enumerate(sorted(shown.items())):
         left, top = GAP + place * (WIDTH + GAP), GAP
-        words = [(INK, category.upper()), *((INK, line) for line in wrap(pair[True].text, 36)[:3])]
+        words = [
+            (TEXT_COLOR, category.upper()),
+            *((TEXT_COLOR, line) for line in wrap(pair[True].text, 36)[:3]),
+        ]
         for colour, line in words:
             pen.text((left, top), line, colour, font)
             top += LINE
         top = GAP + 4 * LINE + GAP // 2
-        for unanswerable, colour in ((False, AQ), (True, UQ)):
+        for unanswerable, colour in ((False, AQ_COLOR), (True, UQ_COLOR)):
             picture = load_rgb(images / f"{pair[unanswerable].picture_id}.jpg")
             sheet.paste(picture.resize((WIDTH, HEIGHT)), (left, top))
             pen.text((left, top + HEIGHT + 3), pair[unanswerable].answer or "no answer", colour, font)

@@ -19,148 +19,165 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.parallel import ordered_map, threads
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.parallel import num_local_workers, ordered_map
 from pipeline.core.progress import track
 from research.synthetic_world import train_vqa, vqa_worlds
-from research.synthetic_world.vqa_regions import CLIP
-from research.synthetic_world.vqa_worlds import DrawnWorld, Part, draw_chunk
+from research.synthetic_world.vqa_regions import CLIP_DIR
+from research.synthetic_world.vqa_worlds import SyntheticImage, WorldSubset, render_chunk
 
 if TYPE_CHECKING:
     from research.reference_models.region_stores import ArrayStore
-    from research.synthetic_world.vqa_training_data import PartData
+    from research.synthetic_world.vqa_training_data import SubsetData
 
 SEED = 0
-BATCH = 32  # pictures that the detector sees at once
+BATCH_SIZE = 32  # pictures that the detector sees at once
 
 
-class Grade(NamedTuple):
+class TrainingGrade(NamedTuple):
     """How a net is trained: so many units of CHUNK pictures, epochs, with random pairs or without; `seen`: it sees so many of
     the regions that score best, and not the picture as a whole (0: all of them, and the whole)."""
 
     chunks: int
     epochs: float
     pairs: Literal["none", "random"] = "random"
-    seen: int = 0
+    num_regions: int = 0
 
 
-GRADES: dict[str, Grade] = {
-    "first_epoch": Grade(2, 1),
-    "few_pictures": Grade(1, 6),
-    "third_epoch": Grade(2, 3),
-    "short_plain": Grade(2, 4, "none"),
-    "half_blind": Grade(2, 4, seen=4),
-    "short": Grade(2, 6),
+GRADES: dict[str, TrainingGrade] = {
+    "first_epoch": TrainingGrade(2, 1),
+    "few_pictures": TrainingGrade(1, 6),
+    "third_epoch": TrainingGrade(2, 3),
+    "short_plain": TrainingGrade(2, 4, "none"),
+    "half_blind": TrainingGrade(2, 4, num_regions=4),
+    "short": TrainingGrade(2, 6),
 }
 
 
-class GradedNet(NamedTuple):
+class GradedModel(NamedTuple):
     """A net's file, and how many regions it sees (0: all)."""
 
     path: Path
-    seen: int
+    num_regions: int
 
 
-def graded_nets(out: Path, grades: Mapping[str, Grade] = GRADES) -> dict[str, GradedNet]:
+def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -> dict[str, GradedModel]:
     """The nets by name, trained if they are not there: about five CPU minutes."""
-    nets = {name: GradedNet(out / f"{name}.safetensors", grade.seen) for name, grade in grades.items()}
+    nets = {
+        name: GradedModel(out / f"{name}.safetensors", grade.num_regions) for name, grade in grades.items()
+    }
     due = [(name, grades[name]) for name, net in nets.items() if not net.path.exists()]
     if due:
-        drawn("learn", max(grade.chunks for _, grade in due), out)
-        drawn("choose", 1, out)
-        side_by_side = min(threads(), len(due))
+        prepare_worlds("learn", max(grade.chunks for _, grade in due), out)
+        prepare_worlds("choose", 1, out)
+        side_by_side = min(num_local_workers(), len(due))
         for _ in track(
-            ordered_map(train_graded, due, partial(Path, out), side_by_side, 1), "train", len(due), "net"
+            ordered_map(train_graded_model, due, partial(Path, out), side_by_side, 1),
+            "train",
+            len(due),
+            "net",
         ):
             pass
     return nets
 
 
-def drawn(part: Part, chunks: int, out: Path) -> tuple[PartData, ArrayStore]:
+def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetData, ArrayStore]:
     """The first worlds of a part with their questions and regions, drawn and found if they are not there.
 
     Raises:
         UserError: the sample's detector or its CLIP cannot be read.
     """
     from research.reference_models.region_stores import ArrayStore
-    from research.synthetic_world.vqa_training_data import PartData
+    from research.synthetic_world.vqa_training_data import SubsetData
 
-    vqa_worlds.WORK.mkdir(parents=True, exist_ok=True)
+    vqa_worlds.WORK_DIR.mkdir(parents=True, exist_ok=True)
     for number in track(range(chunks), f"draw {part}", chunks, "chunk"):
-        draw_chunk(part, number)
-    files = [vqa_worlds.WORK / f"{part}-{number:03d}.json" for number in range(chunks)]
-    rows = [row for path in files for row in msgspec.json.decode(path.read_bytes(), type=list[DrawnWorld])]
+        render_chunk(part, number)
+    files = [vqa_worlds.WORK_DIR / f"{part}-{number:03d}.json" for number in range(chunks)]
+    rows = [
+        row for path in files for row in msgspec.json.decode(path.read_bytes(), type=list[SyntheticImage])
+    ]
     ids = [row.scene.picture_id for row in rows]
     path = out / f"{part}.npz"
-    if not path.exists() or len(_loaded(path)[0]) < len(ids):
-        _find(part, chunks, path)
-    features, boxes = (array[: len(ids)] for array in _loaded(path))
+    if not path.exists() or len(_load_model(path)[0]) < len(ids):
+        _detect_regions(part, chunks, path)
+    features, boxes = (array[: len(ids)] for array in _load_model(path))
     scenes = {row.scene.picture_id: row.scene for row in rows}
     questions = [question for row in rows for question in row.questions]
     place_of = {picture: place for place, picture in enumerate(ids)}
-    return PartData(questions, scenes, place_of), ArrayStore(ids, features, boxes)
+    return SubsetData(questions, scenes, place_of), ArrayStore(ids, features, boxes)
 
 
-def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _load_model(path: Path) -> tuple[np.ndarray, np.ndarray]:
     with np.load(path) as arrays:
         return arrays["features"], arrays["boxes"]
 
 
-def _find(part: Part, chunks: int, path: Path) -> None:
+def _detect_regions(part: WorldSubset, chunks: int, path: Path) -> None:
     """Find the regions of the first worlds of a part."""
     from research.reference_models.image_towers import ClipTower
-    from research.reference_models.inference import one_thread
+    from research.reference_models.inference import single_threaded
     from research.reference_models.region_head import find_regions, load_head
 
-    tower, head, found = ClipTower(CLIP), load_head(train_vqa.TARGET / "regions.safetensors"), []
-    with one_thread():
+    tower, head, found = ClipTower(CLIP_DIR), load_head(train_vqa.OUTPUT_DIR / "regions.safetensors"), []
+    with single_threaded():
         for number in track(range(chunks), f"regions of {part}", chunks, "chunk"):
-            pixels = np.load(vqa_worlds.WORK / f"{part}-{number:03d}.npy", mmap_mode="r")
+            pixels = np.load(vqa_worlds.WORK_DIR / f"{part}-{number:03d}.npy", mmap_mode="r")
             found += [
-                find_regions(tower, head, pixels[at : at + BATCH]) for at in range(0, len(pixels), BATCH)
+                find_regions(tower, head, pixels[at : at + BATCH_SIZE])
+                for at in range(0, len(pixels), BATCH_SIZE)
             ]
     features, boxes, *_ = (np.concatenate(column) for column in zip(*found, strict=True))
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.savez(file, features=features, boxes=boxes)
 
 
-def best_regions(store: ArrayStore, seen: int) -> ArrayStore:
+def keep_best_regions(store: ArrayStore, seen: int) -> ArrayStore:
     """Of each picture the `seen` regions that score best, without the picture as a whole; 0: the store as it is."""
     from research.reference_models.region_stores import ArrayStore
 
     if not seen:
         return store
-    return ArrayStore([*store.place_of], store.features[:, :seen], store.boxes[:, :seen])
+    return ArrayStore([*store.index_of], store.features[:, :seen], store.boxes[:, :seen])
 
 
-def train_graded(out: Path, named: tuple[str, Grade]) -> None:
+def train_graded_model(out: Path, named: tuple[str, TrainingGrade]) -> None:
     """Train one net and write it."""
     import torch
 
     from research.reference_models import net_configs
-    from research.reference_models.inference import Asked, save_net
-    from research.reference_models.net_training import NetTraining, Recipe, train
-    from research.reference_models.region_stores import moments
-    from research.reference_models.tokenization import WordTable
+    from research.reference_models.inference import LoadedModel, save_net
+    from research.reference_models.net_training import NetTraining, TrainingConfig, train
+    from research.reference_models.region_stores import compute_feature_moments
+    from research.reference_models.tokenization import WordVocabulary
     from research.synthetic_world import vqa_training_data
 
     torch.set_num_threads(1)
     name, grade = named
-    (learn, store), (choose, others) = drawn("learn", grade.chunks, out), drawn("choose", 1, out)
-    store, others = best_regions(store, grade.seen), best_regions(others, grade.seen)
-    plan = net_configs.NetPlan(name, pairs=grade.pairs, anew=True)
-    words = WordTable.learned(question.text for question in learn.questions)
+    (learn, store), (choose, others) = (
+        prepare_worlds("learn", grade.chunks, out),
+        prepare_worlds("choose", 1, out),
+    )
+    store, others = keep_best_regions(store, grade.num_regions), keep_best_regions(others, grade.num_regions)
+    plan = net_configs.NetConfig(name, pseudo_pairs=grade.pairs, trains_from_scratch=True)
+    words = WordVocabulary.from_texts(question.text for question in learn.questions)
     answers = sorted({question.answer for question in learn.questions})
-    shape = net_configs.shape_of(plan, words, len(answers), store)
-    net = net_configs.new_net(shape, moments(store), SEED)
-    asked = Asked(net, words, tuple(answers))
-    questions = vqa_training_data.question_set(learn, words, answers)
-    steps = max(1, round(grade.epochs * len(questions.answers) / net_configs.BATCH))
-    recipe = Recipe(steps, grade.pairs, batch=net_configs.BATCH, pointing=train_vqa.POINTING, tries=1)
-    criterion = net_configs.criterion(plan)
+    shape = net_configs.make_shape(plan, words, len(answers), store)
+    net = net_configs.initialize_net(shape, compute_feature_moments(store), SEED)
+    asked = LoadedModel(net, words, tuple(answers))
+    questions = vqa_training_data.encode_questions(learn, words, answers)
+    steps = max(1, round(grade.epochs * len(questions.answers) / net_configs.TRAIN_BATCH_SIZE))
+    recipe = TrainingConfig(
+        steps,
+        grade.pairs,
+        batch_size=net_configs.TRAIN_BATCH_SIZE,
+        pointing_weight=train_vqa.POINTING_WEIGHT,
+        num_evaluations=1,
+    )
+    criterion = net_configs.selection_metric(plan)
 
     def score(_: object) -> float:
-        return vqa_training_data.figures(asked, choose, others)[criterion]
+        return vqa_training_data.compute_metrics(asked, choose, others)[criterion]
 
     say = partial(print, f"{name}:", flush=True, file=sys.stderr)
     training = NetTraining(net, questions, store, recipe, SEED)

@@ -5,7 +5,7 @@ Nothing in it can be taken for a thing of the ontology.
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.svg_shapes import band, fill, mix, oval, stroke
+from research.synthetic_world.drawings.svg_shapes import band, fill, mix_colors, oval, stroke
 from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
 WALLS = {"kitchen": "#e3efe6", "living room": "#efe3cf", "bedroom": "#dcdcef", "office": "#dde5ea"}
@@ -13,7 +13,7 @@ FLOORS = {"kitchen": "#c9d3d2", "living room": "#c99f6b", "bedroom": "#d3b48e", 
 SKIRTING = HORIZON - 10  # y where the skirting board begins
 
 
-def room(place: str) -> str:
+def draw_room(place: str) -> str:
     """The picture of a room without its things, as SVG elements of a picture WIDTH x HEIGHT."""
     wall, floor = WALLS[place], FLOORS[place]
     on_wall, on_floor = {
@@ -23,9 +23,9 @@ def room(place: str) -> str:
         "office": _carpeted,
     }[place](wall, floor)
     board = (
-        band(SKIRTING, SKIRTING + 1, mix(wall, "#000000", 0.18))
-        + band(SKIRTING + 1, HORIZON, mix(wall, "#ffffff", 0.6))
-        + band(HORIZON - 1.5, HORIZON, mix(floor, "#000000", 0.35))
+        band(SKIRTING, SKIRTING + 1, mix_colors(wall, "#000000", 0.18))
+        + band(SKIRTING + 1, HORIZON, mix_colors(wall, "#ffffff", 0.6))
+        + band(HORIZON - 1.5, HORIZON, mix_colors(floor, "#000000", 0.35))
     )
     return band(0, HORIZON, wall) + band(HORIZON, HEIGHT, floor) + on_wall + board + on_floor
 
@@ -35,8 +35,8 @@ def _tiles(wall: str, floor: str) -> tuple[str, str]:
         f"M{x} 92V{SKIRTING}" for x in range(11, WIDTH, 22)
     )
     on_wall = band(88, 92, "#a9c9b4") + band(92, SKIRTING, "#f3f8f4") + stroke(joints, "#cfdfd4", 1)
-    seams = "".join(f"M0 {y}H{WIDTH}" for y in (208, 231, 260, 296)) + _towards_us(range(-216, 217, 36), 2.4)
-    return on_wall, stroke(seams, mix(floor, "#ffffff", 0.6), 1.4)
+    seams = "".join(f"M0 {y}H{WIDTH}" for y in (208, 231, 260, 296)) + _floor_lines(range(-216, 217, 36), 2.4)
+    return on_wall, stroke(seams, mix_colors(floor, "#ffffff", 0.6), 1.4)
 
 
 def _panelled(wall: str, floor: str) -> tuple[str, str]:
@@ -45,21 +45,23 @@ def _panelled(wall: str, floor: str) -> tuple[str, str]:
         + fill(oval(WIDTH / 2, 276, 164, 34), "#c98270")
         + fill(oval(WIDTH / 2, 276, 140, 27), "#b86b59")
     )
-    cornice = band(0, 8, mix(wall, "#ffffff", 0.55)) + band(8, 9.5, mix(wall, "#000000", 0.12))
+    cornice = band(0, 8, mix_colors(wall, "#ffffff", 0.55)) + band(8, 9.5, mix_colors(wall, "#000000", 0.12))
     return cornice, _boards(floor) + rug
 
 
 def _papered(wall: str, floor: str) -> tuple[str, str]:
     stripes = "".join(f"M{x} 0h14V{SKIRTING}h-14Z" for x in range(7, WIDTH, 28))
     rug = fill(oval(WIDTH / 2, 274, 190, 44), "#b9a9cf") + fill(oval(WIDTH / 2, 274, 176, 38), "#cabce0")
-    return f'<path d="{stripes}" fill="{mix(wall, "#ffffff", 0.35)}"/>', _boards(floor) + rug
+    return f'<path d="{stripes}" fill="{mix_colors(wall, "#ffffff", 0.35)}"/>', _boards(floor) + rug
 
 
 def _carpeted(wall: str, floor: str) -> tuple[str, str]:
     tufts = "".join(
         f"M{(x * 37 + y * 53) % WIDTH} {HORIZON + 6 + y * 12}h5" for y in range(12) for x in range(14)
     )
-    return band(0, 10, mix(wall, "#000000", 0.08)), stroke(tufts, mix(floor, "#ffffff", 0.16), 1.6)
+    return band(0, 10, mix_colors(wall, "#000000", 0.08)), stroke(
+        tufts, mix_colors(floor, "#ffffff", 0.16), 1.6
+    )
 
 
 def _boards(floor: str) -> str:
@@ -70,10 +72,10 @@ def _boards(floor: str) -> str:
         for row in range(len(rows) - 1)
         for x in range(5)
     )
-    return stroke(long + ends, mix(floor, "#000000", 0.12), 1)
+    return stroke(long + ends, mix_colors(floor, "#000000", 0.12), 1)
 
 
-def _towards_us(xs: range, spread: float) -> str:
+def _floor_lines(xs: range, spread: float) -> str:
     """Lines on the floor that run from the wall towards the viewer."""
     middle = WIDTH / 2
     return "".join(f"M{middle + x} {HORIZON}L{middle + spread * x} {HEIGHT}" for x in xs)

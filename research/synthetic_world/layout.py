@@ -6,16 +6,21 @@ together, in the order of their depth.
 
 from __future__ import annotations
 
-from research.synthetic_world.placement import MARGIN, covered, inside_picture, perspective
-from research.synthetic_world.scene_types import SURFACES, PlacedThing
+from research.synthetic_world.placement import (
+    MARGIN,
+    compute_covered_fraction,
+    compute_perspective,
+    is_inside_image,
+)
+from research.synthetic_world.scene_types import SURFACES, PlacedObject
 
-MOST_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
-MOST_HIDDEN_CLOTHES = 0.25
-NEVER_HIDDEN = 2000  # square pixels; smaller things are never covered
-LEAST_STEP = 14  # pixels of depth between two things of which one covers the other
+MAX_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
+MAX_HIDDEN_CLOTHES = 0.25
+ALWAYS_VISIBLE_AREA = 2000  # square pixels; smaller things are never covered
+MIN_DEPTH_STEP = 14  # pixels of depth between two things of which one covers the other
 
 
-def family(thing: PlacedThing, by_id: dict[str, PlacedThing]) -> list[str]:
+def get_ancestors(thing: PlacedObject, by_id: dict[str, PlacedObject]) -> list[str]:
     """Ids of the thing and of what carries it, directly or not: [apple, plate, table]."""
     chain = [thing.object_id]
     while host := by_id[chain[-1]].host:
@@ -23,30 +28,30 @@ def family(thing: PlacedThing, by_id: dict[str, PlacedThing]) -> list[str]:
     return chain
 
 
-def scale(by_id: dict[str, PlacedThing], host: PlacedThing) -> float:
+def get_scale(by_id: dict[str, PlacedObject], host: PlacedObject) -> float:
     """The size factor of what `host` carries: the perspective at the place of the group that it belongs to."""
-    root = by_id[family(host, by_id)[-1]]
-    return perspective(root.box[1] + root.box[3]) if root.rests == "floor" else 0.9
+    root = by_id[get_ancestors(host, by_id)[-1]]
+    return compute_perspective(root.box[1] + root.box[3]) if root.placement == "floor" else 0.9
 
 
-def painted(things: list[PlacedThing]) -> list[PlacedThing]:
+def sort_back_to_front(things: list[PlacedObject]) -> list[PlacedObject]:
     """The things back to front: sky, wall, then by depth; what belongs together stays together."""
-    carried: dict[str, list[PlacedThing]] = {}
+    carried: dict[str, list[PlacedObject]] = {}
     for thing in things:
         if thing.host:
             carried.setdefault(thing.host, []).append(thing)
 
-    def depth(thing: PlacedThing) -> tuple[float, str]:
-        layer = {"sky": -2000.0, "wall": -1000.0}.get(thing.rests, 0.0)
+    def depth(thing: PlacedObject) -> tuple[float, str]:
+        layer = {"sky": -2000.0, "wall": -1000.0}.get(thing.placement, 0.0)
         return (layer + thing.box[1] + thing.box[3], thing.object_id)
 
-    def group(thing: PlacedThing) -> list[PlacedThing]:
+    def group(thing: PlacedObject) -> list[PlacedObject]:
         behind, before = [], []
         for other in sorted(carried.get(thing.object_id, ()), key=_carried_order):
             hidden_by_host = (
-                other.rests == "floor"
-                or (other.rests == "inside" and thing.kind == "vase")
-                or (other.rests == "hand" and other.kind == "umbrella")
+                other.placement == "floor"
+                or (other.placement == "inside" and thing.kind == "vase")
+                or (other.placement == "hand" and other.kind == "umbrella")
             )
             (behind if hidden_by_host else before).extend(group(other))
         return [*behind, thing, *before]
@@ -54,81 +59,81 @@ def painted(things: list[PlacedThing]) -> list[PlacedThing]:
     return [thing for root in sorted((t for t in things if not t.host), key=depth) for thing in group(root)]
 
 
-def _carried_order(thing: PlacedThing) -> tuple[int, float, str]:
+def _carried_order(thing: PlacedObject) -> tuple[int, float, str]:
     order = ("floor", "inside", "legs", "body", "head", "top", "hand")
-    return (order.index(thing.rests), thing.box[1] + thing.box[3], thing.object_id)
+    return (order.index(thing.placement), thing.box[1] + thing.box[3], thing.object_id)
 
 
-def fits(things: list[PlacedThing]) -> bool:
+def is_valid_layout(things: list[PlacedObject]) -> bool:
     """Whether all things can stand in one picture: nothing leaves it, is hidden too much, or looks as if it belonged
     to another thing. Clothes do not hide their wearer, nor a container or table what belongs in or under it. What a
     small thing carries may cover it (an apple on a plate), other things may not."""
-    if not all(inside_picture(thing.box, 0 if thing.rests == "head" else MARGIN) for thing in things):
+    if not all(is_inside_image(thing.box, 0 if thing.placement == "head" else MARGIN) for thing in things):
         return False
     by_id = {thing.object_id: thing for thing in things}
-    families = {thing.object_id: family(thing, by_id) for thing in things}
-    order = painted(things)
+    families = {thing.object_id: get_ancestors(thing, by_id) for thing in things}
+    order = sort_back_to_front(things)
     for place, back in enumerate(order):
         hidden = by_own = 0.0
         for front in order[place + 1 :]:
-            share = covered(back.box, front.box)
+            share = compute_covered_fraction(back.box, front.box)
             if not share:
                 continue
             if not _may_meet(back, front, families, by_id):
                 return False
             if front.host == back.object_id:
-                by_own += share * (front.rests not in ("head", "body", "legs"))
-            elif back.host != front.object_id and not _of_one_person(back, front):
+                by_own += share * (front.placement not in ("head", "body", "legs"))
+            elif back.host != front.object_id and not _has_same_person(back, front):
                 hidden += share
-        if hidden > _most_hidden(back) or hidden + by_own > MOST_HIDDEN:
+        if hidden > _get_max_hidden(back) or hidden + by_own > MAX_HIDDEN:
             return False
     roots = [thing for thing in things if not thing.host]
     return not any(_seems_to_stand_on(thing, other, families) for thing in roots for other in things)
 
 
-def _of_one_person(first: PlacedThing, second: PlacedThing) -> bool:
+def _has_same_person(first: PlacedObject, second: PlacedObject) -> bool:
     """Whether two things are both worn or held by one person."""
     on_person = ("head", "body", "legs", "hand")
-    return first.rests in on_person and second.rests in on_person and first.host == second.host
+    return first.placement in on_person and second.placement in on_person and first.host == second.host
 
 
 def _may_meet(
-    back: PlacedThing, front: PlacedThing, families: dict[str, list[str]], by_id: dict[str, PlacedThing]
+    back: PlacedObject, front: PlacedObject, families: dict[str, list[str]], by_id: dict[str, PlacedObject]
 ) -> bool:
     """Whether the boxes of two things may overlap at all."""
     if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
         return True
-    if _of_one_person(back, front):
+    if _has_same_person(back, front):
         return True
     roots = by_id[families[back.object_id][-1]], by_id[families[front.object_id][-1]]
-    if "sky" in (back.rests, front.rests) or (back.rests, front.rests) == ("wall", "wall"):
+    if "sky" in (back.placement, front.placement) or (back.placement, front.placement) == ("wall", "wall"):
         return False
     if roots[0] is roots[1]:  # neighbours on one table, a sitter and the cat beside
         return False
-    if "hand" in (back.rests, front.rests):  # else it is not clear who holds it
-        other = front if back.rests == "hand" else back
+    if "hand" in (back.placement, front.placement):  # else it is not clear who holds it
+        other = front if back.placement == "hand" else back
         if any(
-            by_id[member].pose and by_id[member].rests != "hand" and member in families[other.object_id]
+            by_id[member].pose and by_id[member].placement != "hand" and member in families[other.object_id]
             for member in families[other.object_id]
         ):
             return False
-    if roots[0].rests == "wall":
+    if roots[0].placement == "wall":
         return True
     base = [root.box[1] + root.box[3] for root in roots]
-    return base[1] - base[0] >= LEAST_STEP
+    return base[1] - base[0] >= MIN_DEPTH_STEP
 
 
-def _most_hidden(thing: PlacedThing) -> float:
-    if thing.rests in ("head", "body", "legs"):
-        return MOST_HIDDEN_CLOTHES
+def _get_max_hidden(thing: PlacedObject) -> float:
+    if thing.placement in ("head", "body", "legs"):
+        return MAX_HIDDEN_CLOTHES
     return (
         0.0
-        if thing.box[2] * thing.box[3] < NEVER_HIDDEN or thing.rests in ("hand", "inside")
-        else MOST_HIDDEN
+        if thing.box[2] * thing.box[3] < ALWAYS_VISIBLE_AREA or thing.placement in ("hand", "inside")
+        else MAX_HIDDEN
     )
 
 
-def _seems_to_stand_on(thing: PlacedThing, other: PlacedThing, families: dict[str, list[str]]) -> bool:
+def _seems_to_stand_on(thing: PlacedObject, other: PlacedObject, families: dict[str, list[str]]) -> bool:
     """Whether a thing that stands on the floor farther back, or hangs on the wall, ends just where the surface of
     `other` begins, or (on the wall) has its lower edge hidden by it."""
     if other.kind not in SURFACES or thing.object_id in families[other.object_id]:
@@ -137,5 +142,5 @@ def _seems_to_stand_on(thing: PlacedThing, other: PlacedThing, families: dict[st
         return False
     base = thing.box[1] + thing.box[3]
     tops = [other.box[1] + y * other.box[3] for _, _, y in SURFACES[other.kind]]
-    hangs_behind = thing.rests == "wall" and other.box[1] - 9 < base < other.box[1] + other.box[3]
+    hangs_behind = thing.placement == "wall" and other.box[1] - 9 < base < other.box[1] + other.box[3]
     return hangs_behind or any(abs(base - top) < 9 for top in tops)

@@ -16,22 +16,22 @@ from typing import Any
 import msgspec
 import torch
 
-from pipeline.core.errors import UserError, counted
-from research.synthetic_world.chat_format import ChatRequest, Refusal, choice, turn_of
-from research.synthetic_world.served_models import ServedNet
+from pipeline.core.errors import UserError, format_count
+from research.synthetic_world.chat_format import ChatRequest, RequestError, make_choice, parse_turn
+from research.synthetic_world.served_models import ServedModel
 
 
 @dataclass(frozen=True)
-class Faults:
+class FaultInjection:
     """How a server misbehaves. `logprobs` False: asked for, they are left out without a word; `delay`: seconds before each
     reply; `fail`, `truncate`: shares of requests that end with status 500, or cut off before the first token; `rate`:
     requests a second, more are refused with status 429 (0: no limit)."""
 
-    logprobs: bool = True
-    delay: float = 0.0
-    fail: float = 0.0
-    truncate: float = 0.0
-    rate: int = 0
+    has_logprobs: bool = True
+    delay_seconds: float = 0.0
+    failure_rate: float = 0.0
+    truncation_rate: float = 0.0
+    max_requests_per_second: int = 0
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -45,16 +45,16 @@ class ModelServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, net: ServedNet, port: int = 0, faults: Faults = Faults()) -> None:
+    def __init__(self, net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.net, self.faults, self.requests = net, faults, 0
-        self._random, self._starts, self._lock = random.Random(0), deque[float](), Lock()
+        self._random, self._request_times, self._lock = random.Random(0), deque[float](), Lock()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
 
-    def misbehave(self) -> bool:
+    def inject_faults(self) -> bool:
         """Count a request, and do to it what `faults` says; whether its reply is to be cut off.
 
         Raises:
@@ -63,41 +63,47 @@ class ModelServer(ThreadingHTTPServer):
         now, faults = time.monotonic(), self.faults
         with self._lock:
             self.requests += 1
-            failing, cut = self._random.random() < faults.fail, self._random.random() < faults.truncate
-            while self._starts and now - self._starts[0] >= 1:
-                self._starts.popleft()
-            if faults.rate and len(self._starts) >= faults.rate:
-                raise Refusal(
-                    429, f"more than {counted(faults.rate, 'request')} a second", {"Retry-After": "1"}
+            failing, cut = (
+                self._random.random() < faults.failure_rate,
+                self._random.random() < faults.truncation_rate,
+            )
+            while self._request_times and now - self._request_times[0] >= 1:
+                self._request_times.popleft()
+            if faults.max_requests_per_second and len(self._request_times) >= faults.max_requests_per_second:
+                raise RequestError(
+                    429,
+                    f"more than {format_count(faults.max_requests_per_second, 'request')} a second",
+                    {"Retry-After": "1"},
                 )
-            self._starts.append(now)
-        time.sleep(faults.delay)
+            self._request_times.append(now)
+        time.sleep(faults.delay_seconds)
         if failing:
-            raise Refusal(500, "this request was chosen to fail")
+            raise RequestError(500, "this request was chosen to fail")
         return cut
 
-    def reply(self, request: ChatRequest) -> dict[str, Any]:
+    def make_reply(self, request: ChatRequest) -> dict[str, Any]:
         """The answer to a request, as OpenAI has it.
 
         Raises:
             Refusal: it cannot be answered.
         """
         if request.model not in self.net.names:
-            raise Refusal(
+            raise RequestError(
                 404, f"the model `{request.model}` does not exist; there are: {', '.join(self.net.names)}"
             )
         if request.stream:
-            raise Refusal(400, "stream: replies are not streamed here")
-        turns = [turn_of(message) for message in request.messages]
-        cut = self.misbehave()
+            raise RequestError(400, "stream: replies are not streamed here")
+        turns = [parse_turn(message) for message in request.messages]
+        cut = self.inject_faults()
         try:
-            said = self.net.say(request.model, turns)
+            said = self.net.generate(request.model, turns)
         except (OSError, ValueError) as error:
-            raise Refusal(400, f"the picture cannot be read ({error})") from error
+            raise RequestError(400, f"the picture cannot be read ({error})") from error
         most = request.max_completion_tokens or request.max_tokens or len(said)
         said, short = ([], True) if cut else (said[:most], len(said) > most)
         choices = [
-            choice(request, said, short, self.faults.logprobs, place) for place in range(request.n or 1)
+            make_choice(request, said, short, self.faults.has_logprobs, place)
+            for place in range(request.n or 1)
         ]
         asked = sum(len(turn.text.split()) for turn in turns)
         spoken = len(said) * len(choices)
@@ -119,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.rstrip("/") != "/v1/models":
-            return self._send(404, _error(404, f"no {self.path} here"))
+            return self._send(404, _make_error(404, f"no {self.path} here"))
         models = [{"id": name, "object": "model", "owned_by": "sample"} for name in self.server.net.names]
         return self._send(200, {"object": "list", "data": models})
 
@@ -127,12 +133,12 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             if self.path.rstrip("/") != "/v1/chat/completions":
-                raise Refusal(404, f"no {self.path} here")
-            reply = self.server.reply(msgspec.json.decode(body, type=ChatRequest))
-        except Refusal as refusal:
-            return self._send(refusal.status, _error(refusal.status, str(refusal)), refusal.headers)
+                raise RequestError(404, f"no {self.path} here")
+            reply = self.server.make_reply(msgspec.json.decode(body, type=ChatRequest))
+        except RequestError as refusal:
+            return self._send(refusal.status, _make_error(refusal.status, str(refusal)), refusal.headers)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return self._send(400, _error(400, f"not a request: {error}"))
+            return self._send(400, _make_error(400, f"not a request: {error}"))
         return self._send(200, reply)
 
     def _send(self, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
@@ -148,13 +154,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is printed by request."""
 
 
-def _error(status: int, words: str) -> dict[str, Any]:
+def _make_error(status: int, words: str) -> dict[str, Any]:
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": words, "type": kind, "param": None, "code": status}}
 
 
 @contextmanager
-def serving(net: ServedNet, port: int = 0, faults: Faults = Faults()) -> Iterator[ModelServer]:
+def run_in_thread(
+    net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()
+) -> Iterator[ModelServer]:
     """A server in a thread, as long as the block lasts."""
     server = ModelServer(net, port, faults)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -167,14 +175,14 @@ def serving(net: ServedNet, port: int = 0, faults: Faults = Faults()) -> Iterato
         thread.join()
 
 
-def serve(names: Sequence[str], seed: int, port: int, faults: Faults) -> None:
+def serve(names: Sequence[str], seed: int, port: int, faults: FaultInjection) -> None:
     """Serve until Ctrl-C. The first line printed names models and address.
 
     Raises:
         UserError: no such net, or the port is taken.
     """
     torch.set_num_threads(1)  # a net of this size gains nothing from more
-    net = ServedNet(names, seed)
+    net = ServedModel(names, seed)
     try:
         server = ModelServer(net, port, faults)
     except OSError as error:

@@ -46,12 +46,12 @@ ATTRIBUTE_TYPES: dict[str, str] = (
 
 INDOORS = ("kitchen", "living room", "bedroom", "office")
 OUTDOORS = ("park", "street", "beach", "farm")
-PLACES = INDOORS + OUTDOORS
+LOCATIONS = INDOORS + OUTDOORS
 WEATHERS = ("sunny", "cloudy", "rainy", "snowy")  # outdoors only; drawn in the sky
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectKind:
     """A kind of thing.
 
     Attributes:
@@ -66,28 +66,35 @@ class Kind:
     plural: str
     category: str
     size: tuple[int, int]
-    rests: tuple[str, ...]
-    places: tuple[str, ...] = PLACES
+    placements: tuple[str, ...]
+    locations: tuple[str, ...] = LOCATIONS
     colors: tuple[str, ...] | None = None
     materials: tuple[str, ...] = ()
-    patterned: bool = False
+    is_patternable: bool = False
     state: str = ""  # a key of STATES
     poses: tuple[str, ...] = ()
     ages: tuple[str, ...] = ()
-    sized: bool = True
+    has_size: bool = True
     number: str = "singular"
 
 
-_ALL = tuple(color for color in COLORS)
-_BRIGHT = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black")
-_FUR = ("brown", "black", "white", "gray", "orange")
+_ALL_COLORS = tuple(color for color in COLORS)
+_BRIGHT_COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black")
+_FUR_COLORS = ("brown", "black", "white", "gray", "orange")
 
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[ObjectKind, ...] = (
     # people
-    Kind(
-        "man", "men", "person", (54, 128), ("floor",), poses=("standing", "sitting"), ages=AGES, sized=False
+    ObjectKind(
+        "man",
+        "men",
+        "person",
+        (54, 128),
+        ("floor",),
+        poses=("standing", "sitting"),
+        ages=AGES,
+        has_size=False,
     ),
-    Kind(
+    ObjectKind(
         "woman",
         "women",
         "person",
@@ -95,22 +102,32 @@ KINDS: tuple[Kind, ...] = (
         ("floor",),
         poses=("standing", "sitting"),
         ages=AGES,
-        sized=False,
+        has_size=False,
     ),
-    Kind("boy", "boys", "person", (42, 86), ("floor",), poses=("standing", "sitting"), sized=False),
-    Kind("girl", "girls", "person", (42, 84), ("floor",), poses=("standing", "sitting"), sized=False),
+    ObjectKind("boy", "boys", "person", (42, 86), ("floor",), poses=("standing", "sitting"), has_size=False),
+    ObjectKind(
+        "girl", "girls", "person", (42, 84), ("floor",), poses=("standing", "sitting"), has_size=False
+    ),
     # animals
-    Kind("dog", "dogs", "animal", (78, 58), ("floor",), colors=_FUR, poses=("standing", "sitting", "lying")),
-    Kind(
+    ObjectKind(
+        "dog",
+        "dogs",
+        "animal",
+        (78, 58),
+        ("floor",),
+        colors=_FUR_COLORS,
+        poses=("standing", "sitting", "lying"),
+    ),
+    ObjectKind(
         "cat",
         "cats",
         "animal",
         (58, 46),
         ("floor", "top"),
-        colors=_FUR,
+        colors=_FUR_COLORS,
         poses=("standing", "sitting", "lying"),
     ),
-    Kind(
+    ObjectKind(
         "bird",
         "birds",
         "animal",
@@ -119,7 +136,7 @@ KINDS: tuple[Kind, ...] = (
         OUTDOORS,
         ("red", "blue", "yellow", "black", "white"),
     ),
-    Kind(
+    ObjectKind(
         "horse",
         "horses",
         "animal",
@@ -129,7 +146,7 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "black", "white", "gray"),
         poses=("standing", "lying"),
     ),
-    Kind(
+    ObjectKind(
         "cow",
         "cows",
         "animal",
@@ -139,7 +156,7 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "black", "white"),
         poses=("standing", "lying"),
     ),
-    Kind(
+    ObjectKind(
         "sheep",
         "sheep",
         "animal",
@@ -149,7 +166,7 @@ KINDS: tuple[Kind, ...] = (
         ("white", "black", "gray"),
         poses=("standing", "lying"),
     ),
-    Kind(
+    ObjectKind(
         "duck",
         "ducks",
         "animal",
@@ -159,7 +176,7 @@ KINDS: tuple[Kind, ...] = (
         ("yellow", "white", "brown"),
     ),
     # furniture
-    Kind(
+    ObjectKind(
         "table",
         "tables",
         "furniture",
@@ -169,38 +186,38 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "white", "black", "red", "gray"),
         ("wood", "metal", "plastic", "glass"),
     ),
-    Kind(
+    ObjectKind(
         "chair",
         "chairs",
         "furniture",
         (54, 84),
         ("floor",),
         (*INDOORS, "park", "beach"),
-        _ALL,
+        _ALL_COLORS,
         ("wood", "metal", "plastic"),
     ),
-    Kind(
+    ObjectKind(
         "couch",
         "couches",
         "furniture",
         (150, 78),
         ("floor",),
         ("living room", "office"),
-        _ALL,
+        _ALL_COLORS,
         ("leather",),
-        patterned=True,
+        is_patternable=True,
     ),
-    Kind(
+    ObjectKind(
         "bed",
         "beds",
         "furniture",
         (170, 78),
         ("floor",),
         ("bedroom",),
-        _BRIGHT,
-        patterned=True,
+        _BRIGHT_COLORS,
+        is_patternable=True,
     ),
-    Kind(
+    ObjectKind(
         "shelf",
         "shelves",
         "furniture",
@@ -210,7 +227,7 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "white", "black", "red", "blue"),
         ("wood", "metal"),
     ),
-    Kind(
+    ObjectKind(
         "cabinet",
         "cabinets",
         "furniture",
@@ -221,7 +238,7 @@ KINDS: tuple[Kind, ...] = (
         ("wood", "metal"),
         state="openness",
     ),
-    Kind(
+    ObjectKind(
         "bench",
         "benches",
         "furniture",
@@ -232,7 +249,7 @@ KINDS: tuple[Kind, ...] = (
         ("wood", "metal", "stone"),
     ),
     # appliances and electronics
-    Kind(
+    ObjectKind(
         "refrigerator",
         "refrigerators",
         "appliance",
@@ -242,7 +259,7 @@ KINDS: tuple[Kind, ...] = (
         ("white", "gray", "red", "blue", "black"),
         state="openness",
     ),
-    Kind(
+    ObjectKind(
         "stove",
         "stoves",
         "appliance",
@@ -252,18 +269,18 @@ KINDS: tuple[Kind, ...] = (
         ("white", "black", "gray", "red"),
         state="light",
     ),
-    Kind(
+    ObjectKind(
         "lamp",
         "lamps",
         "appliance",
         (36, 62),
         ("top",),
         INDOORS,
-        _BRIGHT,
+        _BRIGHT_COLORS,
         ("metal", "plastic"),
         state="light",
     ),
-    Kind(
+    ObjectKind(
         "television",
         "televisions",
         "device",
@@ -273,7 +290,7 @@ KINDS: tuple[Kind, ...] = (
         ("black", "gray", "white"),
         state="light",
     ),
-    Kind(
+    ObjectKind(
         "laptop",
         "laptops",
         "device",
@@ -283,10 +300,17 @@ KINDS: tuple[Kind, ...] = (
         ("black", "gray", "white", "red", "blue"),
         state="openness",
     ),
-    Kind(
-        "clock", "clocks", "device", (40, 40), ("wall", "top"), INDOORS, _BRIGHT, ("wood", "metal", "plastic")
+    ObjectKind(
+        "clock",
+        "clocks",
+        "device",
+        (40, 40),
+        ("wall", "top"),
+        INDOORS,
+        _BRIGHT_COLORS,
+        ("wood", "metal", "plastic"),
     ),
-    Kind(
+    ObjectKind(
         "telephone",
         "telephones",
         "device",
@@ -296,93 +320,105 @@ KINDS: tuple[Kind, ...] = (
         ("red", "black", "white", "green", "blue"),
     ),
     # dishes and containers
-    Kind(
+    ObjectKind(
         "cup",
         "cups",
         "dishes",
         (24, 26),
         ("top", "hand"),
         (*INDOORS, "park"),
-        _ALL,
+        _ALL_COLORS,
         ("plastic", "metal", "glass"),
-        patterned=True,
+        is_patternable=True,
     ),
-    Kind(
+    ObjectKind(
         "plate",
         "plates",
         "dishes",
         (48, 18),
         ("top",),
         ("kitchen", "living room", "park"),
-        _ALL,
+        _ALL_COLORS,
         ("plastic", "metal"),
     ),
-    Kind(
+    ObjectKind(
         "bowl",
         "bowls",
         "dishes",
         (46, 28),
         ("top",),
         ("kitchen", "living room"),
-        _ALL,
+        _ALL_COLORS,
         ("wood", "metal", "plastic"),
-        patterned=True,
+        is_patternable=True,
         state="fullness",
     ),
-    Kind(
+    ObjectKind(
         "bottle",
         "bottles",
         "container",
         (20, 52),
         ("top", "hand", "floor"),
-        PLACES,
+        LOCATIONS,
         ("green", "blue", "red", "brown", "white"),
         ("glass", "plastic"),
         state="fullness",
     ),
-    Kind(
+    ObjectKind(
         "vase",
         "vases",
         "container",
         (30, 48),
         ("top",),
         INDOORS,
-        _ALL,
+        _ALL_COLORS,
         ("glass", "stone", "metal"),
-        patterned=True,
+        is_patternable=True,
     ),
-    Kind(
+    ObjectKind(
         "basket",
         "baskets",
         "container",
         (60, 44),
         ("floor", "top"),
-        PLACES,
+        LOCATIONS,
         ("brown", "white", "red", "yellow"),
         ("wood", "plastic", "metal"),
         state="fullness",
     ),
-    Kind(
+    ObjectKind(
         "box",
         "boxes",
         "container",
         (58, 50),
         ("floor", "top"),
-        PLACES,
-        _ALL,
+        LOCATIONS,
+        _ALL_COLORS,
         ("wood", "metal", "plastic"),
-        patterned=True,
+        is_patternable=True,
         state="openness",
     ),
-    Kind(
-        "backpack", "backpacks", "bag", (46, 54), ("floor", "top"), PLACES, _ALL, ("leather",), patterned=True
+    ObjectKind(
+        "backpack",
+        "backpacks",
+        "bag",
+        (46, 54),
+        ("floor", "top"),
+        LOCATIONS,
+        _ALL_COLORS,
+        ("leather",),
+        is_patternable=True,
     ),
     # food
-    Kind("apple", "apples", "fruit", (22, 24), ("top", "hand", "inside"), PLACES, ("red", "green", "yellow")),
-    Kind("banana", "bananas", "fruit", (34, 22), ("top", "hand", "inside"), PLACES, ("yellow", "green")),
-    Kind("pear", "pears", "fruit", (22, 28), ("top", "inside"), PLACES, ("green", "yellow")),
-    Kind("pizza", "pizzas", "food", (50, 16), ("top",), ("kitchen", "living room", "park"), None),
-    Kind(
+    ObjectKind(
+        "apple", "apples", "fruit", (22, 24), ("top", "hand", "inside"), LOCATIONS, ("red", "green", "yellow")
+    ),
+    ObjectKind(
+        "banana", "bananas", "fruit", (34, 22), ("top", "hand", "inside"), LOCATIONS, ("yellow", "green")
+    ),
+    ObjectKind("pear", "pears", "fruit", (22, 28), ("top", "inside"), LOCATIONS, ("green", "yellow")),
+    ObjectKind("pizza", "pizzas", "food", (50, 16), ("top",), ("kitchen", "living room", "park"), None),
+    ObjectKind(
         "cake",
         "cakes",
         "food",
@@ -391,35 +427,45 @@ KINDS: tuple[Kind, ...] = (
         ("kitchen", "living room", "park"),
         ("white", "pink", "brown", "yellow", "blue"),
     ),
-    Kind("sandwich", "sandwiches", "food", (38, 22), ("top",), (*INDOORS, "park", "beach"), None),
+    ObjectKind("sandwich", "sandwiches", "food", (38, 22), ("top",), (*INDOORS, "park", "beach"), None),
     # clothing
-    Kind(
+    ObjectKind(
         "hat",
         "hats",
         "clothing",
         (34, 20),
         ("head", "top"),
-        PLACES,
-        _ALL,
+        LOCATIONS,
+        _ALL_COLORS,
         ("leather",),
-        patterned=True,
-        sized=False,
+        is_patternable=True,
+        has_size=False,
     ),
-    Kind("shirt", "shirts", "clothing", (44, 44), ("body",), PLACES, _ALL, patterned=True, sized=False),
-    Kind(
+    ObjectKind(
+        "shirt",
+        "shirts",
+        "clothing",
+        (44, 44),
+        ("body",),
+        LOCATIONS,
+        _ALL_COLORS,
+        is_patternable=True,
+        has_size=False,
+    ),
+    ObjectKind(
         "jeans",
         "jeans",
         "clothing",
         (34, 50),
         ("body",),
-        PLACES,
+        LOCATIONS,
         ("blue", "black", "gray", "white"),
-        sized=False,
+        has_size=False,
         number="plural",
     ),
     # vehicles
-    Kind("car", "cars", "vehicle", (150, 70), ("floor",), ("street",), _ALL),
-    Kind(
+    ObjectKind("car", "cars", "vehicle", (150, 70), ("floor",), ("street",), _ALL_COLORS),
+    ObjectKind(
         "bus",
         "buses",
         "vehicle",
@@ -428,9 +474,13 @@ KINDS: tuple[Kind, ...] = (
         ("street",),
         ("red", "yellow", "blue", "green", "white", "orange"),
     ),
-    Kind("bicycle", "bicycles", "vehicle", (100, 66), ("floor",), ("park", "street", "beach"), _BRIGHT),
-    Kind("boat", "boats", "vehicle", (120, 84), ("floor",), ("beach",), _BRIGHT, ("wood", "metal")),
-    Kind(
+    ObjectKind(
+        "bicycle", "bicycles", "vehicle", (100, 66), ("floor",), ("park", "street", "beach"), _BRIGHT_COLORS
+    ),
+    ObjectKind(
+        "boat", "boats", "vehicle", (120, 84), ("floor",), ("beach",), _BRIGHT_COLORS, ("wood", "metal")
+    ),
+    ObjectKind(
         "tractor",
         "tractors",
         "vehicle",
@@ -440,9 +490,27 @@ KINDS: tuple[Kind, ...] = (
         ("red", "green", "blue", "yellow", "orange"),
     ),
     # toys and sport
-    Kind("ball", "balls", "toy", (34, 34), ("floor", "hand", "top"), PLACES, _ALL, patterned=True),
-    Kind("kite", "kites", "toy", (54, 60), ("sky",), ("park", "beach", "farm"), _BRIGHT, patterned=True),
-    Kind(
+    ObjectKind(
+        "ball",
+        "balls",
+        "toy",
+        (34, 34),
+        ("floor", "hand", "top"),
+        LOCATIONS,
+        _ALL_COLORS,
+        is_patternable=True,
+    ),
+    ObjectKind(
+        "kite",
+        "kites",
+        "toy",
+        (54, 60),
+        ("sky",),
+        ("park", "beach", "farm"),
+        _BRIGHT_COLORS,
+        is_patternable=True,
+    ),
+    ObjectKind(
         "teddy bear",
         "teddy bears",
         "toy",
@@ -451,21 +519,30 @@ KINDS: tuple[Kind, ...] = (
         ("bedroom", "living room", "park"),
         ("brown", "white", "pink", "gray"),
     ),
-    Kind(
+    ObjectKind(
         "umbrella",
         "umbrellas",
         "accessory",
         (70, 74),
         ("hand", "floor"),
         ("park", "street", "beach", "farm"),
-        _ALL,
-        patterned=True,
+        _ALL_COLORS,
+        is_patternable=True,
         state="openness",
     ),
-    Kind("book", "books", "", (38, 28), ("top", "hand"), (*INDOORS, "park", "beach"), _ALL, state="openness"),
+    ObjectKind(
+        "book",
+        "books",
+        "",
+        (38, 28),
+        ("top", "hand"),
+        (*INDOORS, "park", "beach"),
+        _ALL_COLORS,
+        state="openness",
+    ),
     # plants and street
-    Kind("tree", "trees", "plant", (96, 150), ("floor",), OUTDOORS, None),
-    Kind(
+    ObjectKind("tree", "trees", "plant", (96, 150), ("floor",), OUTDOORS, None),
+    ObjectKind(
         "flower",
         "flowers",
         "plant",
@@ -474,9 +551,11 @@ KINDS: tuple[Kind, ...] = (
         (*OUTDOORS, "living room", "bedroom", "kitchen"),
         ("red", "yellow", "pink", "purple", "white", "orange"),
     ),
-    Kind("bush", "bushes", "plant", (80, 54), ("floor",), OUTDOORS, None),
-    Kind("traffic light", "traffic lights", "", (26, 130), ("floor",), ("street",), None, sized=False),
-    Kind(
+    ObjectKind("bush", "bushes", "plant", (80, 54), ("floor",), OUTDOORS, None),
+    ObjectKind(
+        "traffic light", "traffic lights", "", (26, 130), ("floor",), ("street",), None, has_size=False
+    ),
+    ObjectKind(
         "fire hydrant",
         "fire hydrants",
         "",
@@ -484,21 +563,21 @@ KINDS: tuple[Kind, ...] = (
         ("floor",),
         ("street", "park"),
         ("red", "yellow", "green", "blue"),
-        sized=False,
+        has_size=False,
     ),
-    Kind(
+    ObjectKind(
         "trash can",
         "trash cans",
         "container",
         (46, 62),
         ("floor",),
-        PLACES,
+        LOCATIONS,
         ("gray", "green", "black", "blue", "red"),
         ("metal", "plastic"),
         state="openness",
     ),
     # on the wall
-    Kind(
+    ObjectKind(
         "painting",
         "paintings",
         "decoration",
@@ -508,7 +587,7 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "black", "white", "red", "blue"),
         ("wood", "metal"),
     ),
-    Kind(
+    ObjectKind(
         "mirror",
         "mirrors",
         "decoration",
@@ -518,7 +597,7 @@ KINDS: tuple[Kind, ...] = (
         ("brown", "black", "white", "yellow"),
         ("wood", "metal", "plastic"),
     ),
-    Kind(
+    ObjectKind(
         "window",
         "windows",
         "building part",
@@ -529,20 +608,20 @@ KINDS: tuple[Kind, ...] = (
         ("wood", "metal"),
         state="openness",
     ),
-    Kind(
+    ObjectKind(
         "curtain",
         "curtains",
         "decoration",
         (60, 110),
         ("wall",),
         ("living room", "bedroom", "office"),
-        _ALL,
-        patterned=True,
+        _ALL_COLORS,
+        is_patternable=True,
         state="openness",
     ),
 )
 
-BY_NAME: dict[str, Kind] = {kind.name: kind for kind in KINDS}
+KIND_BY_NAME: dict[str, ObjectKind] = {kind.name: kind for kind in KINDS}
 CATEGORIES: dict[str, tuple[str, ...]] = {
     category: tuple(kind.name for kind in KINDS if kind.category == category)
     for category in dict.fromkeys(kind.category for kind in KINDS if kind.category)

@@ -5,7 +5,7 @@ Nothing in it can be taken for a thing of the ontology: no trees, no windows, no
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.svg_shapes import band, fill, mix, oval, path, rect, stroke
+from research.synthetic_world.drawings.svg_shapes import band, fill, mix_colors, oval, path, rect, stroke
 from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
 SKIES = {  # at the top and at the horizon
@@ -20,15 +20,15 @@ SNOW, SNOWY_ROAD = "#f2f5f8", "#a7adb3"
 _RAYS = "M392 6V-4M392 78V88M356 42H346M428 42H438M366 16L359 9M418 16L425 9M366 68L359 75M418 68L425 75"
 
 
-def landscape(place: str, weather: str) -> str:
+def draw_landscape(place: str, weather: str) -> str:
     """The picture of a place outdoors without its things, as SVG elements of a picture WIDTH x HEIGHT."""
     color = GROUNDS[place]
     if weather == "rainy":
-        color = mix(color, "#4a5560", 0.22)
+        color = mix_colors(color, "#4a5560", 0.22)
     elif weather == "snowy":
         color = SNOWY_ROAD if place == "street" else SNOW
     ground = {"park": _park, "street": _street, "beach": _beach, "farm": _farm}[place]
-    return _sky(weather) + ground(color, weather) + _falling(weather)
+    return _sky(weather) + ground(color, weather) + _precipitation(weather)
 
 
 def _sky(weather: str) -> str:
@@ -63,7 +63,7 @@ def _cloud(x: float, y: float, size: float, color: str) -> str:
     )
 
 
-def _falling(weather: str) -> str:
+def _precipitation(weather: str) -> str:
     spots = [((i * 97 + 31 * (i // 7)) % WIDTH, (i * 61 + 17 * (i // 5)) % HEIGHT) for i in range(90)]
     if weather == "rainy":
         return stroke("".join(f"M{x} {y}l-4 13" for x, y in spots), "#d3e2ee", 1.5, 0.75)
@@ -80,10 +80,10 @@ def _park(color: str, weather: str) -> str:
     roots = [((x * 83 + y * 47) % WIDTH, HORIZON + 14 + y * 13) for y in range(11) for x in range(6)]
     grass = "".join(f"M{x} {y}l2 -5M{x + 4} {y}v-6M{x + 8} {y}l-2 -5" for x, y in roots)
     return (
-        fill(hills, mix(color, "#8fa6b8" if snowy else "#2f6a4a", 0.3))
+        fill(hills, mix_colors(color, "#8fa6b8" if snowy else "#2f6a4a", 0.3))
         + band(HORIZON, HEIGHT, color)
         + fill(way, "#dfe4ea" if snowy else "#dcc79a")
-        + stroke(grass, mix(color, "#000000", 0.12), 1.5)
+        + stroke(grass, mix_colors(color, "#000000", 0.12), 1.5)
     )
 
 
@@ -92,7 +92,7 @@ def _street(color: str, weather: str) -> str:
     snowy = weather == "snowy"
     blocks = ((0, 118, 70), (70, 138, 58), (128, 104, 76), (204, 132, 66), (270, 112, 82), (352, 140, 96))
     town = "".join(
-        fill(rect(x, y, w, HORIZON - y), mix("#b9bfc8", "#ffffff", 0.2 + 0.1 * (i % 3)))
+        fill(rect(x, y, w, HORIZON - y), mix_colors("#b9bfc8", "#ffffff", 0.2 + 0.1 * (i % 3)))
         for i, (x, y, w) in enumerate(blocks)
     )
     slabs = "".join(f"M{x} {HORIZON}L{x - 12} 224" for x in range(20, WIDTH + 20, 44))
@@ -120,7 +120,7 @@ def _beach(color: str, weather: str) -> str:
         + stroke(waves, "#d7eef7", 1.4, 0.8)
         + fill(foam, "#f4fbfd")
         + band(HORIZON + 5, HEIGHT, color)
-        + stroke(grains, mix(color, "#000000", 0.12), 1.6)
+        + stroke(grains, mix_colors(color, "#000000", 0.12), 1.6)
     )
 
 
@@ -131,9 +131,9 @@ def _farm(color: str, weather: str) -> str:
     posts = "".join(fill(rect(x, 166, 4.4, 30), "#a98a63", "#6b5334") for x in range(8, WIDTH, 48))
     rails = "".join(fill(rect(-4, y, WIDTH + 8, 3.4), "#bd9d74", "#6b5334") for y in (172, 182))
     return (
-        fill(corn, mix(color, "#ffffff", 0.3) if weather == "snowy" else "#d9b858")
+        fill(corn, mix_colors(color, "#ffffff", 0.3) if weather == "snowy" else "#d9b858")
         + band(HORIZON, HEIGHT, color)
-        + stroke(furrows, mix(color, "#000000", 0.12), 2)
+        + stroke(furrows, mix_colors(color, "#000000", 0.12), 2)
         + posts
         + rails
     )

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from research.synthetic_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES, KINDS
-from research.synthetic_world.random_choice import pick
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES, KIND_BY_NAME, KINDS
+from research.synthetic_world.random_choice import choose_uniform
 
 T = TypeVar("T")
 Phrase = tuple[tuple[str, str], ...]
@@ -48,9 +48,9 @@ CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
     for category in ("furniture", "clothing")
 }
 
-IMAGE = "<picture/image/photo/photograph/scene>"
-PHOTO = "<picture/image/photo/photograph>"
-THERE = (
+IMAGE_NOUNS = "<picture/image/photo/photograph/scene>"
+PHOTO_NOUNS = "<picture/image/photo/photograph>"
+THERE_PHRASES = (
     "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
     "/in this photo>"
 )
@@ -63,18 +63,22 @@ _MATERIAL_ADJECTIVES = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic
 _PLURALS = {kind.name for kind in KINDS if kind.number == "plural"}
 
 
-def words(text: str, object_id: str = "") -> Phrase:
+def make_phrase(text: str, object_id: str = "") -> Phrase:
     """A phrase of which every word names the object (or none)."""
     return tuple((word, object_id) for word in text.split())
 
 
-def marked(text: str, object_id: str) -> Phrase:
+def make_marked_phrase(text: str, object_id: str) -> Phrase:
     """A phrase of which every word names the object, but for an article in front."""
     first, _, rest = text.partition(" ")
-    return (*words(first), *words(rest, object_id)) if first in ("a", "an") else words(text, object_id)
+    return (
+        (*make_phrase(first), *make_phrase(rest, object_id))
+        if first in ("a", "an")
+        else make_phrase(text, object_id)
+    )
 
 
-def with_article(text: str) -> str:
+def add_article(text: str) -> str:
     """`a cup`, `an open box`; what is plural stands bare."""
     if text.split()[-1] in _PLURALS:
         return text
@@ -86,17 +90,17 @@ def is_plural(name: str) -> bool:
     return name in _PLURALS
 
 
-def plural_of(name: str) -> str:
+def make_plural(name: str) -> str:
     """As in "Are there any ...?"."""
-    return BY_NAME[name].plural
+    return KIND_BY_NAME[name].plural
 
 
-def adjective(value: str, rng: np.random.Generator) -> str:
+def to_adjective(value: str, rng: np.random.Generator) -> str:
     """The attribute before a noun: `wooden`, `red`."""
-    return pick(rng, _MATERIAL_ADJECTIVES.get(value, (value,)))
+    return choose_uniform(rng, _MATERIAL_ADJECTIVES.get(value, (value,)))
 
 
-def predicate(value: str, rng: np.random.Generator | None = None) -> str:
+def to_predicate(value: str, rng: np.random.Generator | None = None) -> str:
     """The attribute after "is": `made of wood`, `red`, `on`; with a generator, now and then `turned on`."""
     if ATTRIBUTE_TYPES[value] == "material":
         return f"made of {value}"
@@ -105,15 +109,15 @@ def predicate(value: str, rng: np.random.Generator | None = None) -> str:
     return value
 
 
-def category_of(name: str) -> str:
+def get_category(name: str) -> str:
     """The category that may be said in place of the kind, or "" (one of a single kind adds nothing)."""
-    category = BY_NAME[name].category
+    category = KIND_BY_NAME[name].category
     return category if category in CATEGORY_NOUNS and len(CATEGORIES[category]) > 1 else ""
 
 
-def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> Phrase:
+def fill_template(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> Phrase:
     """The template with its slots filled, alternatives drawn and forms agreeing."""
-    chosen = re.sub(r"<([^<>]*)>", lambda match: pick(rng, match[1].split("/")), template)
+    chosen = re.sub(r"<([^<>]*)>", lambda match: choose_uniform(rng, match[1].split("/")), template)
     tokens = re.findall(r"\[[^\]]*\]|\S+", chosen)
     phrase: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
@@ -121,7 +125,7 @@ def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -
             singular, plural = token[1:-1].split("|")
             beside = ["", *tokens, ""][place : place + 3 : 2]
             subject = next(_slot(other) for other in beside if _slot(other))
-            phrase += words(plural if _takes_are(slots[subject]) else singular)
+            phrase += make_phrase(plural if _is_plural_phrase(slots[subject]) else singular)
         elif slot := _slot(token):
             phrase += slots[slot]
             token = token.removeprefix(f"{{{slot}}}")
@@ -133,7 +137,7 @@ def fill(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -
     return tuple(phrase)
 
 
-def sentence(phrase: Phrase) -> str:
+def to_sentence(phrase: Phrase) -> str:
     """The words as a sentence, without its full stop."""
     text = " ".join(word for word, _ in phrase)
     return text[0].upper() + text[1:]
@@ -144,14 +148,14 @@ def _slot(token: str) -> str:
     return match[1] if match else ""
 
 
-def _takes_are(phrase: Phrase) -> bool:
+def _is_plural_phrase(phrase: Phrase) -> bool:
     """Whether the head of the phrase, the last of the words that name its first object, is plural."""
     first = next((object_id for _, object_id in phrase if object_id), "")
     head, _ = [word for word in phrase if word[1] == first][-1]
     return head in _PLURALS
 
 
-def positions(phrase: Phrase) -> dict[str, str]:
+def to_annotations(phrase: Phrase) -> dict[str, str]:
     """GQA's annotations: `{"2:4": "17"}` when the words 2 and 3 name object 17."""
     marks: dict[str, str] = {}
     start = 0

@@ -8,51 +8,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from research.synthetic_world.scene_statistics import ChosenLook
-from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedThing
+from research.synthetic_world.scene_statistics import SampledAppearance
+from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedObject
 
 Box = tuple[float, float, float, float]  # x, y, w, h
 
 MARGIN = 4  # pixels that stay free along the picture's border
-SUN = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
+SUN_BOX = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
 _HELD_AT = {
     "umbrella": (0.5, 0.93),
     "teddy bear": (0.5, 0.3),
 }  # the point of a held thing that lies in the hand
 
 
-def perspective(base: float) -> float:
+def compute_perspective(base: float) -> float:
     """Size factor of a thing whose lower edge is at y = `base` on the floor: 0.84 at the wall, 1.06 in front."""
     return 0.84 + 0.22 * (base - HORIZON) / (HEIGHT - HORIZON)
 
 
-def overlap(first: Box, second: Box) -> float:
+def compute_overlap(first: Box, second: Box) -> float:
     """Square pixels common to two boxes."""
     wide = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
     tall = min(first[1] + first[3], second[1] + second[3]) - max(first[1], second[1])
     return max(wide, 0.0) * max(tall, 0.0)
 
 
-def covered(back: Box, front: Box) -> float:
+def compute_covered_fraction(back: Box, front: Box) -> float:
     """Fraction of box `back` that box `front` covers."""
-    return overlap(back, front) / (back[2] * back[3])
+    return compute_overlap(back, front) / (back[2] * back[3])
 
 
-def inside_picture(box: Box, margin: float = MARGIN) -> bool:
+def is_inside_image(box: Box, margin: float = MARGIN) -> bool:
     x, y, w, h = box
     return x >= margin and y >= margin and x + w <= WIDTH - margin and y + h <= HEIGHT - margin
 
 
-def floor_box(rng: np.random.Generator, look: ChosenLook, depths: tuple[int, int]) -> Box | None:
+def place_on_floor(rng: np.random.Generator, look: SampledAppearance, depths: tuple[int, int]) -> Box | None:
     """A box on the floor with its lower edge within `depths`; None when it would not fit into the picture."""
     base = float(rng.uniform(*depths))
-    width, height = look.width * perspective(base), look.height * perspective(base)
+    width, height = look.width * compute_perspective(base), look.height * compute_perspective(base)
     if width > WIDTH - 2 * MARGIN or base - height < MARGIN:
         return None
     return (float(rng.uniform(MARGIN, WIDTH - MARGIN - width)), base - height, width, height)
 
 
-def wall_box(rng: np.random.Generator, look: ChosenLook, lowest: float) -> Box | None:
+def place_on_wall(rng: np.random.Generator, look: SampledAppearance, lowest: float) -> Box | None:
     """A box on the wall (or in the sky) with its lower edge above y = `lowest`."""
     width, height = look.width * 0.9, look.height * 0.9
     if height > lowest - 12:
@@ -61,8 +61,8 @@ def wall_box(rng: np.random.Generator, look: ChosenLook, lowest: float) -> Box |
     return (float(x), float(y), width, height)
 
 
-def top_box(
-    rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float, board: int
+def place_on_top(
+    rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float, board: int
 ) -> Box | None:
     """A box that stands on surface `board` of `host`, if that is wide enough and the board above high enough."""
     left, right, y = SURFACES[host.kind][board]
@@ -76,7 +76,9 @@ def top_box(
     return (float(rng.uniform(x0, x1 - width)), base - height, width, height)
 
 
-def inside_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+def place_inside(
+    rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
+) -> Box | None:
     """A box of what is in `host`: it stands in the opening, on the front rim; stems go down into a vase."""
     left, right, y = RIMS[host.kind]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
@@ -88,7 +90,9 @@ def inside_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, sc
     return (x, host.box[1] + y * host.box[3] - height + sunk, width, height)
 
 
-def under_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+def place_under(
+    rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
+) -> Box | None:
     """A box on the floor under `host`'s top, between its legs."""
     x, y, w, h = host.box
     width, height = look.width * scale, look.height * scale
@@ -98,7 +102,9 @@ def under_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, sca
     return (float(rng.uniform(x + 0.16 * w, x + 0.84 * w - width)), base - height, width, height)
 
 
-def seat_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scale: float) -> Box | None:
+def place_on_seat(
+    rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
+) -> Box | None:
     """A box of a person who sits on `host`: the seat is at the top of the person's legs."""
     left, right, y = SURFACES[host.kind][0]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
@@ -109,7 +115,7 @@ def seat_box(rng: np.random.Generator, look: ChosenLook, host: PlacedThing, scal
     return (float(rng.uniform(x0, x1 - width)), top, width, height)
 
 
-def held_box(look: ChosenLook, kind: str, person: PlacedThing, side: str, scale: float) -> Box:
+def place_in_hand(look: SampledAppearance, kind: str, person: PlacedObject, side: str, scale: float) -> Box:
     """A box of a thing in the person's "left" or "right" hand (as seen)."""
     hand = ANCHORS[person.pose or "standing"][f"{side} hand"]
     at = _HELD_AT.get(kind, (0.5, 0.5))
@@ -122,7 +128,7 @@ def held_box(look: ChosenLook, kind: str, person: PlacedThing, side: str, scale:
     )
 
 
-def worn_box(part: str, person: PlacedThing) -> Box:
+def place_on_body(part: str, person: PlacedObject) -> Box:
     """The box of clothes on `part` ("hat", "body", "legs") of a person."""
     left, top, wide, tall = ANCHORS[person.pose or "standing"][part]
     x, y, w, h = person.box

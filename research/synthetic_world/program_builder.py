@@ -11,25 +11,25 @@ _UNTYPED = ("openness", "light", "fullness")  # GQA writes `filter: open`, but `
 Program = tuple[Step, ...]
 
 
-def chain(selected: str, *rest: tuple[str, str]) -> Program:
+def start_program(selected: str, *rest: tuple[str, str]) -> Program:
     """`select` and further (operation, argument), each taking what the one before yields."""
     program: Program = (Step(operation="select", argument=selected, dependencies=()),)
     for operation, argument in rest:
-        program = then(program, operation, argument)
+        program = add_step(program, operation, argument)
     return program
 
 
-def then(program: Program, operation: str, argument: str) -> Program:
+def add_step(program: Program, operation: str, argument: str) -> Program:
     """One more step, which takes what the last one yields."""
-    return join(program, operation, argument, [len(program) - 1])
+    return add_joining_step(program, operation, argument, [len(program) - 1])
 
 
-def join(program: Program, operation: str, argument: str, dependencies: Iterable[int]) -> Program:
+def add_joining_step(program: Program, operation: str, argument: str, dependencies: Iterable[int]) -> Program:
     """One more step, which takes what the given ones yield."""
     return (*program, Step(operation=operation, argument=argument, dependencies=tuple(dependencies)))
 
 
-def after(first: Program, second: Program) -> Program:
+def concatenate_programs(first: Program, second: Program) -> Program:
     """Both programs in one, the second one's dependencies moved along."""
     shift = len(first)
     return first + tuple(
@@ -40,24 +40,24 @@ def after(first: Program, second: Program) -> Program:
     )
 
 
-def typed(operation: str, value: str) -> str:
+def typed_operation(operation: str, value: str) -> str:
     """`filter color` for "red", `filter` for "open"."""
     kind = ATTRIBUTE_TYPES[value]
     return operation if kind in _UNTYPED else f"{operation} {kind}"
 
 
-def filter_by(program: Program, value: str, negated: bool = False) -> Program:
+def add_filter(program: Program, value: str, negated: bool = False) -> Program:
     """Keep what has the attribute, or what has not."""
-    return then(program, typed("filter", value), f"not({value})" if negated else value)
+    return add_step(program, typed_operation("filter", value), f"not({value})" if negated else value)
 
 
-def combine(operation: str, first: Program, second: Program) -> Program:
+def combine_programs(operation: str, first: Program, second: Program) -> Program:
     """Both programs, and a last step (`and`, `or`, `same color`, ...) that takes what they yield."""
-    both = after(first, second)
-    return join(both, operation, "", (len(first) - 1, len(both) - 1))
+    both = concatenate_programs(first, second)
+    return add_joining_step(both, operation, "", (len(first) - 1, len(both) - 1))
 
 
-def semantic_string(program: Sequence[Step]) -> str:
+def to_semantic_string(program: Sequence[Step]) -> str:
     """`select: furniture (17)->filter color: brown [0]->query: name [1]`."""
 
     def said(step: Step) -> str:

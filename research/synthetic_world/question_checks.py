@@ -17,14 +17,14 @@ import msgspec
 
 from pipeline.core.errors import UserError
 from pipeline.core.records import Step
-from pipeline.language.functional_programs import FINDS, SCENE, Operation, Program, parse
+from pipeline.language.functional_programs import OBJECT_SET_VERBS, SCENE, Operation, Program, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.nouns import lemma
-from pipeline.language.similarity import spoken
-from pipeline.verifier.evidence import Facts
-from pipeline.verifier.known_objects import Thing
-from pipeline.verifier.verification import Outcome, execute
-from research.synthetic_world.entailment import why_not
+from pipeline.language.nouns import lemmatize
+from pipeline.language.similarity import option_to_answer
+from pipeline.verifier.evidence import Evidence
+from pipeline.verifier.known_objects import ObjectEvidence
+from pipeline.verifier.verification import ExecutionResult, execute_program
+from research.synthetic_world.entailment import explain_non_entailment
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
@@ -52,68 +52,86 @@ class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
     equivalent: tuple[str, ...]
 
 
-def faults_of(
-    question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Facts
+def find_faults(
+    question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Evidence
 ) -> Iterator[str]:
     """Everything wrong with a question; `entries` are those of its split, `facts` is its picture's truth."""
     try:
-        program = parse(entry.semantic, question_id)
+        program = parse_program(entry.semantic, question_id)
     except UserError as error:
         yield from error.problems[1:]
         return
-    outcome = execute(program, facts)
+    outcome = execute_program(program, facts)
     if outcome.answerability != "answerable":
         yield f"has no single answer: {outcome.category or outcome.answerability}: {outcome.detail}"
     elif outcome.answers != (entry.answer,):
-        yield f"the answer is {' or '.join(outcome.answers or outcome.possible)}, not {entry.answer}"
-    yield from _ids(program, entry.answer, outcome, {thing.object_id: thing for thing in facts.things}, facts)
-    yield from _annotations(entry, program, {thing.object_id: thing for thing in facts.things})
-    yield from _consequences(question_id, entry, entries)
-    yield from _spelling(entry)
+        yield f"the answer is {' or '.join(outcome.answers or outcome.possible_answers)}, not {entry.answer}"
+    yield from _check_ids(
+        program, entry.answer, outcome, {thing.object_id: thing for thing in facts.objects}, facts
+    )
+    yield from _check_annotations(entry, program, {thing.object_id: thing for thing in facts.objects})
+    yield from _check_entailed(question_id, entry, entries)
+    yield from _check_spelling(entry)
 
 
-def _ids(
-    program: Program, answer: str, outcome: Outcome, things: Mapping[str, Thing], facts: Facts
+def _check_ids(
+    program: Program,
+    answer: str,
+    outcome: ExecutionResult,
+    things: Mapping[str, ObjectEvidence],
+    facts: Evidence,
 ) -> Iterator[str]:
     meant: list[tuple[str, ...]] = []
     for index, operation in enumerate(program):
         meant.append(meant[operation.inputs[0]] if operation.verb == "filter" else operation.object_ids)
-        found = {thing.object_id for thing in outcome.found[index]} if index < len(outcome.found) else set()
-        kinds = LEXICON.kinds(operation.name)
+        found = (
+            {thing.object_id for thing in outcome.found_objects[index]}
+            if index < len(outcome.found_objects)
+            else set()
+        )
+        kinds = LEXICON.get_hyponym_closure(operation.name)
         for object_id in operation.object_ids:
             if object_id not in things:
                 yield f"step {index}: {object_id} is no object of the picture"
             elif kinds is not None and kinds.isdisjoint(things[object_id].names):
                 yield f"step {index}: {object_id} is a {things[object_id].label}, not a {operation.name}"
         names_things = operation.verb in ("select", "relate") or operation.type == "rel"
-        if names_things and operation.name != SCENE and not operation.object_ids and not operation.absent:
+        if names_things and operation.name != SCENE and not operation.object_ids and not operation.is_absent:
             yield f"step {index}: {operation.name} has no object id"
-        if operation.absent and (found or operation.verb not in FINDS):
+        if operation.is_absent and (found or operation.verb not in OBJECT_SET_VERBS):
             yield f"step {index}: `-` for {operation.name}, of which there is one"
-        if operation.verb in FINDS and not operation.asserted and index < len(outcome.found):
+        if (
+            operation.verb in OBJECT_SET_VERBS
+            and not operation.is_asserted
+            and index < len(outcome.found_objects)
+        ):
             for object_id in meant[index]:
                 if object_id not in found:
                     yield f"step {index}: {object_id} is not among what {operation.verb} finds"
         last = index == len(program) - 1
-        if (operation.verb == "relate" and not operation.asserted) or (operation.type == "rel" and last):
+        if (operation.verb == "relate" and not operation.is_asserted) or (operation.type == "rel" and last):
             for mine, theirs in product(operation.object_ids, meant[operation.inputs[0]]):
                 known = mine in things and theirs in things
-                if known and not _related_so(
+                if known and not _is_related(
                     operation, answer if last else "yes", things[mine], things[theirs], facts
                 ):
                     yield f"step {index}: {mine} and {theirs} are not related as question and answer say"
 
 
-def _related_so(operation: Operation, answer: str, thing: Thing, anchor: Thing, facts: Facts) -> bool:
+def _is_related(
+    operation: Operation, answer: str, thing: ObjectEvidence, anchor: ObjectEvidence, facts: Evidence
+) -> bool:
     """Whether the very objects that the ids name are related as the answer says."""
-    pair = (thing, anchor) if operation.subject else (anchor, thing)
-    held = [name for name in operation.values if facts.holds(pair[0], name, pair[1])]
+    pair = (thing, anchor) if operation.is_subject else (anchor, thing)
+    held = [name for name in operation.values if facts.evaluate_relation(pair[0], name, pair[1])]
     if operation.verb == "choose":
-        return [spoken(name) for name in held] == [answer]
+        return [option_to_answer(name) for name in held] == [answer]
     return bool(held) is (answer != "no")
 
 
-def _annotations(entry: CheckedQuestion, program: Program, things: Mapping[str, Thing]) -> Iterator[str]:
+def _check_annotations(
+    entry: CheckedQuestion, program: Program, things: Mapping[str, ObjectEvidence]
+) -> Iterator[str]:
     in_program = {object_id for operation in program for object_id in operation.object_ids}
     marks = entry.annotations
     for kind, text, words in (
@@ -126,15 +144,15 @@ def _annotations(entry: CheckedQuestion, program: Program, things: Mapping[str, 
             span = text.split()[int(start) : int(end or int(start) + 1)]
             if object_id not in things:
                 yield f"the {kind} is annotated with {object_id}, which is no object of the picture"
-            elif not _names(span, things[object_id]):
+            elif not _is_name_of(span, things[object_id]):
                 said = " ".join(span)
                 what = f"{object_id}, a {things[object_id].label}"
                 yield f"words {position} of the {kind} ({said}) do not name {what}"
             elif kind != "full answer" and object_id not in in_program:
                 yield f"the {kind} is annotated with {object_id}, which is not in its program"
-    said = " ".join(lemma(word) for word in _plain(entry.question.split()))
+    said = " ".join(lemmatize(word) for word in _plain(entry.question.split()))
     for operation in program:
-        named = f" {lemma(operation.name)} " in f" {said} "
+        named = f" {lemmatize(operation.name)} " in f" {said} "
         if named and operation.object_ids and {*marks.question.values()}.isdisjoint(operation.object_ids):
             ids = " or ".join(operation.object_ids)
             yield f"it says {operation.name}, but no word is annotated with {ids}"
@@ -144,14 +162,16 @@ def _plain(words: list[str]) -> list[str]:
     return [word.lower().strip("?.,'") for word in words]
 
 
-def _names(words: list[str], thing: Thing) -> bool:
+def _is_name_of(words: list[str], thing: ObjectEvidence) -> bool:
     """Whether some of the words, in a row, are a name or a category of the thing."""
     plain = _plain(words)
     rows = (" ".join(plain[start:end]) for start, end in combinations(range(len(plain) + 1), 2))
-    return any(kinds and not kinds.isdisjoint(thing.names) for kinds in map(LEXICON.kinds, rows))
+    return any(
+        kinds and not kinds.isdisjoint(thing.names) for kinds in map(LEXICON.get_hyponym_closure, rows)
+    )
 
 
-def _consequences(
+def _check_entailed(
     question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion]
 ) -> Iterator[str]:
     if question_id not in entry.equivalent:
@@ -163,15 +183,17 @@ def _consequences(
                 yield f"{kind} {other_id}: no question of this picture"
             elif other_id != question_id:
                 try:
-                    known = (parse(entry.semantic), entry.answer)
-                    doubt = why_not(known, (parse(other.semantic), other.answer), LEXICON)
+                    known = (parse_program(entry.semantic), entry.answer)
+                    doubt = explain_non_entailment(
+                        known, (parse_program(other.semantic), other.answer), LEXICON
+                    )
                 except UserError:
                     doubt = "its program is malformed"
                 if doubt:
                     yield f"{kind} {other_id} ({other.question} {other.answer}): does not follow: {doubt}"
 
 
-def _spelling(entry: CheckedQuestion) -> Iterator[str]:
+def _check_spelling(entry: CheckedQuestion) -> Iterator[str]:
     steps = []
     for step in entry.semantic:
         built_on = f" [{', '.join(map(str, step.dependencies))}]" if step.dependencies else ""

@@ -12,20 +12,20 @@ import numpy as np
 from research.synthetic_world.ontology import (
     AGES,
     ATTRIBUTE_TYPES,
-    BY_NAME,
     COLORS,
+    KIND_BY_NAME,
     KINDS,
     MATERIALS,
     PATTERNS,
     SIZES,
     STATES,
-    Kind,
+    ObjectKind,
 )
-from research.synthetic_world.phrasing import Phrase, fill, positions, sentence, words
+from research.synthetic_world.phrasing import Phrase, fill_template, make_phrase, to_annotations, to_sentence
 from research.synthetic_world.program_builder import Program
-from research.synthetic_world.random_choice import by_share, pick
-from research.synthetic_world.references import Fact, Reference, describe
-from research.synthetic_world.scene_index import View
+from research.synthetic_world.random_choice import choose_key, choose_uniform
+from research.synthetic_world.references import Fact, Reference, make_reference
+from research.synthetic_world.scene_index import SceneIndex
 
 T = TypeVar("T")
 _VALUES = STATES | {
@@ -54,54 +54,54 @@ class ProposedQuestion:
     answer: str
     full_answer: str
     program: Program
-    marks: dict[str, str]
+    question_marks: dict[str, str]
     full_marks: dict[str, str]
     answer_marks: dict[str, str]
     group_global: str
     group_local: str
-    asserts: frozenset[Fact]
-    needs: tuple[frozenset[Fact], ...]
+    asserted_facts: frozenset[Fact]
+    required_facts: tuple[frozenset[Fact], ...]
     target: str
     topic: tuple[str, ...]
 
 
-class Asker:
+class QuestionGenerator:
     """Draws questions about one scene; all randomness comes from `rng`."""
 
-    def __init__(self, view: View, rng: np.random.Generator) -> None:
-        self.view = view
+    def __init__(self, view: SceneIndex, rng: np.random.Generator) -> None:
+        self.scene_index = view
         self.rng = rng
 
-    def pick(self, options: Sequence[T]) -> T:
-        return pick(self.rng, options)
+    def choose(self, options: Sequence[T]) -> T:
+        return choose_uniform(self.rng, options)
 
-    def chance(self, probability: float) -> bool:
+    def is_chosen(self, probability: float) -> bool:
         return bool(self.rng.random() < probability)
 
-    def some(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
+    def choose_object(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
         """Id of an object that is wanted, all equally likely; None when there is none."""
-        ids = [i for i in self.view.objects if wanted(i)]
-        return self.pick(ids) if ids else None
+        ids = [i for i in self.scene_index.objects if wanted(i)]
+        return self.choose(ids) if ids else None
 
-    def attribute(self, shares: Mapping[str, float]) -> tuple[str, str] | None:
+    def choose_attribute(self, shares: Mapping[str, float]) -> tuple[str, str] | None:
         """Id of an object and the type of one of its attributes, the type drawn by the shares."""
-        there = {kind for values in self.view.values.values() for kind in values}
+        there = {kind for values in self.scene_index.attributes.values() for kind in values}
         present = {kind: share for kind, share in shares.items() if kind in there}
         if not present:
             return None
-        kind = by_share(self.rng, present)
-        return self.pick([i for i, values in self.view.values.items() if kind in values]), kind
+        kind = choose_key(self.rng, present)
+        return self.choose([i for i, values in self.scene_index.attributes.items() if kind in values]), kind
 
-    def relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
+    def choose_relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
         """A relation that holds: (subject id, name, object id). Its name is drawn first, so that
         rare ones occur."""
-        triples = [triple for triple in sorted(self.view.relations) if wanted(*triple)]
+        triples = [triple for triple in sorted(self.scene_index.relations) if wanted(*triple)]
         if not triples:
             return None
-        name = self.pick(sorted({relation for _, relation, _ in triples}))
-        return self.pick([triple for triple in triples if triple[1] == name])
+        name = self.choose(sorted({relation for _, relation, _ in triples}))
+        return self.choose([triple for triple in triples if triple[1] == name])
 
-    def refer(
+    def make_reference(
         self,
         object_id: str,
         *,
@@ -112,9 +112,9 @@ class Asker:
         category: float = 0.15,
     ) -> Reference | None:
         """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
-        depth = (2 if self.chance(0.12) else 1) if depth is None else depth
-        return describe(
-            self.view,
+        depth = (2 if self.is_chosen(0.12) else 1) if depth is None else depth
+        return make_reference(
+            self.scene_index,
             self.rng,
             object_id,
             hide=hide,
@@ -124,30 +124,33 @@ class Asker:
             category=category,
         )
 
-    def named(self, object_id: str) -> Phrase:
+    def make_definite(self, object_id: str) -> Phrase:
         """`the cup`: as full answers name an object."""
-        return (("the", ""), *words(self.view.name(object_id), object_id))
+        return (("the", ""), *make_phrase(self.scene_index.get_name(object_id), object_id))
 
-    def wrong(self, object_id: str, kind: str) -> str | None:
+    def choose_wrong_value(self, object_id: str, kind: str) -> str | None:
         """A value of an attribute type that is not the object's own; one its kind can have, if possible."""
-        sort, true = BY_NAME[self.view.name(object_id)], self.view.values[object_id][kind]
+        sort, true = (
+            KIND_BY_NAME[self.scene_index.get_name(object_id)],
+            self.scene_index.attributes[object_id][kind],
+        )
         possible = {"color": sort.colors, "material": sort.materials, "pose": sort.poses}.get(kind) or ()
         if len(possible) < 2:
             possible = _VALUES.get(kind, ())
         others = [value for value in possible if value != true]
-        return self.pick(others) if others else None
+        return self.choose(others) if others else None
 
-    def absent_kind(self, suits: Callable[[Kind], bool] = lambda _: True) -> str | None:
+    def choose_absent_kind(self, suits: Callable[[ObjectKind], bool] = lambda _: True) -> str | None:
         """Name of a kind that suits and could well be in such a place, but is not in this picture."""
-        there = {item.name for item in self.view.scene.objects}
+        there = {item.name for item in self.scene_index.scene.objects}
         names = [
             kind.name
             for kind in KINDS
-            if self.view.scene.location in kind.places and kind.name not in there and suits(kind)
+            if self.scene_index.scene.location in kind.locations and kind.name not in there and suits(kind)
         ]
-        return self.pick(names) if names else None
+        return self.choose(names) if names else None
 
-    def propose(
+    def make_proposal(
         self,
         detailed: str,
         templates: Sequence[str],
@@ -170,34 +173,34 @@ class Asker:
         do not read well so ("Is the box that is red striped?").
         """
         question, full_answer = (
-            fill(self.pick(templates) + " ?", self.rng, slots),
-            fill(full, self.rng, slots),
+            fill_template(self.choose(templates) + " ?", self.rng, slots),
+            fill_template(full, self.rng, slots),
         )
-        text = sentence(question)
+        text = to_sentence(question)
         if program[-1].operation == "query" and f" {answer} " in f" {text[:-1]} ".lower():
             return None
-        if any(_clash(word, next_word) for word, next_word in pairwise(question)):
+        if any(_has_clash(word, next_word) for word, next_word in pairwise(question)):
             return None
         span = "0" if " " not in answer else f"0:{len(answer.split())}"
         return ProposedQuestion(
             detailed=detailed,
             text=text,
             answer=answer,
-            full_answer=sentence(full_answer) + ".",
+            full_answer=to_sentence(full_answer) + ".",
             program=program,
-            marks=positions(question),
-            full_marks=positions(full_answer),
+            question_marks=to_annotations(question),
+            full_marks=to_annotations(full_answer),
             answer_marks={span: names} if names else {},
             group_global=group,
             group_local=local,
-            asserts=frozenset(asserts),
-            needs=tuple(frozenset(facts) for facts in needs),
+            asserted_facts=frozenset(asserts),
+            required_facts=tuple(frozenset(facts) for facts in needs),
             target=target,
             topic=topic,
         )
 
 
-def _clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
+def _has_clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Whether two neighbouring words are the same, or both attributes that belong to no noun beside them."""
     said = first[0].lower(), second[0].strip("?,")
     loose = not first[1] and not second[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES

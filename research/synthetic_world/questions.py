@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pipeline.core.randomness import generator
-from pipeline.core.records import Question, Scene
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Question, SceneGraph
 from research.synthetic_world.ontology import INDOORS
-from research.synthetic_world.program_builder import semantic_string
+from research.synthetic_world.program_builder import to_semantic_string
 from research.synthetic_world.question_families import (
     attributes,
     comparisons,
@@ -24,26 +24,26 @@ from research.synthetic_world.question_families import (
     relations,
 )
 from research.synthetic_world.question_families import scene as whole
-from research.synthetic_world.question_proposals import Asker, ProposedQuestion
-from research.synthetic_world.random_choice import by_share
+from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
+from research.synthetic_world.random_choice import choose_key
 from research.synthetic_world.references import Fact
-from research.synthetic_world.scene_index import ANTONYMS, View
+from research.synthetic_world.scene_index import ANTONYMS, SceneIndex
 
-Family = Callable[[Asker], ProposedQuestion | None]
+Family = Callable[[QuestionGenerator], ProposedQuestion | None]
 # Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
 # family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
 # have larger shares here than among the questions.
 _FAMILIES: tuple[tuple[Family, float, int], ...] = (
-    (attributes.query_look, 17, 4),
-    (attributes.verify_look, 5.5, 2),
-    (attributes.choose_look, 5.5, 2),
-    (attributes.verify_two_looks, 8, 2),
+    (attributes.query_attribute, 17, 4),
+    (attributes.verify_attribute, 5.5, 2),
+    (attributes.choose_attribute, 5.5, 2),
+    (attributes.verify_two_attributes, 8, 2),
     (positions.query_position, 2.5, 1),
     (positions.verify_position, 1.5, 1),
     (positions.choose_position, 1.5, 1),
     (naming.query_category, 3, 1),
-    (naming.query_category_with_look, 5, 2),
-    (naming.query_called, 6, 2),
+    (naming.query_category_with_attribute, 5, 2),
+    (naming.query_name, 6, 2),
     (naming.query_who, 1.8, 1),
     (naming.choose_kind, 4, 1),
     (relations.query_subject, 10, 2),
@@ -53,10 +53,10 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (relations.verify_relation, 7, 2),
     (relations.choose_relation, 5, 1),
     (existence.exists_name, 1, 1),
-    (existence.exists_look, 4, 2),
-    (existence.exists_beside, 3, 1),
+    (existence.exists_attribute, 4, 2),
+    (existence.exists_relation, 3, 1),
     (existence.exists_two, 2, 1),
-    (existence.exists_look_of_either, 3, 1),
+    (existence.exists_attribute_of_either, 3, 1),
     (comparisons.verify_both, 2, 1),
     (comparisons.compare, 5.5, 1),
     (comparisons.query_common, 2.5, 1),
@@ -65,12 +65,12 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (whole.verify_scene, 1.2, 1),
     (whole.choose_scene, 1.2, 1),
 )
-SHARES = {family: share for family, share, _ in _FAMILIES}
-MOST = {family: most for family, _, most in _FAMILIES}
-ATTEMPTS = 60  # draws per question before a picture is left with fewer
-SAME_TARGET = 3  # questions about one object, at most
-LONGEST = 22  # words of a question; GQA's have at most 25
-REPHRASED = 0.4  # share of pictures that try to ask one question again in other words
+FAMILY_RATES = {family: share for family, share, _ in _FAMILIES}
+MAX_PER_FAMILY = {family: most for family, _, most in _FAMILIES}
+MAX_ATTEMPTS = 60  # draws per question before a picture is left with fewer
+MAX_SAME_TARGET = 3  # questions about one object, at most
+MAX_WORDS = 22  # words of a question; GQA's have at most 25
+REPHRASE_RATE = 0.4  # share of pictures that try to ask one question again in other words
 
 # GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
 _TYPES = {
@@ -104,37 +104,44 @@ class SampleQuestion(Question, frozen=True, kw_only=True):
     answer_annotations: dict[str, str]
 
 
-def questions(scenes: Sequence[Scene], seed: int, per_picture: int = 12) -> list[SampleQuestion]:
+def generate_questions(
+    scenes: Sequence[SceneGraph], seed: int, per_picture: int = 12
+) -> list[SampleQuestion]:
     """Questions of every scene, in the order of the scenes; ids are the picture's digits and two more.
 
     Raises:
         ValueError: a scene is not complete, so that what is not listed may still be there.
     """
-    incomplete = [scene.picture_id for scene in scenes if not scene.complete]
+    incomplete = [scene.picture_id for scene in scenes if not scene.is_complete]
     if incomplete:
         raise ValueError(f"questions need complete scenes; not complete: {', '.join(incomplete[:10])}")
-    return [question for scene in scenes for question in _of_scene(scene, seed, per_picture)]
+    return [question for scene in scenes for question in _generate_for_scene(scene, seed, per_picture)]
 
 
-def _of_scene(scene: Scene, seed: int, count: int) -> list[SampleQuestion]:
-    chosen = _draw(Asker(View(scene), generator(seed, "questions", scene.picture_id)), count)
+def _generate_for_scene(scene: SceneGraph, seed: int, count: int) -> list[SampleQuestion]:
+    chosen = _sample_proposals(
+        QuestionGenerator(SceneIndex(scene), make_generator(seed, "questions", scene.picture_id)), count
+    )
     prefix = "".join(character for character in scene.picture_id if character.isdigit())
     numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
     return [
-        worded(
+        to_question(
             i,
             scene,
             proposal,
-            entailed=tuple(j for j, other in numbered.items() if j != i and entails(proposal, other)),
-            equivalent=(i, *(j for j, other in numbered.items() if j != i and _same(proposal, other))),
+            entailed=tuple(j for j, other in numbered.items() if j != i and is_entailed(proposal, other)),
+            equivalent=(
+                i,
+                *(j for j, other in numbered.items() if j != i and _is_same_question(proposal, other)),
+            ),
         )
         for i, proposal in numbered.items()
     ]
 
 
-def worded(
+def to_question(
     question_id: str,
-    scene: Scene,
+    scene: SceneGraph,
     proposal: ProposedQuestion,
     entailed: tuple[str, ...] = (),
     equivalent: tuple[str, ...] = (),
@@ -153,7 +160,7 @@ def worded(
         group_global=proposal.group_global,
         group_local=proposal.group_local,
         program=proposal.program,
-        annotations=proposal.marks,
+        annotations=proposal.question_marks,
         answer_annotations=proposal.answer_marks,
         full_answer_annotations=proposal.full_marks,
         entailed=entailed,
@@ -161,15 +168,15 @@ def worded(
     )
 
 
-def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
+def _sample_proposals(ask: QuestionGenerator, count: int) -> list[ProposedQuestion]:
     """Draw families by their shares until there are `count` questions of different texts and topics."""
     chosen: list[ProposedQuestion] = []
     used: Counter[Any] = Counter()
-    for _ in range(count * ATTEMPTS):
+    for _ in range(count * MAX_ATTEMPTS):
         if len(chosen) == count:
             break
-        family = by_share(ask.rng, SHARES)
-        proposal = family(ask) if used[family] < MOST[family] else None
+        family = choose_key(ask.rng, FAMILY_RATES)
+        proposal = family(ask) if used[family] < MAX_PER_FAMILY[family] else None
         if (
             proposal is None
             or not is_short(proposal)
@@ -177,23 +184,23 @@ def _draw(ask: Asker, count: int) -> list[ProposedQuestion]:
             or used["topic", proposal.topic]
         ):
             continue
-        if proposal.target and used["target", proposal.target] >= SAME_TARGET:
+        if proposal.target and used["target", proposal.target] >= MAX_SAME_TARGET:
             continue
         chosen.append(proposal)
         used.update([family, ("text", proposal.text), ("topic", proposal.topic), ("target", proposal.target)])
-        if len(chosen) == 1 and count > 1 and ask.chance(REPHRASED):
-            chosen += _rephrased(ask, family, proposal)
+        if len(chosen) == 1 and count > 1 and ask.is_chosen(REPHRASE_RATE):
+            chosen += _rephrase(ask, family, proposal)
     return chosen
 
 
-def _rephrased(ask: Asker, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
+def _rephrase(ask: QuestionGenerator, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
     """The same question in other words, if a few draws of its family find it."""
-    again = (family(ask) for _ in range(ATTEMPTS // 2))
+    again = (family(ask) for _ in range(MAX_ATTEMPTS // 2))
     return next(
         (
             [other]
             for other in again
-            if other and other.text != first.text and _same(first, other) and is_short(other)
+            if other and other.text != first.text and _is_same_question(first, other) and is_short(other)
         ),
         [],
     )
@@ -201,24 +208,24 @@ def _rephrased(ask: Asker, family: Family, first: ProposedQuestion) -> list[Prop
 
 def is_short(proposal: ProposedQuestion) -> bool:
     """Whether a question is no longer than questions are."""
-    return len(proposal.text.split()) <= LONGEST
+    return len(proposal.text.split()) <= MAX_WORDS
 
 
-def _same(first: ProposedQuestion, second: ProposedQuestion) -> bool:
+def _is_same_question(first: ProposedQuestion, second: ProposedQuestion) -> bool:
     """Whether two questions ask the same of the same objects."""
     alike = (first.topic, first.answer) == (second.topic, second.answer)
-    return alike and entails(first, second) and entails(second, first)
+    return alike and is_entailed(first, second) and is_entailed(second, first)
 
 
-def entails(first: ProposedQuestion, second: ProposedQuestion) -> bool:
+def is_entailed(first: ProposedQuestion, second: ProposedQuestion) -> bool:
     """Whether whoever knows the answer to the first question, and what it presupposes, knows the second's.
 
     Objects are told apart by their ids, as in GQA, in whatever words the second question refers to them."""
-    known = _closure(first.asserts)
-    return any(needed <= known for needed in second.needs)
+    known = _close_facts(first.asserted_facts)
+    return any(needed <= known for needed in second.required_facts)
 
 
-def _closure(facts: Iterable[Fact]) -> set[Fact]:
+def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
     """The facts and what follows from each: converses of relations, existence from a name, indoors from a
     kitchen."""
     known = set(facts)
@@ -254,7 +261,7 @@ def to_gqa(question: SampleQuestion) -> dict[str, Any]:
             {"operation": step.operation, "argument": step.argument, "dependencies": list(step.dependencies)}
             for step in question.program
         ],
-        "semanticStr": semantic_string(question.program),
+        "semanticStr": to_semantic_string(question.program),
         "annotations": {
             "question": question.annotations,
             "answer": question.answer_annotations,

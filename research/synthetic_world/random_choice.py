@@ -10,12 +10,12 @@ import numpy as np
 T = TypeVar("T")
 
 
-def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+def choose_uniform(rng: np.random.Generator, options: Sequence[T]) -> T:
     """One of the options, all equally likely."""
     return options[int(rng.integers(len(options)))]
 
 
-def drawn(rng: np.random.Generator, items: Sequence[T], odds: Iterable[float]) -> T:
+def choose_by_odds(rng: np.random.Generator, items: Sequence[T], odds: Iterable[float]) -> T:
     """One of `items` with the given odds (above 0, of any sum). A tenth of the time that `rng.choice` takes."""
     odds = tuple(odds)
     point = rng.random() * sum(odds)
@@ -26,11 +26,11 @@ def drawn(rng: np.random.Generator, items: Sequence[T], odds: Iterable[float]) -
     return items[-1]
 
 
-def by_share(rng: np.random.Generator, shares: Mapping[T, float]) -> T:
+def choose_key(rng: np.random.Generator, shares: Mapping[T, float]) -> T:
     """One of the keys, drawn by their shares (above 0, of any sum)."""
-    return drawn(rng, tuple(shares), shares.values())
+    return choose_by_odds(rng, tuple(shares), shares.values())
 
 
-def weighted(rng: np.random.Generator, items: Sequence[T], skew: float) -> T:
+def choose_skewed(rng: np.random.Generator, items: Sequence[T], skew: float) -> T:
     """One of `items`, each `skew` times as likely as the one before it."""
-    return drawn(rng, items, [skew**place for place in range(len(items))])
+    return choose_by_odds(rng, items, [skew**place for place in range(len(items))])

@@ -13,28 +13,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.core.records import Step
-from research.synthetic_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES, KIND_BY_NAME
 from research.synthetic_world.phrasing import (
     CATEGORY_NOUNS,
     VERBS,
     Phrase,
-    adjective,
-    category_of,
+    get_category,
     is_plural,
-    predicate,
-    words,
+    make_phrase,
+    to_adjective,
+    to_predicate,
 )
-from research.synthetic_world.program_builder import chain, filter_by, then
-from research.synthetic_world.random_choice import by_share, pick
-from research.synthetic_world.scene_index import FUZZY, View
+from research.synthetic_world.program_builder import add_filter, add_step, start_program
+from research.synthetic_world.random_choice import choose_key, choose_uniform
+from research.synthetic_world.scene_index import VAGUE_RELATIONS, SceneIndex
 
 Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
 # English order of adjectives. "on" and "off" are not among them: they cannot stand before a noun.
-_ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
+_ADJECTIVE_ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
 # What a phrase says besides the noun, and how often it is tried.
-_SHAPES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
-_WITHOUT_RELATION = {shape: share for shape, share in _SHAPES.items() if shape != "relation"}
-_ATTEMPTS = 10
+_SHAPE_RATES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
+_SHAPE_RATES_WITHOUT_RELATION = {shape: share for shape, share in _SHAPE_RATES.items() if shape != "relation"}
+_MAX_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Reference:
     words: Phrase
     program: tuple[Step, ...]
     facts: frozenset[Fact]
-    told: frozenset[str] = frozenset()
-    tail: bool = False
+    mentioned_ids: frozenset[str] = frozenset()
+    has_tail: bool = False
 
     @property
-    def plural(self) -> bool:
+    def is_plural(self) -> bool:
         return is_plural(self.noun)
 
     @property
@@ -72,14 +72,18 @@ class Reference:
         return (("the", ""), *self.words)
 
 
-def name_facts(view: View, object_id: str, noun: str) -> set[Fact]:
+def get_name_facts(view: SceneIndex, object_id: str, noun: str) -> set[Fact]:
     """What calling the object so says: its name, and with a kind's name its category."""
     facts = {("name", object_id, noun)}
-    return facts | {("name", object_id, BY_NAME[noun].category)} if noun == view.name(object_id) else facts
+    return (
+        facts | {("name", object_id, KIND_BY_NAME[noun].category)}
+        if noun == view.get_name(object_id)
+        else facts
+    )
 
 
-def describe(
-    view: View,
+def make_reference(
+    view: SceneIndex,
     rng: np.random.Generator,
     object_id: str,
     *,
@@ -98,11 +102,11 @@ def describe(
         plain: the kind's name and nothing else (still clear).
     """
     hidden, avoided = frozenset(hide), frozenset(avoid) | {object_id}
-    for _ in range(_ATTEMPTS):
-        shape = "bare" if plain else by_share(rng, _SHAPES if depth else _WITHOUT_RELATION)
-        name = view.name(object_id)
+    for _ in range(_MAX_ATTEMPTS):
+        shape = "bare" if plain else choose_key(rng, _SHAPE_RATES if depth else _SHAPE_RATES_WITHOUT_RELATION)
+        name = view.get_name(object_id)
         by_category = "name" in hidden or (not plain and shape != "bare" and rng.random() < category)
-        noun = category_of(name) if by_category else name
+        noun = get_category(name) if by_category else name
         if noun:
             reference = _attempt(view, rng, _bare(view, rng, object_id, noun), shape, hidden, avoided, depth)
             if reference is not None:
@@ -110,19 +114,19 @@ def describe(
     return None
 
 
-def _bare(view: View, rng: np.random.Generator, object_id: str, noun: str) -> Reference:
-    said = pick(rng, CATEGORY_NOUNS[noun]) if noun in CATEGORY_NOUNS else noun
+def _bare(view: SceneIndex, rng: np.random.Generator, object_id: str, noun: str) -> Reference:
+    said = choose_uniform(rng, CATEGORY_NOUNS[noun]) if noun in CATEGORY_NOUNS else noun
     return Reference(
         object_id=object_id,
         noun=noun,
-        words=words(said, object_id),
-        program=chain(f"{noun} ({object_id})"),
-        facts=frozenset(name_facts(view, object_id, noun)),
+        words=make_phrase(said, object_id),
+        program=start_program(f"{noun} ({object_id})"),
+        facts=frozenset(get_name_facts(view, object_id, noun)),
     )
 
 
 def _attempt(
-    view: View,
+    view: SceneIndex,
     rng: np.random.Generator,
     base: Reference,
     shape: str,
@@ -130,7 +134,7 @@ def _attempt(
     avoided: frozenset[str],
     depth: int,
 ) -> Reference | None:
-    rivals = [j for j in view.called(base.noun, strict=False) if j != base.object_id]
+    rivals = [j for j in view.find_by_name(base.noun, strict=False) if j != base.object_id]
     match shape:
         case "attributes":
             return _with_attributes(view, rng, base, rivals, hidden)
@@ -147,98 +151,98 @@ def _attempt(
 
 
 def _with_attributes(
-    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+    view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
     """One attribute, now and then two; before the noun, or after it when nothing else follows."""
-    hidden |= base.told
+    hidden |= base.mentioned_ids
     if base.noun == "person":
         hidden |= {"age"}  # of children no age is told, so "the young person" may be one of them
-    values = [value for kind, value in view.values[base.object_id].items() if kind not in hidden]
+    values = [value for kind, value in view.attributes[base.object_id].items() if kind not in hidden]
     if not values:
         return None
     count = min(len(values), 2 if rng.random() < 0.25 else 1)
     chosen = [values[k] for k in sorted(rng.choice(len(values), count, replace=False))]
-    if any(set(chosen) <= set(view.values[j].values()) for j in rivals):
+    if any(set(chosen) <= set(view.attributes[j].values()) for j in rivals):
         return None
-    front = [v for kind in _ORDER for v in chosen if ATTRIBUTE_TYPES[v] == kind]
+    front = [v for kind in _ADJECTIVE_ORDER for v in chosen if ATTRIBUTE_TYPES[v] == kind]
     last = [v for v in chosen if v not in front]
     often = 0.6 if front and ATTRIBUTE_TYPES[front[-1]] == "pose" else 0.25
-    if front and not last and not base.tail and rng.random() < often:
+    if front and not last and not base.has_tail and rng.random() < often:
         last = [front.pop()]
-    if last and base.tail:
+    if last and base.has_tail:
         return None
-    said = words(" ".join(adjective(v, rng) for v in front), base.object_id)
+    said = make_phrase(" ".join(to_adjective(v, rng) for v in front), base.object_id)
     program = base.program
     for value in front + last:
-        program = filter_by(program, value)
+        program = add_filter(program, value)
     return replace(
         base,
         words=(*said, *base.words, *(_clause(rng, base, last[0]) if last else ())),
         program=program,
-        told=base.told | {ATTRIBUTE_TYPES[v] for v in chosen},
-        tail=base.tail or bool(last),
+        mentioned_ids=base.mentioned_ids | {ATTRIBUTE_TYPES[v] for v in chosen},
+        has_tail=base.has_tail or bool(last),
         facts=base.facts | {("attr", base.object_id, v) for v in chosen},
     )
 
 
 def _clause(rng: np.random.Generator, base: Reference, value: str) -> Phrase:
     """`that is red`, `that looks red`, `made of wood`."""
-    be, look = ("are", "look") if base.plural else ("is", "looks")
-    kind, said = ATTRIBUTE_TYPES[value], predicate(value, rng)
+    be, look = ("are", "look") if base.is_plural else ("is", "looks")
+    kind, said = ATTRIBUTE_TYPES[value], to_predicate(value, rng)
     starts = ("", f"that {be} ") if kind == "material" else (f"that {be} ",)
     if kind in ("color", "pattern"):
         starts += (*starts, f"that {look} ")
-    return words(pick(rng, starts) + said)
+    return make_phrase(choose_uniform(rng, starts) + said)
 
 
 def _with_negation(
-    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+    view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
     """`the chair that is not red`: all others are red."""
-    own = view.values[base.object_id]
+    own = view.attributes[base.object_id]
     kinds = [kind for kind in ("color", "material", "pose", "pattern") if kind in own and kind not in hidden]
     options = []
     for kind in kinds:
-        value, *different = {view.values[j].get(kind) for j in rivals} or {None}
+        value, *different = {view.attributes[j].get(kind) for j in rivals} or {None}
         if not different and value is not None and value != own[kind]:
             options.append((kind, value))
     if not options:
         return None
-    kind, value = pick(rng, options)
-    said = words(f"that {'are' if base.plural else 'is'} not {predicate(value)}")
+    kind, value = choose_uniform(rng, options)
+    said = make_phrase(f"that {'are' if base.is_plural else 'is'} not {to_predicate(value)}")
     return replace(
         base,
         words=(*base.words, *said),
-        program=filter_by(base.program, value, negated=True),
-        told=frozenset({kind}),
-        tail=True,
+        program=add_filter(base.program, value, negated=True),
+        mentioned_ids=frozenset({kind}),
+        has_tail=True,
         facts=base.facts | {("not", base.object_id, value)},
     )
 
 
 def _with_position(
-    view: View, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
+    view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
     """`the dog on the left of the picture`."""
-    where = view.position(base.object_id, "hposition")
-    unclear = any(view.position(j, "hposition") in (where, None) for j in rivals)
+    where = view.get_position(base.object_id, "hposition")
+    unclear = any(view.get_position(j, "hposition") in (where, None) for j in rivals)
     if where is None or "hposition" in hidden or unclear:
         return None
-    of = pick(rng, ("", "", "of the image", "of the picture", "of the photo"))
-    start = pick(rng, ("", f"that {'are' if base.plural else 'is'}"))
-    side = "in the middle" if where == "middle" else f"on the {where} {pick(rng, ('', 'side'))}"
+    of = choose_uniform(rng, ("", "", "of the image", "of the picture", "of the photo"))
+    start = choose_uniform(rng, ("", f"that {'are' if base.is_plural else 'is'}"))
+    side = "in the middle" if where == "middle" else f"on the {where} {choose_uniform(rng, ('', 'side'))}"
     return replace(
         base,
-        words=(*base.words, *words(f"{start} {side} {of}")),
-        tail=True,
-        told=frozenset({"hposition"}),
-        program=then(base.program, "filter hposition", where),
+        words=(*base.words, *make_phrase(f"{start} {side} {of}")),
+        has_tail=True,
+        mentioned_ids=frozenset({"hposition"}),
+        program=add_step(base.program, "filter hposition", where),
         facts=base.facts | {("position", base.object_id, where)},
     )
 
 
 def _with_relation(
-    view: View,
+    view: SceneIndex,
     rng: np.random.Generator,
     base: Reference,
     rivals: list[str],
@@ -249,28 +253,28 @@ def _with_relation(
     i = base.object_id
     around = [
         (relation, b, role)
-        for relation, b, role in view.around[i]
-        if b not in avoided and (relation in VERBS or not view.together(i, b))
+        for relation, b, role in view.relations_by_object[i]
+        if b not in avoided and (relation in VERBS or not view.is_held_together(i, b))
     ]
     if not around:
         return None
     # The relation is drawn before the landmark: there are many more left and right than on and in.
-    name = pick(rng, sorted({relation for relation, _, _ in around}))
-    relation, landmark, role = pick(rng, [entry for entry in around if entry[0] == name])
+    name = choose_uniform(rng, sorted({relation for relation, _, _ in around}))
+    relation, landmark, role = choose_uniform(rng, [entry for entry in around if entry[0] == name])
     posed = ("pose",) if relation == "sitting on" else ()
-    mark = describe(view, rng, landmark, avoid=avoided, depth=depth - 1, hide=posed)
+    mark = make_reference(view, rng, landmark, avoid=avoided, depth=depth - 1, hide=posed)
     # "the table that the cup is on" is heard now and then, with a longer cup it is hard to read.
-    if mark is None or (role == "o" and relation not in VERBS and (mark.tail or rng.random() < 0.88)):
+    if mark is None or (role == "o" and relation not in VERBS and (mark.has_tail or rng.random() < 0.88)):
         return None
-    if relation not in FUZZY:
-        rivals = [j for j in view.related(base.noun, relation, landmark, role, strict=False) if j != i]
+    if relation not in VAGUE_RELATIONS:
+        rivals = [j for j in view.find_related(base.noun, relation, landmark, role, strict=False) if j != i]
     triple = (i, relation, landmark) if role == "s" else (landmark, relation, i)
     return replace(
         base,
         words=(*base.words, *_relative_clause(rng, relation, mark, role, base)),
-        tail=True,
-        program=then(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"),
-        told=frozenset(posed),
+        has_tail=True,
+        program=add_step(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"),
+        mentioned_ids=frozenset(posed),
         facts=base.facts | mark.facts | {("rel", *triple)},
     ), rivals
 
@@ -280,9 +284,9 @@ def _relative_clause(
 ) -> Phrase:
     """What follows the noun to say its relation to the landmark."""
     if role == "o":  # the hat (that) the man is wearing
-        said = f"{'are' if mark.plural else 'is'} {VERBS.get(relation, (relation,))[0]}"
-        return (*words(pick(rng, ("", "that"))), *mark.the, *words(said))
-    be = "are" if head.plural else "is"
+        said = f"{'are' if mark.is_plural else 'is'} {VERBS.get(relation, (relation,))[0]}"
+        return (*make_phrase(choose_uniform(rng, ("", "that"))), *mark.the, *make_phrase(said))
+    be = "are" if head.is_plural else "is"
     options: tuple[str, ...] = (relation, relation, relation, f"that {be} {relation}")
     if relation in VERBS:
         ing, third, bare = VERBS[relation]
@@ -292,6 +296,6 @@ def _relative_clause(
             ing,
             f"that {be} {ing}",
             f"{who} {be} {ing}",
-            f"that {bare if head.plural else third}",
+            f"that {bare if head.is_plural else third}",
         )
-    return (*words(pick(rng, options)), *mark.the)
+    return (*make_phrase(choose_uniform(rng, options)), *mark.the)

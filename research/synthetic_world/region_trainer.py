@@ -14,22 +14,32 @@ import torch
 from torch.nn import functional
 
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Scene
-from research.reference_models.ground_truth_regions import box_of, looks_of, settings_of
-from research.reference_models.image_towers import Tower
-from research.reference_models.net_training import rate_at
-from research.reference_models.region_head import SURE, RegionHead, RegionNames, Regions, find_regions
-from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, PLACES, WEATHERS
-from research.synthetic_world.vqa_worlds import SEED, Part, pixels_of, worlds_of
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import SceneGraph
+from research.reference_models.ground_truth_regions import (
+    get_attribute_mask,
+    get_relative_box,
+    get_setting_mask,
+)
+from research.reference_models.image_towers import ImageTower
+from research.reference_models.net_training import learning_rate_at
+from research.reference_models.region_head import (
+    DETECTION_THRESHOLD,
+    RegionHead,
+    RegionNames,
+    Regions,
+    find_regions,
+)
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, LOCATIONS, WEATHERS
+from research.synthetic_world.vqa_worlds import SEED, WorldSubset, open_pixels, read_worlds
 
-NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*PLACES, *WEATHERS))
-EMPTY = 18  # cells without a thing that are taken of each picture
-BATCH = 1024
-_KIND = {name: place for place, name in enumerate(NAMES.kinds)}
+REGION_NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*LOCATIONS, *WEATHERS))
+NUM_EMPTY_CELLS = 18  # cells without a thing that are taken of each picture
+BATCH_SIZE = 1024
+_KIND_INDEX = {name: place for place, name in enumerate(REGION_NAMES.kinds)}
 
 
-class Cells(NamedTuple):
+class TrainingCells(NamedTuple):
     """Cells to learn from: maps [n, channels] float16; kinds [n, kinds] bool; weights [n]. Things at some of them: cell
     [t] (its row), kind [t], looks [t, looks] bool, boxes [t, 4] (middle from the cell's middle, size). Means of whole maps
     [p, channels] float16 with their settings [p, settings] bool."""
@@ -45,23 +55,23 @@ class Cells(NamedTuple):
     settings: np.ndarray
 
 
-def gather(tower: Tower, part: Part, batch: int = 32) -> Cells:
+def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> TrainingCells:
     """The cells of all pictures of a part."""
-    scenes, rng = [row.scene for row in worlds_of(part)], generator(SEED, "cells", part)
-    rows: list[list[np.ndarray]] = [[] for _ in Cells._fields]
+    scenes, rng = [row.scene for row in read_worlds(part)], make_generator(SEED, "cells", part)
+    rows: list[list[np.ndarray]] = [[] for _ in TrainingCells._fields]
     place = first = 0
-    for pixels in track(pixels_of(part), f"cells of {part}"):
+    for pixels in track(open_pixels(part), f"cells of {part}"):
         for start in range(0, len(pixels), batch):
-            maps = tower.maps(pixels[start : start + batch]).numpy()
+            maps = tower.compute_maps(pixels[start : start + batch]).numpy()
             for grid in maps:
-                taken = _of_picture(grid, scenes[place], rng, first)
+                taken = _get_image_cells(grid, scenes[place], rng, first)
                 for column, value in zip(rows, taken, strict=True):
                     column.append(value)
                 place, first = place + 1, first + len(taken.maps)
-    return Cells(*(np.concatenate(column) for column in rows))
+    return TrainingCells(*(np.concatenate(column) for column in rows))
 
 
-class Things(NamedTuple):
+class SceneObjects(NamedTuple):
     """The things of a picture, of whose map they are at some cells: cell [t], kind [t], looks [t, looks] bool, boxes [t, 4] (middle
     from the cell's middle, size; shares of the picture) float32."""
 
@@ -71,59 +81,61 @@ class Things(NamedTuple):
     boxes: np.ndarray
 
 
-def things_of(scene: Scene, high: int, wide: int) -> Things:
+def get_scene_objects(scene: SceneGraph, high: int, wide: int) -> SceneObjects:
     """The things of a scene on a map of so many cells, row by row; a thing is where its middle lies."""
-    boxes = np.array([box_of(item, scene) for item in scene.objects])
+    boxes = np.array([get_relative_box(item, scene) for item in scene.objects])
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     across = np.minimum((middle[:, 0] * wide).astype(int), wide - 1)
     down = np.minimum((middle[:, 1] * high).astype(int), high - 1)
     offset = middle - np.stack([(across + 0.5) / wide, (down + 0.5) / high], 1)
-    return Things(
+    return SceneObjects(
         down * wide + across,
-        np.array([_KIND[item.name] for item in scene.objects]),
-        np.stack([looks_of(item, NAMES) for item in scene.objects]),
+        np.array([_KIND_INDEX[item.name] for item in scene.objects]),
+        np.stack([get_attribute_mask(item, REGION_NAMES) for item in scene.objects]),
         np.concatenate([offset, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32),
     )
 
 
-def _of_picture(grid: np.ndarray, scene: Scene, rng: np.random.Generator, first: int) -> Cells:
+def _get_image_cells(
+    grid: np.ndarray, scene: SceneGraph, rng: np.random.Generator, first: int
+) -> TrainingCells:
     """Cells of one picture's map [channels, h, w]; `first` is the row of its first cell."""
     channels, high, wide = grid.shape
-    things = things_of(scene, high, wide)
+    things = get_scene_objects(scene, high, wide)
     held, cell = np.unique(things.cell, return_inverse=True)
-    empty = rng.permutation(np.setdiff1d(np.arange(high * wide), held))[:EMPTY]
+    empty = rng.permutation(np.setdiff1d(np.arange(high * wide), held))[:NUM_EMPTY_CELLS]
     flat = grid.reshape(channels, -1).T.astype(np.float16)
-    kinds = np.zeros((len(held) + len(empty), len(NAMES.kinds)), bool)
+    kinds = np.zeros((len(held) + len(empty), len(REGION_NAMES.kinds)), bool)
     kinds[cell, things.kind] = True
     weights = np.ones(len(kinds))
     weights[len(held) :] = (high * wide - len(held)) / len(empty)
-    return Cells(
+    return TrainingCells(
         flat[np.concatenate([held, empty])],
         kinds,
         weights.astype(np.float32),
         cell + first,
         *things[1:],
         flat.mean(0, dtype=np.float32)[None].astype(np.float16),
-        settings_of(scene, NAMES)[None],
+        get_setting_mask(scene, REGION_NAMES)[None],
     )
 
 
-def train_head(cells: Cells, epochs: int, rate: float = 3e-3) -> RegionHead:
+def train_head(cells: TrainingCells, epochs: int, rate: float = 3e-3) -> RegionHead:
     """A head, trained."""
     torch.manual_seed(SEED)
-    head = RegionHead(cells.maps.shape[1], NAMES)
+    head = RegionHead(cells.maps.shape[1], REGION_NAMES)
     optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.02)
-    per_epoch = len(cells.maps) // BATCH
+    per_epoch = len(cells.maps) // BATCH_SIZE
     things, whole = len(cells.kind) // per_epoch, max(8, len(cells.whole) // per_epoch)
     for number in track(range(epochs * per_epoch), "region head", epochs * per_epoch, "step"):
-        rng = generator(SEED, "head", str(number))
+        rng = make_generator(SEED, "head", str(number))
         rows, some, pictures = (
             rng.integers(0, len(array), count)
-            for array, count in ((cells.maps, BATCH), (cells.kind, things), (cells.whole, whole))
+            for array, count in ((cells.maps, BATCH_SIZE), (cells.kind, things), (cells.whole, whole))
         )
         loss = head_loss(head, cells, rows, some, pictures)
         for group in optimiser.param_groups:
-            group["lr"] = rate_at(number, epochs * per_epoch, rate)
+            group["lr"] = learning_rate_at(number, epochs * per_epoch, rate)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
@@ -131,48 +143,52 @@ def train_head(cells: Cells, epochs: int, rate: float = 3e-3) -> RegionHead:
 
 
 def head_loss(
-    head: RegionHead, cells: Cells, rows: np.ndarray, things: np.ndarray, pictures: np.ndarray
+    head: RegionHead, cells: TrainingCells, rows: np.ndarray, things: np.ndarray, pictures: np.ndarray
 ) -> torch.Tensor:
     """The loss on these cells, things and whole pictures."""
     x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[pictures]])
-    hidden = head.cells(torch.from_numpy(x.astype(np.float32)))
+    hidden = head.embed_cells(torch.from_numpy(x.astype(np.float32)))
     of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(pictures)])
-    kind = (kind_losses(head, of_cells, cells.kinds[rows]) * torch.from_numpy(cells.weights[rows])).mean()
-    told = Things(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
-    return kind + things_loss(head, of_things, told) + settings_loss(head, of_whole, cells.settings[pictures])
+    kind = (
+        kind_focal_losses(head, of_cells, cells.kinds[rows]) * torch.from_numpy(cells.weights[rows])
+    ).mean()
+    told = SceneObjects(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
+    return kind + objects_loss(head, of_things, told) + scene_loss(head, of_whole, cells.settings[pictures])
 
 
-def kind_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) -> torch.Tensor:
+def kind_focal_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) -> torch.Tensor:
     """The focal loss [n] of cells [n, hidden] whose kinds are these, [n, kinds] bool."""
     wanted = torch.from_numpy(kinds).float()
     plain = functional.binary_cross_entropy_with_logits(head.kind(cells), wanted, reduction="none")
     return ((1 - torch.exp(-plain)) ** 2 * plain).sum(1)  # exp(-plain) is the probability of what is true
 
 
-def things_loss(head: RegionHead, cells: torch.Tensor, things: Things) -> torch.Tensor:
+def objects_loss(head: RegionHead, cells: torch.Tensor, things: SceneObjects) -> torch.Tensor:
     """The loss of looks and boxes of things at cells [t, hidden]."""
-    _, looks, boxes = head.things(cells, torch.from_numpy(things.kind))
+    _, looks, boxes = head.predict_objects(cells, torch.from_numpy(things.kind))
     look = functional.binary_cross_entropy_with_logits(looks, torch.from_numpy(things.looks).float())
     return 10 * look + 20 * functional.l1_loss(boxes, torch.from_numpy(things.boxes))
 
 
-def settings_loss(head: RegionHead, whole: torch.Tensor, settings: np.ndarray) -> torch.Tensor:
+def scene_loss(head: RegionHead, whole: torch.Tensor, settings: np.ndarray) -> torch.Tensor:
     """The loss of places and weathers [p, settings] bool of whole pictures [p, hidden]."""
     wanted = torch.from_numpy(settings).float()
     return 2 * functional.binary_cross_entropy_with_logits(head.setting(whole), wanted)
 
 
-def regions_of(tower: Tower, head: RegionHead, part: Part, batch: int = 32) -> Regions:
+def detect_regions(tower: ImageTower, head: RegionHead, part: WorldSubset, batch: int = 32) -> Regions:
     """The regions of all pictures of a part."""
     found = [
         find_regions(tower, head, pixels[start : start + batch])
-        for pixels in track(pixels_of(part), f"regions of {part}")
+        for pixels in track(open_pixels(part), f"regions of {part}")
         for start in range(0, len(pixels), batch)
     ]
     return Regions(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def tried(regions: Regions, scenes: Sequence[Scene], least: float = SURE) -> dict[str, float]:
+def evaluate_regions(
+    regions: Regions, scenes: Sequence[SceneGraph], least: float = DETECTION_THRESHOLD
+) -> dict[str, float]:
     """Recall and precision of regions with a score of `least` or more: right are those of a thing's kind whose box covers at
     least half of what both cover. Share of the found things whose looks are all told right."""
     found = there = told = right_looks = 0
@@ -184,14 +200,15 @@ def tried(regions: Regions, scenes: Sequence[Scene], least: float = SURE) -> dic
             fits = [
                 r
                 for r in free
-                if kinds[r] == _KIND[item.name] and _overlap(boxes[r], box_of(item, scene)) >= 0.5
+                if kinds[r] == _KIND_INDEX[item.name]
+                and _compute_iou(boxes[r], get_relative_box(item, scene)) >= 0.5
             ]
             if fits:
                 found += 1
                 free.remove(fits[0])
-                first = features.shape[1] - 1 - len(NAMES.looks) - len(NAMES.settings)
-                said = features[fits[0], first : first + len(NAMES.looks)] > np.log(0.5)
-                right_looks += bool((said == looks_of(item, NAMES)).all())
+                first = features.shape[1] - 1 - len(REGION_NAMES.looks) - len(REGION_NAMES.settings)
+                said = features[fits[0], first : first + len(REGION_NAMES.looks)] > np.log(0.5)
+                right_looks += bool((said == get_attribute_mask(item, REGION_NAMES)).all())
     return {
         "recall": found / there,
         "precision": found / max(told, 1),
@@ -199,7 +216,7 @@ def tried(regions: Regions, scenes: Sequence[Scene], least: float = SURE) -> dic
     }
 
 
-def _overlap(first: Sequence[float], second: Sequence[float]) -> float:
+def _compute_iou(first: Sequence[float], second: Sequence[float]) -> float:
     """Intersection over union of two boxes."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])

@@ -21,35 +21,37 @@ from PIL import Image
 
 from research.synthetic_world import ontology
 from research.synthetic_world.drawings import DRAWINGS
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.people import COMPLEXIONS
-from research.synthetic_world.drawings.svg_shapes import number, tones
-from research.synthetic_world.drawings.textures import definitions
-from research.synthetic_world.indoor_backgrounds import room
-from research.synthetic_world.outdoor_backgrounds import landscape
-from research.synthetic_world.scene_types import HEIGHT, LOOK_SCALE, WIDTH, PlacedThing, World
+from research.synthetic_world.drawings.svg_shapes import format_number, make_tones
+from research.synthetic_world.drawings.textures import build_definitions
+from research.synthetic_world.indoor_backgrounds import draw_room
+from research.synthetic_world.outdoor_backgrounds import draw_landscape
+from research.synthetic_world.scene_types import APPEARANCE_SCALE, HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-NATURAL = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
-FINE = 62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
+DEFAULT_COLOR = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
+MAX_FINE_DETAIL_SIZE = (
+    62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
+)
 
 
-def thing_svg(thing: PlacedThing) -> str:
+def object_to_svg(thing: PlacedObject) -> str:
     """One thing as an SVG group that fills `thing.box`, mirrored left to right if it says so.
 
     Raises:
         ValueError: its kind does not exist or has no such look; all that is wrong is listed.
     """
-    _check(thing)
+    _check_attributes(thing)
     x, y, w, h = thing.box
     wide, tall = _frame(thing)
-    left, scale = (x + w, -w / wide) if thing.mirrored else (x, w / wide)
+    left, scale = (x + w, -w / wide) if thing.is_mirrored else (x, w / wide)
     return (
-        f'<g transform="translate({number(left)} {number(y)}) scale({scale:.4f} {h / tall:.4f})">'
-        f"{_drawn(thing.kind, _look(thing))}</g>"
+        f'<g transform="translate({format_number(left)} {format_number(y)}) scale({scale:.4f} {h / tall:.4f})">'
+        f"{_draw_object(thing.kind, _get_appearance(thing))}</g>"
     )
 
 
-def scene_svg(world: World) -> str:
+def scene_to_svg(world: SyntheticScene) -> str:
     """A whole scene as an SVG document of WIDTH x HEIGHT.
 
     Raises:
@@ -57,111 +59,117 @@ def scene_svg(world: World) -> str:
     """
     _check_place(world)
     return _document(
-        _background(world.place, world.weather) + "".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT
+        _background(world.location, world.weather) + "".join(map(object_to_svg, world.objects)),
+        0,
+        0,
+        WIDTH,
+        HEIGHT,
     )
 
 
-def render(world: World, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
+def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
     """A scene as pixels: uint8 [height, width, 3], red green blue.
 
     The same picture as `scene_svg` shows to within rounding, but each background is drawn only once.
     """
     _check_place(world)
-    behind = _backdrop(world.place, world.weather, width, height)
-    svg = _document("".join(map(thing_svg, world.things)), 0, 0, WIDTH, HEIGHT)
-    things = _pixels(svg, width, height).astype(np.uint16)
+    behind = _backdrop(world.location, world.weather, width, height)
+    svg = _document("".join(map(object_to_svg, world.objects)), 0, 0, WIDTH, HEIGHT)
+    things = _rasterize(svg, width, height).astype(np.uint16)
     opacity = things[:, :, 3:]
     return ((things[:, :, :3] * opacity + behind * (255 - opacity) + 127) // 255).astype(np.uint8)
 
 
-def render_thing(thing: PlacedThing, size: int, ground: str = "#e9edf0") -> np.ndarray:
+def render_object(thing: PlacedObject, size: int, ground: str = "#e9edf0") -> np.ndarray:
     """One thing alone in a square picture on a plain ground: uint8 [size, size, 3]."""
     x, y, w, h = thing.box
     side = 1.08 * max(w, h)
     svg = _document(
-        f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + thing_svg(thing),
+        f'<path d="M-9999 -9999H9999V9999H-9999Z" fill="{ground}"/>' + object_to_svg(thing),
         x - (side - w) / 2,
         y - (side - h) / 2,
         side,
         side,
     )
-    return _pixels(svg, size, size)[:, :, :3]
+    return _rasterize(svg, size, size)[:, :, :3]
 
 
-def natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
+def compute_natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
     """Width and height of a middle-sized thing in the pose or state `look`, in pixels."""
-    w, h = ontology.BY_NAME[kind].size
-    across, upward = LOOK_SCALE.get((kind, look or ""), (1.0, 1.0))
+    w, h = ontology.KIND_BY_NAME[kind].size
+    across, upward = APPEARANCE_SCALE.get((kind, look or ""), (1.0, 1.0))
     return w * across, h * upward
 
 
 @lru_cache(maxsize=8192)  # more than the different looks there are, people's hair and skin included
-def _drawn(kind: str, look: Look) -> str:
+def _draw_object(kind: str, look: Appearance) -> str:
     body = DRAWINGS[kind](look)
-    return definitions(body) + body
+    return build_definitions(body) + body
 
 
 def _background(place: str, weather: str) -> str:
-    return landscape(place, weather) if weather else room(place)
+    return draw_landscape(place, weather) if weather else draw_room(place)
 
 
 @lru_cache(maxsize=64)
 def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
-    pixels = _pixels(_document(_background(place, weather), 0, 0, WIDTH, HEIGHT), width, height)[:, :, :3]
+    pixels = _rasterize(_document(_background(place, weather), 0, 0, WIDTH, HEIGHT), width, height)[:, :, :3]
     pixels.setflags(write=False)
     return pixels
 
 
-def _frame(thing: PlacedThing) -> tuple[float, float]:
+def _frame(thing: PlacedObject) -> tuple[float, float]:
     """Width and height of what its drawing fills, before it is scaled to the thing's box."""
-    if ontology.BY_NAME[thing.kind].category == "person":  # all are drawn in a grown man's frame
-        return natural_size("man", thing.pose)
-    return (46.0, 30.0) if _seated(thing) else natural_size(thing.kind, thing.pose or thing.state)
+    if ontology.KIND_BY_NAME[thing.kind].category == "person":  # all are drawn in a grown man's frame
+        return compute_natural_size("man", thing.pose)
+    return (46.0, 30.0) if _is_seated(thing) else compute_natural_size(thing.kind, thing.pose or thing.state)
 
 
-def _seated(thing: PlacedThing) -> bool:
+def _is_seated(thing: PlacedObject) -> bool:
     """Jeans in a box wider than tall are on a person who sits."""
     return thing.kind == "jeans" and thing.box[2] > thing.box[3]
 
 
-def _look(thing: PlacedThing) -> Look:
-    person = ontology.BY_NAME[thing.kind].category == "person"
-    return Look(
+def _get_appearance(thing: PlacedObject) -> Appearance:
+    person = ontology.KIND_BY_NAME[thing.kind].category == "person"
+    return Appearance(
         name=thing.color or "",
-        tones=tones(ontology.COLORS[thing.color] if thing.color else NATURAL),
+        tones=make_tones(ontology.COLORS[thing.color] if thing.color else DEFAULT_COLOR),
         material=thing.material,
         pattern=thing.pattern,
         state=thing.state,
         pose=thing.pose,
         age=thing.age,
         variety=zlib.crc32(thing.object_id.encode()) % len(COMPLEXIONS) if person else 0,
-        fine=min(_frame(thing)) <= FINE,
-        seated=_seated(thing),
-        flying=thing.rests == "sky",
+        has_fine_detail=min(_frame(thing)) <= MAX_FINE_DETAIL_SIZE,
+        is_seated=_is_seated(thing),
+        is_flying=thing.placement == "sky",
     )
 
 
-def _check_place(world: World) -> None:
-    if world.place not in ontology.PLACES:
-        raise ValueError(f"{world.picture_id}: place {world.place!r} is none of {', '.join(ontology.PLACES)}")
-    allowed = ("",) if world.place in ontology.INDOORS else ontology.WEATHERS
+def _check_place(world: SyntheticScene) -> None:
+    if world.location not in ontology.LOCATIONS:
+        raise ValueError(
+            f"{world.picture_id}: place {world.location!r} is none of {', '.join(ontology.LOCATIONS)}"
+        )
+    allowed = ("",) if world.location in ontology.INDOORS else ontology.WEATHERS
     if world.weather not in allowed:
         raise ValueError(
-            f"{world.picture_id}: weather {world.weather!r} in the {world.place}; "
+            f"{world.picture_id}: weather {world.weather!r} in the {world.location}; "
             f"allowed: {', '.join(map(repr, allowed))}"
         )
 
 
-def _check(thing: PlacedThing) -> None:
+def _check_attributes(thing: PlacedObject) -> None:
     """Refuse what the kind does not have: an unseen look would make a false truth."""
-    kind = ontology.BY_NAME.get(thing.kind)
+    kind = ontology.KIND_BY_NAME.get(thing.kind)
     if kind is None:
         raise ValueError(f"thing {thing.object_id}: no kind {thing.kind!r}")
     wrong = []
     for name, value, known in (
         ("color", thing.color, kind.colors or (None,)),
         ("material", thing.material, (None, *kind.materials)),
-        ("pattern", thing.pattern, (None, *(ontology.PATTERNS if kind.patterned else ()))),
+        ("pattern", thing.pattern, (None, *(ontology.PATTERNS if kind.is_patternable else ()))),
         ("state", thing.state, ontology.STATES.get(kind.state, (None,))),
         ("pose", thing.pose, kind.poses or (None,)),
         ("age", thing.age, (None, *kind.ages)),
@@ -175,11 +183,11 @@ def _check(thing: PlacedThing) -> None:
 
 
 def _document(body: str, x: float, y: float, w: float, h: float) -> str:
-    view = " ".join(map(number, (x, y, w, h)))
+    view = " ".join(map(format_number, (x, y, w, h)))
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}">{body}</svg>'
 
 
-def _pixels(svg: str, width: int, height: int) -> np.ndarray:
+def _rasterize(svg: str, width: int, height: int) -> np.ndarray:
     if width < 1 or height < 1:
         raise ValueError(f"a picture of {width} x {height} pixels; both must be at least 1")
     data = resvg_py.svg_to_bytes(svg_string=svg, width=width, height=height, skip_system_fonts=True)

@@ -18,18 +18,20 @@ Between a thing and what carries it (a cup on a table, a man and his hat) only t
 
 from __future__ import annotations
 
-from pipeline.core.randomness import generator
-from pipeline.core.records import Relation, Scene, SceneObject
-from research.synthetic_world.layout import family
-from research.synthetic_world.placement import Box, covered
-from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedThing, World
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Relation, SceneGraph, SceneObject
+from research.synthetic_world.layout import get_ancestors
+from research.synthetic_world.placement import Box, compute_covered_fraction
+from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-MOST_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
-FAR_APART = 0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
-NEAR = 40  # pixels
-COVERS = 0.1  # of the box behind
-OMITTED = 0.2  # of the facts of a scene
-OMITTED_OBJECTS = 0.05  # of the objects; the facts lost with them count
+MAX_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
+MAX_CROSS_AXIS_DISTANCE = (
+    0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
+)
+MAX_NEAR_DISTANCE = 40  # pixels
+MIN_COVERED = 0.1  # of the box behind
+OMITTED_FACT_RATE = 0.2  # of the facts of a scene
+OMITTED_OBJECT_RATE = 0.05  # of the objects; the facts lost with them count
 _PRESENT = ("color", "material", "pattern", "size", "state", "pose", "age")
 _INVERSE = {
     "to the left of": "to the right of",
@@ -40,50 +42,50 @@ _INVERSE = {
 }
 
 
-def truth(world: World) -> Scene:
+def build_complete_graph(world: SyntheticScene) -> SceneGraph:
     """The complete scene graph: every attribute and every relation that holds."""
-    relations = relations_of(world)
-    objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.things]
-    return Scene(
+    relations = find_relations(world)
+    objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.objects]
+    return SceneGraph(
         picture_id=world.picture_id,
         split=world.split,
         width=WIDTH,
         height=HEIGHT,
         objects=tuple(sorted(objects, key=lambda item: item.object_id)),
-        location=world.place,
+        location=world.location,
         weather=world.weather,
-        complete=True,
+        is_complete=True,
     )
 
 
-def relations_of(world: World) -> dict[str, list[Relation]]:
+def find_relations(world: SyntheticScene) -> dict[str, list[Relation]]:
     """By object id, the relations from each thing to the others, sorted by the other's id and the name."""
-    by_id = {thing.object_id: thing for thing in world.things}
-    families = {thing.object_id: family(thing, by_id) for thing in world.things}
-    relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.things}
+    by_id = {thing.object_id: thing for thing in world.objects}
+    families = {thing.object_id: get_ancestors(thing, by_id) for thing in world.objects}
+    relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.objects}
 
-    def add(name: str, subject: PlacedThing, other: PlacedThing) -> None:
+    def add(name: str, subject: PlacedObject, other: PlacedObject) -> None:
         relations[subject.object_id].add((other.object_id, name))
         if name in _INVERSE:
             relations[other.object_id].add((subject.object_id, _INVERSE[name]))
 
-    for place, back in enumerate(world.things):
+    for place, back in enumerate(world.objects):
         if back.host:
             for name, subject, other in _with_host(back, by_id[back.host]):
                 add(name, subject, other)
-        for front in world.things[place + 1 :]:
+        for front in world.objects[place + 1 :]:
             if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
                 continue
             for first, second in ((back, front), (front, back)):
-                if left_of(first.box, second.box):
+                if is_left_of(first.box, second.box):
                     add("to the left of", first, second)
-                if above(first.box, second.box):
+                if is_above(first.box, second.box):
                     add("above", first, second)
-            if near(back, front):
+            if is_near(back, front):
                 add("near", back, front)
                 add("next to", back, front)
             apart = not set(families[back.object_id]) & set(families[front.object_id])
-            if apart and covered(back.box, front.box) >= COVERS:
+            if apart and compute_covered_fraction(back.box, front.box) >= MIN_COVERED:
                 add("in front of", front, back)
     return {
         subject: [Relation(name=name, object_id=other) for other, name in sorted(pairs)]
@@ -91,50 +93,54 @@ def relations_of(world: World) -> dict[str, list[Relation]]:
     }
 
 
-def left_of(first: Box, second: Box) -> bool:
+def is_left_of(first: Box, second: Box) -> bool:
     """Whether the first box lies left of the second."""
     gap = max(first[1], second[1]) - min(first[1] + first[3], second[1] + second[3])
-    return _before(first[0], first[2], second[0], second[2]) and gap <= FAR_APART * HEIGHT
+    return _is_before(first[0], first[2], second[0], second[2]) and gap <= MAX_CROSS_AXIS_DISTANCE * HEIGHT
 
 
-def above(first: Box, second: Box) -> bool:
+def is_above(first: Box, second: Box) -> bool:
     """Whether the first box lies above the second; they must overlap in width."""
     shared = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
     gap = second[1] - (first[1] + first[3])
-    return _before(first[1], first[3], second[1], second[3]) and shared > 0 and gap <= FAR_APART * HEIGHT
+    return (
+        _is_before(first[1], first[3], second[1], second[3])
+        and shared > 0
+        and gap <= MAX_CROSS_AXIS_DISTANCE * HEIGHT
+    )
 
 
-def near(first: PlacedThing, second: PlacedThing) -> bool:
+def is_near(first: PlacedObject, second: PlacedObject) -> bool:
     """Whether two things on the floor, or on one supporter, are next to each other."""
-    same_ground = first.rests == second.rests and (
-        first.rests == "floor" or (first.rests == "top" and first.host == second.host)
+    same_ground = first.placement == second.placement and (
+        first.placement == "floor" or (first.placement == "top" and first.host == second.host)
     )
     gap = max(first.box[0], second.box[0]) - min(first.box[0] + first.box[2], second.box[0] + second.box[2])
     depth = abs(first.box[1] + first.box[3] - second.box[1] - second.box[3])
-    return same_ground and gap < NEAR and depth < NEAR
+    return same_ground and gap < MAX_NEAR_DISTANCE and depth < MAX_NEAR_DISTANCE
 
 
-def _before(start: float, length: float, other_start: float, other_length: float) -> bool:
+def _is_before(start: float, length: float, other_start: float, other_length: float) -> bool:
     """Whether one interval lies before another, with an overlap of at most a fifth of the shorter one."""
     shared = start + length - other_start
-    return start + length / 2 < other_start + other_length / 2 and shared <= MOST_OVERLAP * min(
+    return start + length / 2 < other_start + other_length / 2 and shared <= MAX_OVERLAP * min(
         length, other_length
     )
 
 
-def _with_host(thing: PlacedThing, host: PlacedThing) -> list[tuple[str, PlacedThing, PlacedThing]]:
-    if thing.rests == "hand":
+def _with_host(thing: PlacedObject, host: PlacedObject) -> list[tuple[str, PlacedObject, PlacedObject]]:
+    if thing.placement == "hand":
         return [("holding", host, thing)]
-    if thing.rests in ("head", "body", "legs"):
+    if thing.placement in ("head", "body", "legs"):
         return [("wearing", host, thing)]
-    if thing.rests == "inside":
+    if thing.placement == "inside":
         return [("in", thing, host), ("inside", thing, host)]
-    if thing.rests == "floor":
+    if thing.placement == "floor":
         return [("under", thing, host)]
     return [("on", thing, host)] + ([("sitting on", thing, host)] if thing.pose == "sitting" else [])
 
 
-def _scene_object(thing: PlacedThing, relations: tuple[Relation, ...]) -> SceneObject:
+def _scene_object(thing: PlacedObject, relations: tuple[Relation, ...]) -> SceneObject:
     x, y, w, h = thing.box
     left, top = max(round(x), 0), max(round(y), 0)
     looks = (getattr(thing, name) for name in _PRESENT)
@@ -154,7 +160,7 @@ def _scene_object(thing: PlacedThing, relations: tuple[Relation, ...]) -> SceneO
 Fact = tuple[str, ...]
 
 
-def facts(scene: Scene) -> list[Fact]:
+def get_facts(scene: SceneGraph) -> list[Fact]:
     """The facts of a scene graph, sorted. A relation and its inverse (A left of B, B right of A) are one fact."""
     listed: list[Fact] = []
     for item in scene.objects:
@@ -164,7 +170,7 @@ def facts(scene: Scene) -> list[Fact]:
     return sorted(set(listed))
 
 
-def published(scene: Scene, seed: int) -> Scene:
+def omit_facts(scene: SceneGraph, seed: int) -> SceneGraph:
     """What is published of a complete scene graph: a seeded fifth of its facts is left out.
 
     Counted per scene over `facts`: objects, their attributes, and their relations (a relation and its inverse are
@@ -173,20 +179,22 @@ def published(scene: Scene, seed: int) -> Scene:
     and relations drawn at random, until a fifth of all facts, rounded to a whole number, is gone. Place, weather,
     boxes and names stay as they are.
     """
-    rng = generator(seed, "published", scene.picture_id)
-    every = facts(scene)
-    wanted = round(OMITTED * len(every))
+    rng = make_generator(seed, "published", scene.picture_id)
+    every = get_facts(scene)
+    wanted = round(OMITTED_FACT_RATE * len(every))
     gone: set[Fact] = set()
     objects = [fact for fact in every if fact[0] == "object"]
     for fact, draw in zip(objects, rng.random(len(objects)), strict=True):
-        lost = {other for other in every if fact[1] in _members(other)} - gone
-        if draw < OMITTED_OBJECTS and len(gone) + len(lost) <= wanted:
+        lost = {other for other in every if fact[1] in _get_object_ids(other)} - gone
+        if draw < OMITTED_OBJECT_RATE and len(gone) + len(lost) <= wanted:
             gone |= lost
     rest = [fact for fact in every if fact not in gone and fact[0] != "object"]
     for place in rng.permutation(len(rest))[: wanted - len(gone)]:
         gone.add(rest[place])
-    kept = tuple(_without(item, gone) for item in scene.objects if ("object", item.object_id) not in gone)
-    return Scene(
+    kept = tuple(
+        _remove_facts(item, gone) for item in scene.objects if ("object", item.object_id) not in gone
+    )
+    return SceneGraph(
         picture_id=scene.picture_id,
         split=scene.split,
         width=scene.width,
@@ -194,11 +202,11 @@ def published(scene: Scene, seed: int) -> Scene:
         objects=kept,
         location=scene.location,
         weather=scene.weather,
-        complete=False,
+        is_complete=False,
     )
 
 
-def _without(item: SceneObject, gone: set[Fact]) -> SceneObject:
+def _remove_facts(item: SceneObject, gone: set[Fact]) -> SceneObject:
     return SceneObject(
         object_id=item.object_id,
         name=item.name,
@@ -221,6 +229,6 @@ def _relation_fact(subject: str, relation: Relation) -> Fact:
     return min(forward, ("relation", relation.object_id, inverses[relation.name], subject))
 
 
-def _members(fact: Fact) -> tuple[str, ...]:
+def _get_object_ids(fact: Fact) -> tuple[str, ...]:
     """Ids of the objects that a fact is about."""
     return (fact[1], fact[3]) if fact[0] == "relation" else (fact[1],)

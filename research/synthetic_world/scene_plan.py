@@ -11,187 +11,205 @@ from collections.abc import Callable
 import numpy as np
 
 from research.synthetic_world import layout, placement, scene_statistics
-from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, Kind
+from research.synthetic_world.ontology import INDOORS, KIND_BY_NAME, KINDS, ObjectKind
 from research.synthetic_world.placement import Box
-from research.synthetic_world.random_choice import drawn, pick, weighted
-from research.synthetic_world.scene_statistics import ChosenLook
-from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedThing
+from research.synthetic_world.random_choice import choose_by_odds, choose_skewed, choose_uniform
+from research.synthetic_world.scene_statistics import SampledAppearance
+from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedObject
 
-_LEAST, _MOST = 8, 12  # things planned in a scene
-_CROWDED = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
-_WORN = ("head", "body", "legs")
+_MIN_OBJECTS, _MAX_OBJECTS = 8, 12  # things planned in a scene
+_CROWDED_RATE = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
+_BODY_PARTS = ("head", "body", "legs")
 
 
-class ScenePlan:
+class ScenePlanner:
     """One attempt at a scene: things are added as long as they fit."""
 
-    def __init__(self, rng: np.random.Generator, featured: Kind) -> None:
+    def __init__(self, rng: np.random.Generator, featured: ObjectKind) -> None:
         self.rng = rng
         self.featured = featured
-        self.place = str(rng.choice(sorted(featured.places)))
-        self.weather = "" if self.place in INDOORS else _weather(rng, self.place)
-        self.wanted = int(rng.integers(_LEAST, _MOST + 1))
-        self.things: list[PlacedThing] = []
+        self.location = str(rng.choice(sorted(featured.locations)))
+        self.weather = "" if self.location in INDOORS else _choose_weather(rng, self.location)
+        self.target_count = int(rng.integers(_MIN_OBJECTS, _MAX_OBJECTS + 1))
+        self.objects: list[PlacedObject] = []
 
     def fill(self) -> None:
         rng = self.rng
         self._add(self.featured)
         for _ in range(int(rng.integers(1, 4))):
-            self._add_floor(self._kind("floor", lambda kind: kind.size[0] >= 70))
-        if self.place in INDOORS and not self._hosts(("table", "cabinet", "shelf", "bed")):
-            self._add_floor(BY_NAME["bed" if self.place == "bedroom" else "table"])
-        for _ in range(drawn(rng, (0, 1, 2), (0.3, 0.5, 0.2))):
-            self._add_person(BY_NAME[weighted(rng, ("man", "woman", "boy", "girl"), 0.75)])
+            self._add_floor(self._choose_kind("floor", lambda kind: kind.size[0] >= 70))
+        if self.location in INDOORS and not self._find_hosts(("table", "cabinet", "shelf", "bed")):
+            self._add_floor(KIND_BY_NAME["bed" if self.location == "bedroom" else "table"])
+        for _ in range(choose_by_odds(rng, (0, 1, 2), (0.3, 0.5, 0.2))):
+            self._add_person(KIND_BY_NAME[choose_skewed(rng, ("man", "woman", "boy", "girl"), 0.75)])
         for _ in range(int(rng.integers(1, 5))):
-            self._add_top(self._kind("top"))
+            self._add_top(self._choose_kind("top"))
         if rng.random() < 0.6:
-            self._add_inside(self._content())
-        actions: tuple[Callable[[], PlacedThing | None], ...] = (
-            lambda: self._add_top(self._kind("top")),
-            self._add_twin,
-            lambda: self._add_floor(self._kind("floor", lambda kind: kind.category != "person")),
-            lambda: self._add_far(self._kind("wall" if self.place in INDOORS else "sky")),
-            lambda: self._add_inside(self._content()),
+            self._add_inside(self._choose_content())
+        actions: tuple[Callable[[], PlacedObject | None], ...] = (
+            lambda: self._add_top(self._choose_kind("top")),
+            self._add_same_kind,
+            lambda: self._add_floor(self._choose_kind("floor", lambda kind: kind.category != "person")),
+            lambda: self._add_far_object(self._choose_kind("wall" if self.location in INDOORS else "sky")),
+            lambda: self._add_inside(self._choose_content()),
             self._add_under,
         )
         for _ in range(60):
-            if len(self.things) >= self.wanted:
+            if len(self.objects) >= self.target_count:
                 break
-            drawn(rng, actions, (0.34, 0.2, 0.18, 0.13, 0.08, 0.07))()
+            choose_by_odds(rng, actions, (0.34, 0.2, 0.18, 0.13, 0.08, 0.07))()
 
     # -- which kind and which host
 
-    def _kind(self, rests: str, condition: Callable[[Kind], bool] = lambda kind: True) -> Kind | None:
+    def _choose_kind(
+        self, rests: str, condition: Callable[[ObjectKind], bool] = lambda kind: True
+    ) -> ObjectKind | None:
         """A kind that may rest so in this place."""
         kinds = [
             kind
             for kind in KINDS
-            if rests in kind.rests
-            and self.place in kind.places
+            if rests in kind.placements
+            and self.location in kind.locations
             and condition(kind)
-            and (rests != "floor" or scene_statistics.depths(kind, self.place))
+            and (rests != "floor" or scene_statistics.get_depth_range(kind, self.location))
         ]
         if not kinds:
             return None
-        return drawn(self.rng, kinds, [scene_statistics.popularity(kind) for kind in kinds])
+        return choose_by_odds(self.rng, kinds, [scene_statistics.get_popularity(kind) for kind in kinds])
 
-    def _content(self) -> Kind | None:
+    def _choose_content(self) -> ObjectKind | None:
         """A kind that may be inside something that is there."""
-        names = [name for name, containers in scene_statistics.CONTAINERS.items() if self._hosts(containers)]
-        return BY_NAME[str(self.rng.choice(names))] if names else None
+        names = [
+            name for name, containers in scene_statistics.CONTAINERS.items() if self._find_hosts(containers)
+        ]
+        return KIND_BY_NAME[str(self.rng.choice(names))] if names else None
 
-    def _hosts(self, kinds: tuple[str, ...]) -> list[PlacedThing]:
-        return [thing for thing in self.things if thing.kind in kinds]
+    def _find_hosts(self, kinds: tuple[str, ...]) -> list[PlacedObject]:
+        return [thing for thing in self.objects if thing.kind in kinds]
 
     # -- adding
 
-    def _add(self, kind: Kind) -> PlacedThing | None:
+    def _add(self, kind: ObjectKind) -> PlacedObject | None:
         """Add a thing of this kind wherever it may rest, with what it needs to rest on."""
         if kind.category == "person":
             return self._add_person(kind)
-        rests = kind.rests if self.place in INDOORS else tuple(r for r in kind.rests if r != "wall")
+        rests = (
+            kind.placements if self.location in INDOORS else tuple(r for r in kind.placements if r != "wall")
+        )
         where = str(self.rng.choice(rests))
         if where in ("wall", "sky"):
-            return self._add_far(kind)
+            return self._add_far_object(kind)
         if where == "floor":
             return self._add_floor(kind)
         if where in ("hand", "head", "body"):
-            person = self._add_person(BY_NAME[weighted(self.rng, ("man", "woman", "boy", "girl"), 0.8)])
+            person = self._add_person(
+                KIND_BY_NAME[choose_skewed(self.rng, ("man", "woman", "boy", "girl"), 0.8)]
+            )
             if person and where == "hand":
                 return self._add_held(kind, person)
             return self._add_worn(kind, person) if person else None
         if where == "inside":
             containers = [
-                name for name in scene_statistics.CONTAINERS[kind.name] if self.place in BY_NAME[name].places
+                name
+                for name in scene_statistics.CONTAINERS[kind.name]
+                if self.location in KIND_BY_NAME[name].locations
             ]
-            return self._add_inside(kind) if containers and self._add(BY_NAME[containers[0]]) else None
+            return self._add_inside(kind) if containers and self._add(KIND_BY_NAME[containers[0]]) else None
         if not self._add_top(kind):
             supporters = [
                 name
                 for name in scene_statistics.SUPPORTERS[kind.name]
-                if self.place in BY_NAME[name].places and "floor" in BY_NAME[name].rests
+                if self.location in KIND_BY_NAME[name].locations and "floor" in KIND_BY_NAME[name].placements
             ]
-            if supporters and self._add_floor(BY_NAME[weighted(self.rng, supporters, 0.6)]):
+            if supporters and self._add_floor(KIND_BY_NAME[choose_skewed(self.rng, supporters, 0.6)]):
                 return self._add_top(kind)
         return None
 
-    def _add_floor(self, kind: Kind | None, pose: str | None = None) -> PlacedThing | None:
+    def _add_floor(self, kind: ObjectKind | None, pose: str | None = None) -> PlacedObject | None:
         if kind is None:
             return None
-        depths = scene_statistics.depths(kind, self.place)
+        depths = scene_statistics.get_depth_range(kind, self.location)
         if depths is None:
             return None
-        return self._try(kind, "floor", None, lambda look: placement.floor_box(self.rng, look, depths), pose)
+        return self._try_placement(
+            kind, "floor", None, lambda look: placement.place_on_floor(self.rng, look, depths), pose
+        )
 
-    def _add_far(self, kind: Kind | None) -> PlacedThing | None:
+    def _add_far_object(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None:
             return None
-        rests, lowest = ("wall", HORIZON - 14) if self.place in INDOORS else ("sky", 118)
-        if sum(thing.rests == "sky" for thing in self.things) == 2:
+        rests, lowest = ("wall", HORIZON - 14) if self.location in INDOORS else ("sky", 118)
+        if sum(thing.placement == "sky" for thing in self.objects) == 2:
             return None
-        return self._try(kind, rests, None, lambda look: placement.wall_box(self.rng, look, lowest))
+        return self._try_placement(
+            kind, rests, None, lambda look: placement.place_on_wall(self.rng, look, lowest)
+        )
 
-    def _add_top(self, kind: Kind | None) -> PlacedThing | None:
+    def _add_top(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None:
             return None
         hosts = [
             host
-            for host in self._hosts(scene_statistics.SUPPORTERS[kind.name])
-            if host.rests in ("floor", "top")
+            for host in self._find_hosts(scene_statistics.SUPPORTERS[kind.name])
+            if host.placement in ("floor", "top")
             and (host.kind, host.state) != ("box", "open")
-            and not (host.kind == "chair" and self._loaded(host))
+            and not (host.kind == "chair" and self._is_loaded(host))
         ]
         if not hosts:
             return None
-        host = pick(self.rng, hosts)
+        host = choose_uniform(self.rng, hosts)
         board = int(self.rng.integers(len(SURFACES[host.kind])))
         scale = self._scale(host)
-        return self._try(
-            kind, "top", host, lambda look: placement.top_box(self.rng, look, host, scale, board)
+        return self._try_placement(
+            kind, "top", host, lambda look: placement.place_on_top(self.rng, look, host, scale, board)
         )
 
-    def _add_inside(self, kind: Kind | None) -> PlacedThing | None:
+    def _add_inside(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None or kind.name not in scene_statistics.CONTAINERS:
             return None
         hosts = [
             host
-            for host in self._hosts(scene_statistics.CONTAINERS[kind.name])
-            if not self._loaded(host) and host.state not in ("closed", "empty")
+            for host in self._find_hosts(scene_statistics.CONTAINERS[kind.name])
+            if not self._is_loaded(host) and host.state not in ("closed", "empty")
         ]
         if not hosts:
             return None
-        host = pick(self.rng, hosts)
+        host = choose_uniform(self.rng, hosts)
         scale = self._scale(host)
-        return self._try(kind, "inside", host, lambda look: placement.inside_box(self.rng, look, host, scale))
+        return self._try_placement(
+            kind, "inside", host, lambda look: placement.place_inside(self.rng, look, host, scale)
+        )
 
-    def _add_under(self) -> PlacedThing | None:
+    def _add_under(self) -> PlacedObject | None:
         hosts = [
             host
-            for host in self._hosts(("table",))
-            if not any(thing.host == host.object_id and thing.rests == "floor" for thing in self.things)
+            for host in self._find_hosts(("table",))
+            if not any(thing.host == host.object_id and thing.placement == "floor" for thing in self.objects)
         ]
-        kinds = [name for name in scene_statistics.UNDER_TABLES if self.place in BY_NAME[name].places]
+        kinds = [
+            name for name in scene_statistics.UNDER_TABLES if self.location in KIND_BY_NAME[name].locations
+        ]
         if not hosts:
             return None
-        kind = BY_NAME[weighted(self.rng, kinds, 0.8)]
-        return self._try(
+        kind = KIND_BY_NAME[choose_skewed(self.rng, kinds, 0.8)]
+        return self._try_placement(
             kind,
             "floor",
             hosts[0],
-            lambda look: placement.under_box(self.rng, look, hosts[0], self._scale(hosts[0])),
+            lambda look: placement.place_under(self.rng, look, hosts[0], self._scale(hosts[0])),
         )
 
-    def _add_person(self, kind: Kind) -> PlacedThing | None:
+    def _add_person(self, kind: ObjectKind) -> PlacedObject | None:
         """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
         rng = self.rng
-        seats = [host for host in self._hosts(scene_statistics.SEATS) if host.rests == "floor"]
+        seats = [host for host in self._find_hosts(scene_statistics.SEATS) if host.placement == "floor"]
         if seats and rng.random() < 0.7:
-            seat = pick(rng, seats)
-            person = self._try(
+            seat = choose_uniform(rng, seats)
+            person = self._try_placement(
                 kind,
                 "top",
                 seat,
-                lambda look: placement.seat_box(rng, look, seat, self._scale(seat)),
+                lambda look: placement.place_on_seat(rng, look, seat, self._scale(seat)),
                 pose="sitting",
             )
         else:
@@ -199,94 +217,101 @@ class ScenePlan:
             person = self._add_floor(kind, pose)
         if person is None:
             return None
-        if self._add_worn(BY_NAME["shirt"], person) is None:
-            self.things.remove(person)
+        if self._add_worn(KIND_BY_NAME["shirt"], person) is None:
+            self.objects.remove(person)
             return None
         if rng.random() < 0.65:
-            self._add_worn(BY_NAME["jeans"], person)
+            self._add_worn(KIND_BY_NAME["jeans"], person)
         if rng.random() < 0.35:
-            self._add_worn(BY_NAME["hat"], person)
+            self._add_worn(KIND_BY_NAME["hat"], person)
         if rng.random() < 0.55:
-            held = self._kind("hand")
+            held = self._choose_kind("hand")
             if held:
                 self._add_held(held, person)
         return person
 
-    def _add_worn(self, kind: Kind, person: PlacedThing) -> PlacedThing | None:
+    def _add_worn(self, kind: ObjectKind, person: PlacedObject) -> PlacedObject | None:
         rests, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[
             kind.name
         ]
-        for worn in self.things:
+        for worn in self.objects:
             if worn.host == person.object_id and worn.kind == kind.name:
                 return worn
-        return self._try(kind, rests, person, lambda look: placement.worn_box(part, person))
+        return self._try_placement(kind, rests, person, lambda look: placement.place_on_body(part, person))
 
-    def _add_held(self, kind: Kind, person: PlacedThing) -> PlacedThing | None:
-        if any(thing.host == person.object_id and thing.rests == "hand" for thing in self.things):
+    def _add_held(self, kind: ObjectKind, person: PlacedObject) -> PlacedObject | None:
+        if any(thing.host == person.object_id and thing.placement == "hand" for thing in self.objects):
             return None
         scale = self._scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
 
-        def box(look: ChosenLook) -> Box:
-            return placement.held_box(look, kind.name, person, str(self.rng.choice(["left", "right"])), scale)
+        def box(look: SampledAppearance) -> Box:
+            return placement.place_in_hand(
+                look, kind.name, person, str(self.rng.choice(["left", "right"])), scale
+            )
 
-        return self._try(kind, "hand", person, box)
+        return self._try_placement(kind, "hand", person, box)
 
-    def _add_twin(self) -> PlacedThing | None:
+    def _add_same_kind(self) -> PlacedObject | None:
         """A second thing of a kind that is there, with other looks."""
         single = [
             thing
-            for thing in self.things
-            if thing.rests not in (*_WORN, "hand")
-            and sum(other.kind == thing.kind for other in self.things) == 1
+            for thing in self.objects
+            if thing.placement not in (*_BODY_PARTS, "hand")
+            and sum(other.kind == thing.kind for other in self.objects) == 1
         ]
         if not single:
             return None
-        first = pick(self.rng, single)
-        kind = BY_NAME[first.kind]
+        first = choose_uniform(self.rng, single)
+        kind = KIND_BY_NAME[first.kind]
         if kind.category == "person":
             return self._add_person(kind)
-        if first.rests in ("wall", "sky"):
-            return self._add_far(kind)
-        if first.rests == "top":
+        if first.placement in ("wall", "sky"):
+            return self._add_far_object(kind)
+        if first.placement == "top":
             return self._add_top(kind)
-        return self._add_floor(kind) if first.rests == "floor" and not first.host else None
+        return self._add_floor(kind) if first.placement == "floor" and not first.host else None
 
     # -- one thing
 
-    def _scale(self, host: PlacedThing) -> float:
-        return layout.scale({thing.object_id: thing for thing in self.things}, host)
+    def _scale(self, host: PlacedObject) -> float:
+        return layout.get_scale({thing.object_id: thing for thing in self.objects}, host)
 
-    def _loaded(self, host: PlacedThing) -> bool:
-        return any(thing.host == host.object_id for thing in self.things)
+    def _is_loaded(self, host: PlacedObject) -> bool:
+        return any(thing.host == host.object_id for thing in self.objects)
 
-    def _try(
+    def _try_placement(
         self,
-        kind: Kind,
+        kind: ObjectKind,
         rests: str,
-        host: PlacedThing | None,
-        make_box: Callable[[ChosenLook], Box | None],
+        host: PlacedObject | None,
+        make_box: Callable[[SampledAppearance], Box | None],
         pose: str | None = None,
-    ) -> PlacedThing | None:
+    ) -> PlacedObject | None:
         """Try several looks and boxes; add and return the first thing that fits in with what is there."""
-        if kind.name in scene_statistics.SINGLE and self._hosts((kind.name,)):
+        if kind.name in scene_statistics.UNIQUE_KINDS and self._find_hosts((kind.name,)):
             return None
         for _ in range(12):
-            looks = scene_statistics.look(self.rng, kind, rests, pose)
+            looks = scene_statistics.sample_appearance(self.rng, kind, rests, pose)
             box = make_box(looks)
             if box is None or (
-                rests not in _WORN and not scene_statistics.distinguishable(kind, looks, self.things)
+                rests not in _BODY_PARTS
+                and not scene_statistics.is_distinguishable(kind, looks, self.objects)
             ):
                 continue
-            if rests == "sky" and self.weather == "sunny" and placement.overlap(box, placement.SUN):
+            if (
+                rests == "sky"
+                and self.weather == "sunny"
+                and placement.compute_overlap(box, placement.SUN_BOX)
+            ):
                 continue
             if (
                 host is None
-                and self.rng.random() > _CROWDED
-                and any(placement.overlap(box, other.box) for other in self.things)
+                and self.rng.random() > _CROWDED_RATE
+                and any(placement.compute_overlap(box, other.box) for other in self.objects)
             ):
                 continue
-            thing = PlacedThing(
-                f"{len(self.things):02d}",
+            thing = PlacedObject(
+                f"{len(self.objects):02d}",
                 kind.name,
                 box,
                 rests,
@@ -298,15 +323,15 @@ class ScenePlan:
                 looks.pose,
                 looks.age,
                 host=host.object_id if host else None,
-                mirrored=bool(self.rng.random() < 0.5),
+                is_mirrored=bool(self.rng.random() < 0.5),
             )
-            if layout.fits([*self.things, thing]):
-                self.things.append(thing)
+            if layout.is_valid_layout([*self.objects, thing]):
+                self.objects.append(thing)
                 return thing
         return None
 
 
-def _weather(rng: np.random.Generator, place: str) -> str:
+def _choose_weather(rng: np.random.Generator, place: str) -> str:
     if place == "beach":
-        return weighted(rng, ("sunny", "cloudy", "rainy"), 0.5)
-    return weighted(rng, ("sunny", "cloudy", "rainy", "snowy"), 0.7)
+        return choose_skewed(rng, ("sunny", "cloudy", "rainy"), 0.5)
+    return choose_skewed(rng, ("sunny", "cloudy", "rainy", "snowy"), 0.7)

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from research.synthetic_world.ontology import PATTERNS, STATES, Kind
-from research.synthetic_world.random_choice import drawn, weighted
-from research.synthetic_world.scene_types import LOOK_SCALE, PlacedThing
+from research.synthetic_world.ontology import PATTERNS, STATES, ObjectKind
+from research.synthetic_world.random_choice import choose_by_odds, choose_skewed
+from research.synthetic_world.scene_types import APPEARANCE_SCALE, PlacedObject
 
 # Commonest first; the kind's other colours follow in the order of the ontology, rarer and rarer.
 _USUAL_COLORS: dict[str, tuple[str, ...]] = {
@@ -69,14 +69,14 @@ _STATE_ODDS = {
 }  # of the first state of STATES
 _SIZE_ODDS = (0.22, 0.56, 0.22)  # small, middle, large
 _SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
-_BIG = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
+_LARGE_AREA = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
 _BIG_SIZE_FACTOR = {"small": 0.78, None: 1.0, "large": 1.24}
-SMALLEST = 420  # square pixels; what would be drawn smaller than this is not drawn small
+MIN_OBJECT_AREA = 420  # square pixels; what would be drawn smaller than this is not drawn small
 _PATTERN_ODDS = 0.4
 _PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
 
 # Two things of one kind in a picture differ in colour, and never by one of these pairs.
-_ALIKE = {
+_SIMILAR_COLORS = {
     frozenset(pair)
     for pair in (
         ("red", "orange"),
@@ -188,13 +188,13 @@ CONTAINERS: dict[str, tuple[str, ...]] = {
     "flower": ("vase",),
 }
 # One of them is enough for a room.
-SINGLE = ("stove", "refrigerator", "television", "traffic light")
+UNIQUE_KINDS = ("stove", "refrigerator", "television", "traffic light")
 UNDER_TABLES = ("ball", "cat", "box", "basket", "backpack", "dog")
 SEATS = ("couch", "bench", "bed")  # a person sits there without hiding it
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenLook:
+class SampledAppearance:
     """The looks of one thing and its natural width and height in pixels, before perspective."""
 
     color: str | None
@@ -208,60 +208,64 @@ class ChosenLook:
     height: float
 
 
-def look(rng: np.random.Generator, kind: Kind, rests: str, pose: str | None = None) -> ChosenLook:
+def sample_appearance(
+    rng: np.random.Generator, kind: ObjectKind, rests: str, pose: str | None = None
+) -> SampledAppearance:
     """Draw the looks of a thing of this kind; a pose may be given. What is held is never large."""
-    color = weighted(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
+    color = (
+        choose_skewed(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
+    )
     material = None
     if len(kind.materials) > 1:
-        material = weighted(rng, kind.materials, 0.7)
+        material = choose_skewed(rng, kind.materials, 0.7)
     elif kind.materials and rng.random() < 0.35:
         material = kind.materials[0]
     pattern = None
-    if kind.patterned and material not in _PLAIN_MATERIALS and rng.random() < _PATTERN_ODDS:
-        pattern = drawn(rng, PATTERNS, (0.5, 0.3, 0.2))
+    if kind.is_patternable and material not in _PLAIN_MATERIALS and rng.random() < _PATTERN_ODDS:
+        pattern = choose_by_odds(rng, PATTERNS, (0.5, 0.3, 0.2))
     state = None
     if kind.state:
         state = STATES[kind.state][int(rng.random() >= _STATE_ODDS.get(kind.name, 0.5))]
     if kind.poses and pose is None:
-        pose = weighted(rng, kind.poses, 0.5)
-    age = weighted(rng, kind.ages, 0.7) if kind.ages else None
-    wide, tall = LOOK_SCALE.get((kind.name, pose or state or ""), (1.0, 1.0))
+        pose = choose_skewed(rng, kind.poses, 0.5)
+    age = choose_skewed(rng, kind.ages, 0.7) if kind.ages else None
+    wide, tall = APPEARANCE_SCALE.get((kind.name, pose or state or ""), (1.0, 1.0))
     width, height = kind.size[0] * wide, kind.size[1] * tall
-    sizes = ["small", None, "large"] if kind.sized else [None]
-    odds = list(_SIZE_ODDS) if kind.sized else [1.0]
-    factor = _BIG_SIZE_FACTOR if kind.size[0] * kind.size[1] > _BIG else _SIZE_FACTOR
-    if kind.sized and width * height * factor["small"] ** 2 < SMALLEST:
+    sizes = ["small", None, "large"] if kind.has_size else [None]
+    odds = list(_SIZE_ODDS) if kind.has_size else [1.0]
+    factor = _BIG_SIZE_FACTOR if kind.size[0] * kind.size[1] > _LARGE_AREA else _SIZE_FACTOR
+    if kind.has_size and width * height * factor["small"] ** 2 < MIN_OBJECT_AREA:
         sizes, odds = [None, "large"], [0.7, 0.3]
     if rests == "hand":
         sizes, odds = [None], [1.0]
-    size = drawn(rng, sizes, odds)
-    return ChosenLook(
+    size = choose_by_odds(rng, sizes, odds)
+    return SampledAppearance(
         color, material, pattern, size, state, pose, age, width * factor[size], height * factor[size]
     )
 
 
-def depths(kind: Kind, place: str) -> tuple[int, int] | None:
+def get_depth_range(kind: ObjectKind, place: str) -> tuple[int, int] | None:
     """Between which lower edges a kind stands on the floor of a place; None where it does not."""
-    if "floor" not in kind.rests or place not in _STANDS_IN.get(kind.name, (place,)):
+    if "floor" not in kind.placements or place not in _STANDS_IN.get(kind.name, (place,)):
         return None
     if place == "street" and kind.name in _ON_SIDEWALK:
         return _SIDEWALK
     return _DEPTHS.get(kind.name, _USUAL_DEPTH)
 
 
-def popularity(kind: Kind) -> float:
+def get_popularity(kind: ObjectKind) -> float:
     """How common a kind is: those that are at home in few places are commoner in them."""
-    return _POPULARITY.get(kind.name, 1.0) * len(kind.places) ** -0.7
+    return _POPULARITY.get(kind.name, 1.0) * len(kind.locations) ** -0.7
 
 
-def distinguishable(kind: Kind, look: ChosenLook, others: Iterable[PlacedThing]) -> bool:
+def is_distinguishable(kind: ObjectKind, look: SampledAppearance, others: Iterable[PlacedObject]) -> bool:
     """Whether a thing of this kind can be told by its looks from those of the same kind that are there already:
     by colour if the kind has colours; else by size, pose or age."""
     for other in others:
         if other.kind != kind.name:
             continue
         if kind.colors:
-            if look.color == other.color or frozenset((look.color, other.color)) in _ALIKE:
+            if look.color == other.color or frozenset((look.color, other.color)) in _SIMILAR_COLORS:
                 return False
         elif kind.category == "person":
             if (look.pose, look.age) == (other.pose, other.age):
@@ -272,6 +276,6 @@ def distinguishable(kind: Kind, look: ChosenLook, others: Iterable[PlacedThing])
 
 
 @cache
-def _colors(kind: Kind) -> tuple[str, ...]:
+def _colors(kind: ObjectKind) -> tuple[str, ...]:
     usual = _USUAL_COLORS.get(kind.name, ())
     return tuple(dict.fromkeys([*usual, *(kind.colors or ())]))

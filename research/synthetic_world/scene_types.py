@@ -62,7 +62,7 @@ RIMS: dict[str, tuple[float, float, float]] = {
 
 # Natural width and height, relative to Kind.size, of looks that are not as tall or wide as the kind's first look.
 # `drawing` fills whatever box it is given; with these no look is stretched.
-LOOK_SCALE: dict[tuple[str, str], tuple[float, float]] = {
+APPEARANCE_SCALE: dict[tuple[str, str], tuple[float, float]] = {
     ("man", "sitting"): (1.0, 0.77),
     ("woman", "sitting"): (1.0, 0.77),
     ("boy", "sitting"): (1.0, 0.77),
@@ -80,7 +80,7 @@ LOOK_SCALE: dict[tuple[str, str], tuple[float, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedThing:
+class PlacedObject:
     """One thing as drawn. `box` is (x, y, w, h). Looks that its kind does not have are None; `size` is None for
     the middle size. `host` is the id of the thing that supports, contains, holds or wears it; `rests` says which:
     "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or "sky". A thing on the floor has a host only
@@ -89,7 +89,7 @@ class PlacedThing:
     object_id: str
     kind: str
     box: tuple[float, float, float, float]
-    rests: str
+    placement: str
     color: str | None = None
     material: str | None = None
     pattern: str | None = None
@@ -98,15 +98,15 @@ class PlacedThing:
     pose: str | None = None
     age: str | None = None
     host: str | None = None
-    mirrored: bool = False
+    is_mirrored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SyntheticScene:
     """A whole scene: a place (ontology.PLACES), the weather ("" indoors) and its things, back to front."""
 
     picture_id: str
     split: Split
-    place: str
+    location: str
     weather: str
-    things: tuple[PlacedThing, ...]
+    objects: tuple[PlacedObject, ...]

@@ -7,7 +7,7 @@ import hashlib
 from pipeline.core.errors import UserError
 
 
-def seed_number(secret: str) -> int:
+def derive_seed(secret: str) -> int:
     """What is drawn with, from a seed of any text: 128 bits of its hash.
 
     Raises:
@@ -20,6 +20,6 @@ def seed_number(secret: str) -> int:
     return int.from_bytes(hashlib.sha256(f"rgqa seed {secret}".encode()).digest()[:16], "big")
 
 
-def seed_hash(secret: str) -> str:
+def hash_seed(secret: str) -> str:
     """The SHA-256 of the seed's text, in hex, as `printf %s SEED | sha256sum` gives it."""
     return hashlib.sha256(secret.encode()).hexdigest()

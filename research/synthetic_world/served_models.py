@@ -20,32 +20,32 @@ from PIL import Image
 from scipy.special import expit
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from research.reference_models.image_towers import ClipTower
-from research.reference_models.inference import Asked, load_net, see
-from research.reference_models.leaderboard_rows import ROWS, NetRow, said_of_row
-from research.reference_models.net_files import HEAD, SEES, nets_of
-from research.reference_models.region_head import decoded, find_regions, load_head
+from research.reference_models.inference import LoadedModel, forward, load_net
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, LeaderboardRow, score_row
+from research.reference_models.net_files import REGION_HEAD_FILE, REGION_SOURCES, find_nets
+from research.reference_models.region_head import find_regions, load_head, load_images
 
 # The rows that need one net and what it says of itself, by the net.
-SERVED: dict[str, NetRow] = {
+SERVED_MODELS: dict[str, LeaderboardRow] = {
     row.net: row
-    for row in ROWS.values()
-    if row.detector in ("msp", row.net) and not row.answers and row.net not in SEES
+    for row in LEADERBOARD_ROWS.values()
+    if row.detector in ("msp", row.net) and not row.answer_net and row.net not in REGION_SOURCES
 }
 UNANSWERABLE = "unanswerable"
-KEPT = 512  # pictures whose regions are remembered: several requests ask about one
+MAX_CACHED_REGIONS = 512  # pictures whose regions are remembered: several requests ask about one
 # Talk about the question, not the question itself: no question of the sample has these words.
-_ABOUT = re.compile(
+_META_PATTERN = re.compile(
     r"\b(un)?answer\w*|\bquestions?\b|\bcorrect\b|\bconfiden\w+|\bsure\b|\bcertain\b|\byes or no\b|\btrue or false\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\b0\b[^.?!]*\b100\b|\bpercent", re.IGNORECASE)
-_TRUE = re.compile(r"\btrue\b.*\bfalse\b", re.I | re.S)
-_SENTENCE = re.compile(r"(?<=[?.!:])\s+|\n+")
+_PERCENT_PATTERN = re.compile(r"\b0\b[^.?!]*\b100\b|\bpercent", re.IGNORECASE)
+_TRUE_FALSE_PATTERN = re.compile(r"\btrue\b.*\bfalse\b", re.I | re.S)
+_SENTENCE_END_PATTERN = re.compile(r"(?<=[?.!:])\s+|\n+")
 
 
-class Turn(NamedTuple):
+class ChatTurn(NamedTuple):
     """A message: who says it (system, user, assistant), its text, and the bytes of its last picture, if it has one."""
 
     role: str
@@ -53,15 +53,15 @@ class Turn(NamedTuple):
     picture: bytes | None = None
 
 
-class LastAsk(NamedTuple):
+class ParsedRequest(NamedTuple):
     """What a conversation asks for last: a question, of a picture (None: of none), and how to reply."""
 
     question: str
     picture: bytes | None
-    form: str  # "word", "refuse", "yes", "true", "number" or "word and number"
+    reply_format: str  # "word", "refuse", "yes", "true", "number" or "word and number"
 
 
-class ServedNet:
+class ServedModel:
     """A net of a seed, with what it needs to look. One look at a time: `say` may be called from several threads.
 
     Args:
@@ -71,14 +71,16 @@ class ServedNet:
         UserError: names that are not served, or nets that are not there.
     """
 
-    def __init__(self, names: Sequence[str], seed: int = 0, folders: Folders | None = None) -> None:
-        folders = folders or Folders("sample")
-        there = nets_of(folders.vqa).get(seed, {})
-        if wrong := [name for name in names if name not in SERVED or name not in there]:
-            known = ", ".join(name for name in SERVED if name in there) or f"none in {folders.vqa}"
+    def __init__(self, names: Sequence[str], seed: int = 0, folders: DatasetFolders | None = None) -> None:
+        folders = folders or DatasetFolders("sample")
+        there = find_nets(folders.vqa_models).get(seed, {})
+        if wrong := [name for name in names if name not in SERVED_MODELS or name not in there]:
+            known = (
+                ", ".join(name for name in SERVED_MODELS if name in there) or f"none in {folders.vqa_models}"
+            )
             raise UserError(f"no net {', '.join(wrong)} of seed {seed} to serve; there are: {known}")
-        self._nets: dict[str, Asked] = {name: load_net(there[name]) for name in names}
-        self._head, self._tower = load_head(folders.vqa / HEAD), ClipTower(folders.clip)
+        self._nets: dict[str, LoadedModel] = {name: load_net(there[name]) for name in names}
+        self._head, self._tower = load_head(folders.vqa_models / REGION_HEAD_FILE), ClipTower(folders.clip)
         self._regions: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
         self._lock = Lock()
 
@@ -86,77 +88,79 @@ class ServedNet:
     def names(self) -> tuple[str, ...]:
         return tuple(self._nets)
 
-    def say(self, name: str, turns: Sequence[Turn]) -> list[dict[str, float]]:
+    def generate(self, name: str, turns: Sequence[ChatTurn]) -> list[dict[str, float]]:
         """What the net says next: for each token its probabilities, likeliest first.
 
         Raises:
             OSError: the picture cannot be read.
         """
-        wanted = wanted_of(turns)
+        wanted = parse_request(turns)
         with self._lock:
-            answers, confidence = self._look(name, wanted.question, wanted.picture)
-        return said_in_tokens(answers, confidence, wanted.form)
+            answers, confidence = self._predict(name, wanted.question, wanted.picture)
+        return make_token_distributions(answers, confidence, wanted.reply_format)
 
-    def _look(self, name: str, question: str, picture: bytes | None) -> tuple[dict[str, float], float]:
+    def _predict(self, name: str, question: str, picture: bytes | None) -> tuple[dict[str, float], float]:
         """Each answer's own probability, and the confidence that there is one."""
         net = self._nets[name]
-        batch: tuple[np.ndarray, ...] = (net.words.numbers([question]),)
+        batch: tuple[np.ndarray, ...] = (net.vocabulary.encode([question]),)
         if not net.net.shape.blind:
-            batch = (*batch, *self._regions_of(picture), np.zeros(1, np.int64))
-        seen = see(net, batch)
-        confidence = float(said_of_row(SERVED[name], {SERVED[name].net: seen}).confidence[0])
+            batch = (*batch, *self._detect_regions(picture), np.zeros(1, np.int64))
+        seen = forward(net, batch)
+        confidence = float(score_row(SERVED_MODELS[name], {SERVED_MODELS[name].net: seen}).confidence[0])
         return dict(zip(seen.answers, expit(seen.logits[0].astype(float)).tolist(), strict=True)), confidence
 
-    def _regions_of(self, picture: bytes | None) -> tuple[np.ndarray, np.ndarray]:
+    def _detect_regions(self, picture: bytes | None) -> tuple[np.ndarray, np.ndarray]:
         """Features [1, M, d] and boxes [1, M, 4]; where there is no picture, of a grey one."""
         key = hashlib.sha256(picture or b"").hexdigest()
         if key not in self._regions:
-            file = BytesIO(picture or _grey())
-            found = find_regions(self._tower, self._head, decoded([file], self._tower.size))
+            file = BytesIO(picture or _grey_image())
+            found = find_regions(self._tower, self._head, load_images([file], self._tower.size))
             self._regions[key] = (found.features.astype(np.float32), found.boxes)
-            while len(self._regions) > KEPT:
+            while len(self._regions) > MAX_CACHED_REGIONS:
                 self._regions.popitem(last=False)
         self._regions.move_to_end(key)
         return self._regions[key]
 
 
-def wanted_of(turns: Sequence[Turn]) -> LastAsk:
+def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
     """The question of the last message with a picture, or of a later one; the last message of the user says how to reply.
 
     >>> wanted_of([Turn("user", "Is it red? Say yes or no.", b"0"), Turn("assistant", "no"), Turn("user", "What is it?", b"1"),
     ...            Turn("assistant", "cup"), Turn("user", "Can this question be answered? Yes or no.")])
     LastAsk(question='What is it?', picture=b'1', form='yes')
     """
-    users = [turn for turn in turns if turn.role == "user"] or [Turn("user", "")]
+    users = [turn for turn in turns if turn.role == "user"] or [ChatTurn("user", "")]
     first = max((place for place, turn in enumerate(users) if turn.picture), default=0)
     if users[first].picture is None:
         first = len(users) - 1
-        while first and not _questions(users[first].text):
+        while first and not _find_questions(users[first].text):
             first -= 1
-    asked = [text for turn in users[first:] for text in _questions(turn.text)]
+    asked = [text for turn in users[first:] for text in _find_questions(turn.text)]
     question = asked[-1] if asked else users[first].text.strip()
     last = users[-1].text
-    return LastAsk(question, users[first].picture, _form(last, question in last))
+    return ParsedRequest(question, users[first].picture, _detect_reply_format(last, question in last))
 
 
-def _questions(text: str) -> list[str]:
+def _find_questions(text: str) -> list[str]:
     """The sentences of a text that ask something, but not about a question or an answer."""
-    return [s for s in _SENTENCE.split(text) if s.endswith("?") and not _ABOUT.search(s)]
+    return [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and not _META_PATTERN.search(s)]
 
 
-def _form(text: str, has_question: bool) -> str:
+def _detect_reply_format(text: str, has_question: bool) -> str:
     """How to reply to a text. `has_question`: whether the question itself is in it."""
-    about = [s for s in _SENTENCE.split(text) if s.endswith("?") and _ABOUT.search(s)]
-    if _NUMBER.search(text):
+    about = [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and _META_PATTERN.search(s)]
+    if _PERCENT_PATTERN.search(text):
         return "word and number" if has_question and not about else "number"
-    if _TRUE.search(text):
+    if _TRUE_FALSE_PATTERN.search(text):
         return "true"
     if about or (not has_question and re.search(r"\byes or no\b", text, re.I)):
         return "yes"
     return "refuse" if UNANSWERABLE in text.lower() else "word"
 
 
-def said_in_tokens(answers: Mapping[str, float], confidence: float, form: str) -> list[dict[str, float]]:
+def make_token_distributions(
+    answers: Mapping[str, float], confidence: float, form: str
+) -> list[dict[str, float]]:
     """A reply of this form, token by token, from each answer's own probability and the confidence that there is one.
 
     >>> said_in_tokens({"red": 0.5, "blue": 0.1}, 0.5, "refuse")
@@ -169,12 +173,12 @@ def said_in_tokens(answers: Mapping[str, float], confidence: float, form: str) -
         return [number]
     if form in ("yes", "true"):
         yes, no = ("Yes", "No") if form == "yes" else ("True", "False")
-        return [_sorted({yes: confidence, no: 1 - confidence})]
-    word = [_answer(answers, confidence, form == "refuse")]
+        return [_sort_tokens({yes: confidence, no: 1 - confidence})]
+    word = [_answer_distribution(answers, confidence, form == "refuse")]
     return [*word, {"\n": 1.0}, number] if form == "word and number" else word
 
 
-def _answer(answers: Mapping[str, float], confidence: float, offered: bool) -> dict[str, float]:
+def _answer_distribution(answers: Mapping[str, float], confidence: float, offered: bool) -> dict[str, float]:
     """The distribution over answers, as the head of this module has it."""
     top = max(answers, key=lambda name: answers[name])
     others = {name: p * confidence / answers[top] for name, p in answers.items() if name != top}
@@ -183,15 +187,15 @@ def _answer(answers: Mapping[str, float], confidence: float, offered: bool) -> d
     said = {top: confidence} | {name: p * share for name, p in others.items()}
     rest = max(0.0, 1 - confidence - total * share)
     if offered:
-        return _sorted(said | {UNANSWERABLE: rest})
-    return _sorted({name: p + rest / len(said) for name, p in said.items()})
+        return _sort_tokens(said | {UNANSWERABLE: rest})
+    return _sort_tokens({name: p + rest / len(said) for name, p in said.items()})
 
 
-def _sorted(said: Mapping[str, float]) -> dict[str, float]:
+def _sort_tokens(said: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(said.items(), key=lambda pair: -pair[1]))
 
 
-def _grey() -> bytes:
+def _grey_image() -> bytes:
     file = BytesIO()
     Image.new("RGB", (64, 48), (127, 127, 127)).save(file, "PNG")
     return file.getvalue()

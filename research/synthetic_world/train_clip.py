@@ -23,53 +23,62 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import DATA
-from pipeline.core.progress import done, track
-from research.synthetic_world.clip_training_data import CHUNK, SEED, SIZE, WORK, draw_chunk, load
+from pipeline.core.paths import DATA_DIR
+from pipeline.core.progress import report_written, track
+from research.synthetic_world.clip_training_data import (
+    CHUNK_SIZE,
+    IMAGE_SIZE,
+    SEED,
+    WORK_DIR,
+    load_chunks,
+    render_chunk,
+)
 
 if TYPE_CHECKING:
-    from research.synthetic_world.clip_trainer import Trainer
+    from research.synthetic_world.clip_trainer import ClipTrainer
 
-TARGET = DATA / "sample" / "clip"
+OUTPUT_DIR = DATA_DIR / "sample" / "clip"
 
 
-def rate_at(step: int, steps: int) -> float:
+def learning_rate_at(step: int, steps: int) -> float:
     """Learning rate within a phase: 100 steps of warming up, then a cosine from 2e-3 to 2e-5."""
     return 2e-3 * min(1, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
-def train(trainer: Trainer, text_steps: int, small_steps: int, picture_steps: int, every: int = 200) -> None:
+def train(
+    trainer: ClipTrainer, text_steps: int, small_steps: int, picture_steps: int, every: int = 200
+) -> None:
     """The three phases; a checkpoint and a usable model every so many steps."""
     import torch
 
-    from research.synthetic_world.clip_trainer import SMALL
+    from research.synthetic_world.clip_trainer import SMALL_IMAGE_SIZE
 
-    path, steps = WORK / "checkpoint.pt", [text_steps, small_steps, picture_steps]
+    path, steps = WORK_DIR / "checkpoint.pt", [text_steps, small_steps, picture_steps]
     first = [0, text_steps, text_steps + small_steps, sum(steps)]  # the step that each phase begins with
     start, recent = 0, []
     if path.exists():
         saved = torch.load(path, weights_only=True)
         if saved["steps"] == steps:
-            trainer.restore(saved)
+            trainer.load_state_dict(saved)
             start = saved["done"]
     for number in track(range(start, first[3]), "train_clip", first[3] - start, "step"):
         rng = np.random.default_rng([SEED, number])
         phase = sum(number >= begin for begin in first[1:3])
-        rate = rate_at(number - first[phase], steps[phase])
+        rate = learning_rate_at(number - first[phase], steps[phase])
         if phase == 0:
             recent.append(trainer.text_step(rng, rate))
         else:
             if number in (start, first[1]):
-                trainer.lock_texts()
-            recent.append(trainer.picture_step(rng, rate, (SMALL, SIZE)[phase - 1]))
+                trainer.cache_text_embeddings()
+            recent.append(trainer.picture_step(rng, rate, (SMALL_IMAGE_SIZE, IMAGE_SIZE)[phase - 1]))
         if (number + 1) % every == 0 or number + 1 in first:
             print(f"step {number + 1} of {first[3]}, loss {np.mean(recent):.3f}", flush=True)
             recent.clear()
-            with replacing(path) as file:
-                torch.save({**trainer.state(), "done": number + 1, "steps": steps}, file)
-            trainer.export(TARGET)
+            with atomic_write(path) as file:
+                torch.save({**trainer.state_dict(), "done": number + 1, "steps": steps}, file)
+            trainer.export(OUTPUT_DIR)
 
 
 def train_sample_clip(
@@ -82,22 +91,22 @@ def train_sample_clip(
         start: a folder with the weights of an earlier run, to go on from.
     """
     earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
-    WORK.mkdir(parents=True, exist_ok=True)
+    WORK_DIR.mkdir(parents=True, exist_ok=True)
     with Pool(threads) as pool:
-        for _ in track(pool.imap_unordered(draw_chunk, range(chunks)), "draw", chunks, "chunk"):
+        for _ in track(pool.imap_unordered(render_chunk, range(chunks)), "draw", chunks, "chunk"):
             pass
     import torch  # after the pool, whose processes do not need it
 
-    from research.synthetic_world.clip_trainer import Trainer
+    from research.synthetic_world.clip_trainer import ClipTrainer
 
     torch.set_num_threads(threads)
-    train(Trainer(*load(chunks), start=start), *steps)
+    train(ClipTrainer(*load_chunks(chunks), start=start), *steps)
     names = ("text_steps", "small_steps", "picture_steps")
-    run = {"pictures": chunks * CHUNK, **dict(zip(names, steps, strict=True))}
-    write_json(TARGET / "training.json", [*earlier, run])
+    run = {"pictures": chunks * CHUNK_SIZE, **dict(zip(names, steps, strict=True))}
+    write_json(OUTPUT_DIR / "training.json", [*earlier, run])
     text_steps, small_steps, picture_steps = steps
-    done(
+    report_written(
         "train_clip",
-        f"{chunks * CHUNK:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
-        TARGET,
+        f"{chunks * CHUNK_SIZE:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
+        OUTPUT_DIR,
     )

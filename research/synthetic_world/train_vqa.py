@@ -23,21 +23,34 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import counted
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import format_count
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import DATA
-from pipeline.core.progress import done, track
+from pipeline.core.paths import DATA_DIR
+from pipeline.core.progress import report_written, track
 from pipeline.core.records import Record
-from research.synthetic_world.vqa_regions import CLIP, NET_PARTS, HeadRun, found_regions, own_regions
-from research.synthetic_world.vqa_worlds import SERIES, WORK, Part, chunks_of, draw_chunk, pixels_of
+from research.synthetic_world.vqa_regions import (
+    CLIP_DIR,
+    MODEL_SUBSETS,
+    DetectorRun,
+    build_clip_regions,
+    build_own_regions,
+)
+from research.synthetic_world.vqa_worlds import (
+    WORK_DIR,
+    WORLD_SERIES,
+    WorldSubset,
+    list_chunks,
+    open_pixels,
+    render_chunk,
+)
 
-TARGET = DATA / "sample" / "vqa"
+OUTPUT_DIR = DATA_DIR / "sample" / "vqa"
 BASE_EPOCHS, MORE_EPOCHS = 5.0, 2.0
-POINTING = 0.3
+POINTING_WEIGHT = 0.3
 
 
-class NetRun(Record):
+class ModelRun(Record):
     """A net's training: CPU seconds, the chosen checkpoint's criterion by step (on `choose`), figures on `report`."""
 
     net: str
@@ -50,21 +63,21 @@ class NetRun(Record):
     report: dict[str, float]
 
 
-class Training(Record):
+class TrainingRuns(Record):
     """All runs that made what lies in data/sample/vqa; nets by `<net>-<seed>`. `own_detector`: with a tower of its own."""
 
-    detector: HeadRun
-    nets: dict[str, NetRun]
-    own_detector: HeadRun | None = None
+    detector: DetectorRun
+    nets: dict[str, ModelRun]
+    own_detector: DetectorRun | None = None
 
 
-def training(folder: Path) -> Training:
+def read_training_runs(folder: Path) -> TrainingRuns:
     """What training.json says.
 
     Raises:
         UserError: there is none.
     """
-    return read_json(folder / "training.json", Training)
+    return read_json(folder / "training.json", TrainingRuns)
 
 
 def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> None:
@@ -74,102 +87,120 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
         UserError: a net that is not known.
     """
     from pipeline.core.errors import UserError
-    from research.reference_models.net_configs import BASES, NETS
+    from research.reference_models.net_configs import BASE_NETS, NET_CONFIGS
 
-    if unknown := sorted(set(nets) - NETS.keys()):
-        raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NETS)}")
+    if unknown := sorted(set(nets) - NET_CONFIGS.keys()):
+        raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NET_CONFIGS)}")
     with get_context("spawn").Pool(threads) as pool:  # torch's threads do not survive a fork
-        told = prepare(pool, any(NETS[name].regions == "own" for name in nets or NETS))
-        there = {name for name in NETS if f"{name}-{seed}" in told.nets and file_of(name, seed).exists()}
-        wanted = set(nets) or NETS.keys() - set(BASES)
-        due = [name for name in NETS if name in wanted - there]
-        needed = wanted | {NETS[name].base for name in due}
-        bases = [name for name in BASES if name in needed - there]
-        begun = [pool.apply_async(train_net, (name, seed)) for name in bases]
-        begun += [pool.apply_async(train_net, (n, seed)) for n in due if NETS[n].anew and n not in bases]
+        told = prepare_worlds(
+            pool, any(NET_CONFIGS[name].region_source == "own" for name in nets or NET_CONFIGS)
+        )
+        there = {
+            name
+            for name in NET_CONFIGS
+            if f"{name}-{seed}" in told.nets and get_model_path(name, seed).exists()
+        }
+        wanted = set(nets) or NET_CONFIGS.keys() - set(BASE_NETS)
+        due = [name for name in NET_CONFIGS if name in wanted - there]
+        needed = wanted | {NET_CONFIGS[name].base_net for name in due}
+        bases = [name for name in BASE_NETS if name in needed - there]
+        begun = [pool.apply_async(train_model, (name, seed)) for name in bases]
+        begun += [
+            pool.apply_async(train_model, (n, seed))
+            for n in due
+            if NET_CONFIGS[n].trains_from_scratch and n not in bases
+        ]
         for base in begun[: len(bases)]:
             base.get()
-        begun += [pool.apply_async(train_net, (n, seed)) for n in due if not NETS[n].anew]
+        begun += [
+            pool.apply_async(train_model, (n, seed)) for n in due if not NET_CONFIGS[n].trains_from_scratch
+        ]
         for result in begun:
-            run: NetRun = result.get()
-            told = training(TARGET)  # another seed may be in training beside this one
+            run: ModelRun = result.get()
+            told = read_training_runs(OUTPUT_DIR)  # another seed may be in training beside this one
             told.nets[f"{run.net}-{run.seed}"] = run
-            write_json(TARGET / "training.json", told)
-    size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors"))
-    done(
+            write_json(OUTPUT_DIR / "training.json", told)
+    size = sum(path.stat().st_size for path in OUTPUT_DIR.glob("*.safetensors"))
+    report_written(
         "train-vqa",
-        f"{counted(len(begun), 'net')} of seed {seed}; {size / 1e6:.1f} MB of weights in all",
-        TARGET,
+        f"{format_count(len(begun), 'net')} of seed {seed}; {size / 1e6:.1f} MB of weights in all",
+        OUTPUT_DIR,
     )
 
 
-def prepare(pool: Pool, own: bool = False) -> Training:
+def prepare_worlds(pool: Pool, own: bool = False) -> TrainingRuns:
     """Draw the worlds and find their regions; what is there already stays."""
-    WORK.mkdir(parents=True, exist_ok=True)
-    every = chunks_of(list(SERIES))
+    WORK_DIR.mkdir(parents=True, exist_ok=True)
+    every = list_chunks(list(WORLD_SERIES))
     for _ in track(pool.imap_unordered(_draw, every), "draw", len(every), "chunk"):
         pass
-    told = training(TARGET) if (TARGET / "training.json").exists() else None
-    detector = pool.apply(found_regions, (TARGET / "regions.safetensors", told.detector if told else None))
-    told = told or Training(detector=detector, nets={})
-    write_json(TARGET / "training.json", told)
+    told = read_training_runs(OUTPUT_DIR) if (OUTPUT_DIR / "training.json").exists() else None
+    detector = pool.apply(
+        build_clip_regions, (OUTPUT_DIR / "regions.safetensors", told.detector if told else None)
+    )
+    told = told or TrainingRuns(detector=detector, nets={})
+    write_json(OUTPUT_DIR / "training.json", told)
     if own or told.own_detector:
-        path = TARGET / "regions_own.safetensors"
-        told = structs.replace(told, own_detector=pool.apply(own_regions, (path, told.own_detector)))
-        write_json(TARGET / "training.json", told)
+        path = OUTPUT_DIR / "regions_own.safetensors"
+        told = structs.replace(told, own_detector=pool.apply(build_own_regions, (path, told.own_detector)))
+        write_json(OUTPUT_DIR / "training.json", told)
     return told
 
 
-def file_of(net: str, seed: int) -> Path:
+def get_model_path(net: str, seed: int) -> Path:
     """Where a net lies: a base, which only training needs, beside the drawn worlds."""
-    return (WORK if net in ("base", "own_base") else TARGET) / f"{net}-{seed}.safetensors"
+    return (WORK_DIR if net in ("base", "own_base") else OUTPUT_DIR) / f"{net}-{seed}.safetensors"
 
 
-def _draw(chunk: tuple[Part, int]) -> None:
-    draw_chunk(*chunk)
+def _draw(chunk: tuple[WorldSubset, int]) -> None:
+    render_chunk(*chunk)
 
 
-def train_net(name: str, seed: int) -> NetRun:
+def train_model(name: str, seed: int) -> ModelRun:
     """Train one net of a seed and write it."""
     import torch
 
     from research.reference_models import net_configs
-    from research.reference_models.inference import Asked, load_net, save_net
+    from research.reference_models.inference import LoadedModel, load_net, save_net
     from research.reference_models.net_training import NetTraining, train
-    from research.reference_models.region_stores import moments
-    from research.reference_models.tokenization import WordTable
+    from research.reference_models.region_stores import compute_feature_moments
+    from research.reference_models.tokenization import WordVocabulary
     from research.synthetic_world import vqa_training_data
 
     torch.set_num_threads(1)
-    plan, began = net_configs.NETS[name], time.process_time()
-    learn, choose, report = (vqa_training_data.PartData.read(part) for part in NET_PARTS)
-    stores = {part: vqa_training_data.store_of(WORK / part, plan.regions) for part in NET_PARTS}
-    words = WordTable.learned(question.text for question in learn.questions)
+    plan, began = net_configs.NET_CONFIGS[name], time.process_time()
+    learn, choose, report = (vqa_training_data.SubsetData.read(part) for part in MODEL_SUBSETS)
+    stores = {
+        part: vqa_training_data.open_regions(WORK_DIR / part, plan.region_source) for part in MODEL_SUBSETS
+    }
+    words = WordVocabulary.from_texts(question.text for question in learn.questions)
     answers = sorted({question.answer for question in learn.questions})
-    shape = net_configs.shape_of(plan, words, len(answers), stores["learn"])
-    base = load_net(file_of(plan.base, seed)) if plan.base else None
-    net = net_configs.new_net(shape, moments(stores["learn"]), seed, base)
-    asked = Asked(net, words, ("answerable",) if plan.one else tuple(answers))
-    questions = vqa_training_data.question_set(learn, words, answers)
-    per_epoch = len(questions.answers) / net_configs.BATCH
+    shape = net_configs.make_shape(plan, words, len(answers), stores["learn"])
+    base = load_net(get_model_path(plan.base_net, seed)) if plan.base_net else None
+    net = net_configs.initialize_net(shape, compute_feature_moments(stores["learn"]), seed, base)
+    asked = LoadedModel(net, words, ("answerable",) if plan.has_single_output else tuple(answers))
+    questions = vqa_training_data.encode_questions(learn, words, answers)
+    per_epoch = len(questions.answers) / net_configs.TRAIN_BATCH_SIZE
     steps = round(BASE_EPOCHS * per_epoch), round(MORE_EPOCHS * per_epoch)
-    recipe = net_configs.recipe_of(plan, *steps, name in net_configs.BASES, POINTING)
-    hard = _hard() if plan.pairs == "hard" else None
-    criterion = net_configs.criterion(plan)
+    recipe = net_configs.make_training_config(plan, *steps, name in net_configs.BASE_NETS, POINTING_WEIGHT)
+    hard = _find_hard_negatives() if plan.pseudo_pairs == "hard" else None
+    criterion = net_configs.selection_metric(plan)
 
     def score(_: object) -> float:
-        return vqa_training_data.figures(asked, choose, stores["choose"])[criterion]
+        return vqa_training_data.compute_metrics(asked, choose, stores["choose"])[criterion]
 
     say = partial(print, f"{name}-{seed}:", flush=True)
     trained = train(
         NetTraining(net, questions, stores["learn"], recipe, seed, hard),
-        WORK / f"{name}-{seed}.pt",
+        WORK_DIR / f"{name}-{seed}.pt",
         score,
         say,
     )
-    save_net(file_of(name, seed), asked)
-    measured = vqa_training_data.figures(load_net(file_of(name, seed)), report, stores["report"])
-    run = NetRun(
+    save_net(get_model_path(name, seed), asked)
+    measured = vqa_training_data.compute_metrics(
+        load_net(get_model_path(name, seed)), report, stores["report"]
+    )
+    run = ModelRun(
         net=name,
         seed=seed,
         recipe=repr(recipe),
@@ -183,22 +214,24 @@ def train_net(name: str, seed: int) -> NetRun:
     return run
 
 
-def _hard() -> np.ndarray:
+def _find_hard_negatives() -> np.ndarray:
     """For each picture of `learn` the questions of others that the sample's CLIP finds most like it, [p, HARD]."""
     from pipeline.candidates.encoders import clip
     from research.reference_models.image_towers import ClipTower
-    from research.reference_models.pseudo_pairs import hard_pairs
-    from research.synthetic_world.vqa_training_data import HARD, PartData
+    from research.reference_models.pseudo_pairs import find_hard_pairs
+    from research.synthetic_world.vqa_training_data import NUM_HARD_NEGATIVES, SubsetData
 
-    path = WORK / "learn" / "hard.npy"
+    path = WORK_DIR / "learn" / "hard.npy"
     if not path.exists():
-        data = PartData.read("learn")
+        data = SubsetData.read("learn")
         texts, place = np.unique([question.text for question in data.questions], return_inverse=True)
-        encoder = clip.Encoder(f"local-dir:{CLIP}", device="cpu")
-        vectors = encoder.table(encoder.texts(texts.tolist(), 256), len(texts))
-        tower = ClipTower(CLIP)
-        shown = (chunk[at : at + 32] for chunk in pixels_of("learn") for at in range(0, len(chunk), 32))
-        pictures = np.concatenate([tower.vectors(pixels).numpy() for pixels in shown])
-        with replacing(path) as file:
-            np.save(file, hard_pairs(pictures, vectors[place], data.pictures, HARD))
+        encoder = clip.Encoder(f"local-dir:{CLIP_DIR}", device="cpu")
+        vectors = encoder.stack_batches(encoder.encode_texts(texts.tolist(), 256), len(texts))
+        tower = ClipTower(CLIP_DIR)
+        shown = (chunk[at : at + 32] for chunk in open_pixels("learn") for at in range(0, len(chunk), 32))
+        pictures = np.concatenate([tower.embed_images(pixels).numpy() for pixels in shown])
+        with atomic_write(path) as file:
+            np.save(
+                file, find_hard_pairs(pictures, vectors[place], data.get_image_indices, NUM_HARD_NEGATIVES)
+            )
     return np.load(path)

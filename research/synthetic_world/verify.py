@@ -10,34 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.errors import Problems, counted
+from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done, track
-from pipeline.core.records import Scene, SceneObject, Split
-from pipeline.sources.gqa_files import scenes as read_scenes
-from pipeline.verifier.evidence import facts_of
-from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, faults_of
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written, track
+from pipeline.core.records import SceneGraph, SceneObject, Split
+from pipeline.sources.gqa_files import read_scene_graphs
+from pipeline.verifier.evidence import build_scene_evidence
+from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, find_faults
 
-PUBLISHED: tuple[Split, ...] = ("train", "val")
-SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED)
+PUBLISHED_SPLITS: tuple[Split, ...] = ("train", "val")
+SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED_SPLITS)
 
 
-def question_faults(
-    entries: Mapping[str, CheckedQuestion], truths: Mapping[str, Scene]
+def find_question_faults(
+    entries: Mapping[str, CheckedQuestion], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
     """(where, what) of everything wrong with the questions of one split; `truths` are its complete scenes."""
-    known = {picture_id: facts_of(scene, LEXICON) for picture_id, scene in truths.items()}
+    known = {picture_id: build_scene_evidence(scene, LEXICON) for picture_id, scene in truths.items()}
     for question_id, entry in sorted(entries.items()):
         where = f"question {question_id} ({entry.question})"
         if entry.image_id not in known:
             yield where, f"its picture {entry.image_id} has no complete scene graph"
             continue
-        for fault in faults_of(question_id, entry, entries, known[entry.image_id]):
+        for fault in find_faults(question_id, entry, entries, known[entry.image_id]):
             yield where, fault
 
 
-def graph_faults(published: Mapping[str, Scene], truths: Mapping[str, Scene]) -> Iterator[tuple[str, str]]:
+def find_graph_faults(
+    published: Mapping[str, SceneGraph], truths: Mapping[str, SceneGraph]
+) -> Iterator[tuple[str, str]]:
     """(where, what) of everything that published graphs state and that is not so."""
     for picture_id, scene in sorted(published.items()):
         where, truth = f"picture {picture_id}", truths.get(picture_id)
@@ -48,11 +50,11 @@ def graph_faults(published: Mapping[str, Scene], truths: Mapping[str, Scene]) ->
             yield where, f"is a {truth.location} {truth.weather}, not a {scene.location} {scene.weather}"
         true = {thing.object_id: thing for thing in truth.objects}
         for thing in scene.objects:
-            for what in _untrue(thing, true.get(thing.object_id)):
+            for what in _find_untrue(thing, true.get(thing.object_id)):
                 yield f"{where}, object {thing.object_id} ({thing.name})", f"published, but not so: {what}"
 
 
-def _untrue(thing: SceneObject, real: SceneObject | None) -> list[str]:
+def _find_untrue(thing: SceneObject, real: SceneObject | None) -> list[str]:
     box = (thing.name, thing.x, thing.y, thing.w, thing.h)
     if real is None or box != (real.name, real.x, real.y, real.w, real.h):
         return [" ".join(map(str, box))]
@@ -60,18 +62,20 @@ def _untrue(thing: SceneObject, real: SceneObject | None) -> list[str]:
     return sorted({*thing.attributes} - {*real.attributes} | relations)
 
 
-def drawn_again(split: Split) -> list[Scene]:
+def regenerate_scenes(split: Split) -> list[SceneGraph]:
     """The complete scenes of a split, from the sample's seed."""
     from research.synthetic_world.build import SEED
-    from research.synthetic_world.scene_graphs import truth
-    from research.synthetic_world.scenes import SPLIT_SIZES, worlds
+    from research.synthetic_world.scene_graphs import build_complete_graph
+    from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 
-    return [truth(world) for world in worlds(SEED, split, SPLIT_SIZES[split])]
+    return [build_complete_graph(world) for world in generate_scenes(SEED, split, SPLIT_SIZES[split])]
 
 
-def load(
+def load_sample(
     home: Path,
-) -> tuple[dict[Split, dict[str, CheckedQuestion]], dict[Split, dict[str, Scene]], dict[str, Scene]]:
+) -> tuple[
+    dict[Split, dict[str, CheckedQuestion]], dict[Split, dict[str, SceneGraph]], dict[str, SceneGraph]
+]:
     """Of the sample in a folder: questions and complete scenes by split and id, and the published graphs."""
     problems = Problems(f"{home}: files that cannot be read")
     entries: dict[Split, dict[str, CheckedQuestion]] = {
@@ -80,16 +84,16 @@ def load(
         )
         for split in SPLITS
     }
-    truths: dict[Split, list[Scene]] = {
-        "testdev": list(read_scenes(home / "truth", ("testdev",), problems, complete=True))
+    truths: dict[Split, list[SceneGraph]] = {
+        "testdev": list(read_scene_graphs(home / "truth", ("testdev",), problems, is_complete=True))
     }
-    published = list(read_scenes(home / "source/sceneGraphs", PUBLISHED, problems))
+    published = list(read_scene_graphs(home / "source/sceneGraphs", PUBLISHED_SPLITS, problems))
     problems.raise_if_any()
-    truths |= {split: drawn_again(split) for split in PUBLISHED}
+    truths |= {split: regenerate_scenes(split) for split in PUBLISHED_SPLITS}
     return entries, {split: _by_picture(scenes) for split, scenes in truths.items()}, _by_picture(published)
 
 
-def _by_picture(scenes: list[Scene]) -> dict[str, Scene]:
+def _by_picture(scenes: list[SceneGraph]) -> dict[str, SceneGraph]:
     return {scene.picture_id: scene for scene in scenes}
 
 
@@ -99,18 +103,18 @@ def verify_sample() -> None:
     Raises:
         UserError: lists everything that is wrong.
     """
-    home = Folders("sample").home
-    entries, truths, published = load(home)
+    home = DatasetFolders("sample").root
+    entries, truths, published = load_sample(home)
     problems = Problems(f"{home} is not true to its scenes")
     for split in track(SPLITS, "verifying", unit="split"):
-        for where, what in question_faults(entries[split], truths[split]):
+        for where, what in find_question_faults(entries[split], truths[split]):
             problems.add(f"{split}, {where}", what)
-    for where, what in graph_faults(published, truths["train"] | truths["val"]):
+    for where, what in find_graph_faults(published, truths["train"] | truths["val"]):
         problems.add(where, what)
     problems.raise_if_any()
     asked = sum(map(len, entries.values()))
-    done(
+    report_written(
         "verify",
-        f"{counted(asked, 'question')} with one right answer each, {len(published):,} true graphs",
+        f"{format_count(asked, 'question')} with one right answer each, {len(published):,} true graphs",
         home,
     )

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import counted
-from pipeline.core.progress import done
+from pipeline.core.errors import format_count
+from pipeline.core.progress import report_written
 from research.reference_models.detector_table import DETECTORS
-from research.reference_models.net_configs import NETS
-from research.synthetic_world.fit_vqa import FitRun, Fits, fits
+from research.reference_models.net_configs import NET_CONFIGS
+from research.synthetic_world.fit_vqa import FittingRun, FittingRuns, read_fitting_runs
 from research.synthetic_world.train_vqa import (
     BASE_EPOCHS,
     MORE_EPOCHS,
-    POINTING,
-    TARGET,
-    NetRun,
-    Training,
-    training,
+    OUTPUT_DIR,
+    POINTING_WEIGHT,
+    ModelRun,
+    TrainingRuns,
+    read_training_runs,
 )
-from research.synthetic_world.vqa_regions import OWN_PARTS
-from research.synthetic_world.vqa_worlds import CHUNK, SERIES
+from research.synthetic_world.vqa_regions import OWN_TOWER_SUBSETS
+from research.synthetic_world.vqa_worlds import CHUNK_SIZE, WORLD_SERIES
 
-CARD = """# The sample's answer nets
+CARD_TEMPLATE = """# The sample's answer nets
 
 **These nets know the drawn world of the sample and nothing else.** They exist so that the benchmark's leaderboard has rows
 that anyone can make again; do not use them on photographs. Made by `rgqa sample train-vqa --seed S` for S = {seeds}, this
@@ -69,7 +69,7 @@ Accuracy by structural type, mean over seeds:
 {by_type}
 {fitted}"""
 
-FITTED = """
+FITTED_TEMPLATE = """
 The drawn questions lean: of the pictures that there are, some answers to a question are likelier than others ("Is there a
 cloud in the sky?"), and a net that sees no picture learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR
 2019, section 3.4), so accuracy is also given of the {kept} of these questions that are left when, in each of GQA's local groups, the
@@ -95,7 +95,7 @@ much can be answered at risk R with the best threshold. {reached}
 """
 
 
-OWN = """
+OWN_TOWER_TEMPLATE = """
 ### Another with a tower of its own
 
 `regions_own.safetensors`: a convolutional tower and a head, trained together from random weights on the {pictures:,} pictures of
@@ -106,7 +106,7 @@ Recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks a
 """
 
 
-def spread(values: Sequence[float]) -> str:
+def format_range(values: Sequence[float]) -> str:
     """Mean, lowest and highest in percent.
 
     >>> spread([0.7, 0.74])
@@ -118,51 +118,51 @@ def spread(values: Sequence[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({min(values):.1%} to {max(values):.1%})".replace("%", "")
 
 
-def card(told: Training, fits: Fits, size: float) -> str:
+def format_card(told: TrainingRuns, fits: FittingRuns, size: float) -> str:
     """The card's text; `size` in MB."""
     found, head = list(told.nets.values()), told.detector
-    names = [name for name in NETS if any(run.net == name for run in found)]
+    names = [name for name in NET_CONFIGS if any(run.net == name for run in found)]
     of = {name: [run for run in found if run.net == name] for name in names}
     pointing = (
         "In training the glances\nlearn from the annotations of questions and answers on which thing to rest."
-        if POINTING
+        if POINTING_WEIGHT
         else ""
     )
-    return CARD.format(
+    return CARD_TEMPLATE.format(
         seeds=", ".join(str(seed) for seed in sorted({run.seed for run in found})),
         kinds=62,
         pointing=pointing,
         size=size,
         parts="\n".join(
-            f"| {part} | {s.split} {s.start:,} to {s.start + s.chunks * CHUNK - 1:,} | {s.chunks * CHUNK:,} | "
-            f"{s.asked or '-'} | {_for(part)} |"
-            for part, s in SERIES.items()
+            f"| {part} | {s.split} {s.start:,} to {s.start + s.chunks * CHUNK_SIZE - 1:,} | {s.chunks * CHUNK_SIZE:,} | "
+            f"{s.questions_per_image or '-'} | {_for(part)} |"
+            for part, s in WORLD_SERIES.items()
         ),
         base=BASE_EPOCHS,
         more=MORE_EPOCHS,
         both=BASE_EPOCHS + MORE_EPOCHS,
-        report=f"{SERIES['report'].chunks * CHUNK:,}",
-        asked=f"{SERIES['report'].chunks * CHUNK * SERIES['report'].asked:,}",
+        report=f"{WORLD_SERIES['report'].chunks * CHUNK_SIZE:,}",
+        asked=f"{WORLD_SERIES['report'].chunks * CHUNK_SIZE * WORLD_SERIES['report'].questions_per_image:,}",
         look=f"{head.pictures:,}",
         epochs=head.epochs,
         head_cpu=head.cpu_seconds,
         recall=head.report["recall"],
         precision=head.report["precision"],
         looks=head.report["looks right"],
-        own=_own(told),
+        own=_format_own_tower(told),
         rows="\n".join(_row(name, of[name]) for name in names),
         by_type=_by_type(of),
-        fitted=_fitted(list(fits.seeds.values())) if fits.seeds else "",
+        fitted=_format_fitted(list(fits.seeds.values())) if fits.seeds else "",
     )
 
 
-def _own(told: Training) -> str:
+def _format_own_tower(told: TrainingRuns) -> str:
     run = told.own_detector
     if run is None:
         return ""
-    return OWN.format(
+    return OWN_TOWER_TEMPLATE.format(
         pictures=run.pictures,
-        parts=" and ".join(f"`{part}`" for part in OWN_PARTS),
+        parts=" and ".join(f"`{part}`" for part in OWN_TOWER_SUBSETS),
         epochs=run.epochs,
         cpu=run.cpu_seconds,
         recall=run.report["recall"],
@@ -181,17 +181,17 @@ def _for(part: str) -> str:
     }[part]
 
 
-def _row(name: str, found: Sequence[NetRun]) -> str:
+def _row(name: str, found: Sequence[ModelRun]) -> str:
     cpu = sum(run.cpu_seconds for run in found) / len(found)
     figures = [
-        spread([run.report[key] for run in found if key in run.report])
+        format_range([run.report[key] for run in found if key in run.report])
         for key in ("accuracy", "auaf", "auroc")
     ]
-    star = "*" if NETS[name].anew else ""
-    return f"| {name}{star} | {NETS[name].title} | {len(found)} | {found[0].parameters:,} | {cpu:.0f} | {' | '.join(figures)} |"
+    star = "*" if NET_CONFIGS[name].trains_from_scratch else ""
+    return f"| {name}{star} | {NET_CONFIGS[name].title} | {len(found)} | {found[0].parameters:,} | {cpu:.0f} | {' | '.join(figures)} |"
 
 
-def _by_type(of: dict[str, list[NetRun]]) -> str:
+def _by_type(of: dict[str, list[ModelRun]]) -> str:
     kinds = ("query", "choose", "verify", "logical", "compare")
     rows = [f"| net | {' | '.join(kinds)} |", "|---" * (1 + len(kinds)) + "|"]
     for name, found in of.items():
@@ -201,27 +201,29 @@ def _by_type(of: dict[str, list[NetRun]]) -> str:
     return "\n".join(rows)
 
 
-def _fitted(runs: Sequence[FitRun]) -> str:
+def _format_fitted(runs: Sequence[FittingRun]) -> str:
     """What fit-vqa found: accuracy on balanced questions, and selection."""
-    nets = [name for name in NETS if any(name in run.accuracy for run in runs)]
+    nets = [name for name in NET_CONFIGS if any(name in run.accuracy for run in runs)]
     even = {net: [run.accuracy[net] for run in runs if net in run.accuracy] for net in nets}
     blind = [one["balanced"] for one in even.get("blind", [])]
     columns = ("accuracy", "auc", "c@0.01", "c@0.05", "c@0.1", "c@0.2")
     areas = [_mean([run.selection[row]["auc"] for run in runs]) for row in ("selector", "maxprob")]
-    return FITTED.format(
-        kept=f"{runs[0].balanced:,}",
-        blind=f"The blind net is right on {spread(blind)} % of them, {_side(blind)} one half."
+    return FITTED_TEMPLATE.format(
+        kept=f"{runs[0].num_balanced:,}",
+        blind=f"The blind net is right on {format_range(blind)} % of them, {_side(blind)} one half."
         if blind
         else "",
         balanced="\n".join(
-            f"| {net} | {spread([one['all'] for one in each])} | {spread([one['balanced'] for one in each])} |"
+            f"| {net} | {format_range([one['all'] for one in each])} | {format_range([one['balanced'] for one in each])} |"
             for net, each in even.items()
         ),
-        asked=f"{SERIES['report'].chunks * CHUNK * SERIES['report'].asked:,}",
+        asked=f"{WORLD_SERIES['report'].chunks * CHUNK_SIZE * WORLD_SERIES['report'].questions_per_image:,}",
         reached=f"The Selector {'reaches' if areas[0] <= areas[1] else 'does not reach'} MaxProb in AUC.",
         selection="\n".join(
             f"| {DETECTORS[row].title} | "
-            + " | ".join(_spread2([run.selection[row][column] for run in runs]) for column in columns)
+            + " | ".join(
+                _format_precise_range([run.selection[row][column] for run in runs]) for column in columns
+            )
             + " |"
             for row in runs[0].selection
         ),
@@ -236,7 +238,7 @@ def _side(values: Sequence[float]) -> str:
     return "below" if _mean(values) < 0.5 else "not below"
 
 
-def _spread2(values: Sequence[float]) -> str:
+def _format_precise_range(values: Sequence[float]) -> str:
     """As `spread`, with two decimals: areas are small.
 
     >>> _spread2([0.02589]), _spread2([0.02, 0.03])
@@ -248,7 +250,9 @@ def _spread2(values: Sequence[float]) -> str:
 
 def write_vqa_card() -> None:
     """Write data/sample/vqa/MODEL_CARD.md."""
-    told = training(TARGET)
-    size = sum(path.stat().st_size for path in TARGET.glob("*.safetensors")) / 1e6
-    write_text(TARGET / "MODEL_CARD.md", card(told, fits(), size))
-    done("vqa-card", f"{counted(len(told.nets), 'net')}, {size:.1f} MB", TARGET / "MODEL_CARD.md")
+    told = read_training_runs(OUTPUT_DIR)
+    size = sum(path.stat().st_size for path in OUTPUT_DIR.glob("*.safetensors")) / 1e6
+    write_text(OUTPUT_DIR / "MODEL_CARD.md", format_card(told, read_fitting_runs(), size))
+    report_written(
+        "vqa-card", f"{format_count(len(told.nets), 'net')}, {size:.1f} MB", OUTPUT_DIR / "MODEL_CARD.md"
+    )

@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import field
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.json_files import write_json
-from pipeline.core.paths import DATA
+from pipeline.core.paths import DATA_DIR
 from pipeline.core.records import Record
-from research.synthetic_world.vqa_worlds import CHUNK, SERIES, WORK, Part, worlds_of
+from research.synthetic_world.vqa_worlds import CHUNK_SIZE, WORK_DIR, WORLD_SERIES, WorldSubset, read_worlds
 
 if TYPE_CHECKING:
-    from research.reference_models.image_towers import Tower
+    from research.reference_models.image_towers import ImageTower
     from research.reference_models.region_head import RegionHead, Regions
 
-CLIP = DATA / "sample" / "clip"
+CLIP_DIR = DATA_DIR / "sample" / "clip"
 HEAD_EPOCHS = 16
-OWN_PARTS: tuple[Part, ...] = ("look", "learn")  # teach the tower of its own
-NET_PARTS: tuple[Part, ...] = ("learn", "choose", "report")
+OWN_TOWER_SUBSETS: tuple[WorldSubset, ...] = ("look", "learn")  # teach the tower of its own
+MODEL_SUBSETS: tuple[WorldSubset, ...] = ("learn", "choose", "report")
 
 
-class HeadRun(Record):
+class DetectorRun(Record):
     """A detector's training: recall, precision, share of looks told right on `report`. Of one with a tower of its own also
     what its checkpoints were chosen by (on `choose`), by step."""
 
@@ -44,35 +44,35 @@ class HeadRun(Record):
     tries: dict[str, float] = field(default_factory=dict)
 
 
-def found_regions(path: Path, known: HeadRun | None) -> HeadRun:
+def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
     """Train the detector at `path` unless its training is known, and write the regions that are not there."""
     import torch
 
-    from research.reference_models.ground_truth_regions import true_regions
+    from research.reference_models.ground_truth_regions import make_ground_truth_regions
     from research.reference_models.image_towers import ClipTower
-    from research.reference_models.region_head import load_head, save_head, told
+    from research.reference_models.region_head import load_head, make_caption_features, save_head
     from research.synthetic_world import region_trainer
 
     torch.set_num_threads(1)
-    tower, began = ClipTower(CLIP), time.process_time()
+    tower, began = ClipTower(CLIP_DIR), time.process_time()
     if known is None:
-        save_head(path, region_trainer.train_head(region_trainer.gather(tower, "look"), HEAD_EPOCHS))
+        save_head(path, region_trainer.train_head(region_trainer.gather_cells(tower, "look"), HEAD_EPOCHS))
     spent, head = round(time.process_time() - began, 1), load_head(path)
-    for part in (*NET_PARTS, "fit"):
-        if known is None or not (WORK / part / "pictures.json").exists():
+    for part in (*MODEL_SUBSETS, "fit"):
+        if known is None or not (WORK_DIR / part / "pictures.json").exists():
             found = _write_found(tower, head, part)
-            scenes = [row.scene for row in worlds_of(part)]
-            true = true_regions(scenes, head)
-            caption = told(found.features, head.names, head.hidden)
+            scenes = [row.scene for row in read_worlds(part)]
+            true = make_ground_truth_regions(scenes, head)
+            caption = make_caption_features(found.features, head.names, head.hidden)
             _write(part, {"told": caption, "true": true.features, "boxes-true": true.boxes})
             write_json(
-                WORK / part / "pictures.json", [one.picture_id for one in scenes]
+                WORK_DIR / part / "pictures.json", [one.picture_id for one in scenes]
             )  # last: all is there
-    pictures = SERIES["look"].chunks * CHUNK
-    return known or HeadRun(epochs=HEAD_EPOCHS, pictures=pictures, cpu_seconds=spent, report=_report())
+    pictures = WORLD_SERIES["look"].chunks * CHUNK_SIZE
+    return known or DetectorRun(epochs=HEAD_EPOCHS, pictures=pictures, cpu_seconds=spent, report=_report())
 
 
-def own_regions(path: Path, known: HeadRun | None) -> HeadRun:
+def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
     """The same for the detector with a tower of its own, which never sees the CLIP; a training that was killed goes on."""
     import torch
 
@@ -83,47 +83,47 @@ def own_regions(path: Path, known: HeadRun | None) -> HeadRun:
     torch.set_num_threads(1)
     anew, run = known is None, known
     if run is None:
-        pictures = tower_trainer.Pictures(OWN_PARTS)
-        own = tower_trainer.TowerTraining(pictures, tower_trainer.recipe_of(len(pictures)))
-        trained = train(own, WORK / "tower.pt", own.score, partial(print, "own tower:", flush=True))
+        pictures = tower_trainer.ImageDataset(OWN_TOWER_SUBSETS)
+        own = tower_trainer.TowerTraining(pictures, tower_trainer.make_training_config(len(pictures)))
+        trained = train(own, WORK_DIR / "tower.pt", own.score, partial(print, "own tower:", flush=True))
         save_head(path, own.head, own.tower)
-        run = HeadRun(
-            epochs=tower_trainer.EPOCHS,
+        run = DetectorRun(
+            epochs=tower_trainer.NUM_EPOCHS,
             pictures=len(pictures),
             cpu_seconds=round(trained.cpu_seconds, 1),
             report={},
             tries={str(step): round(value, 4) for step, value in trained.scores.items()},
         )
-    tower, head = load_tower(path, CLIP), load_head(path)
-    for part in NET_PARTS:
-        if anew or not (WORK / part / "scores-own.npy").exists():
+    tower, head = load_tower(path, CLIP_DIR), load_head(path)
+    for part in MODEL_SUBSETS:
+        if anew or not (WORK_DIR / part / "scores-own.npy").exists():
             _write_found(tower, head, part, "-own")
     if anew:
         run.report.update(_report("-own"))
     return run
 
 
-def _write_found(tower: Tower, head: RegionHead, part: Part, kind: str = "") -> Regions:
+def _write_found(tower: ImageTower, head: RegionHead, part: WorldSubset, kind: str = "") -> Regions:
     """The regions of a part as they are found, also written."""
-    from research.synthetic_world.region_trainer import regions_of
+    from research.synthetic_world.region_trainer import detect_regions
 
-    found = regions_of(tower, head, part)
+    found = detect_regions(tower, head, part)
     names = (f"{name}{kind}" for name in ("found", "boxes", "kinds", "scores"))
     _write(part, dict(zip(names, found, strict=True)))
     return found
 
 
-def _write(part: Part, arrays: Mapping[str, np.ndarray]) -> None:
-    (WORK / part).mkdir(exist_ok=True)
+def _write(part: WorldSubset, arrays: Mapping[str, np.ndarray]) -> None:
+    (WORK_DIR / part).mkdir(exist_ok=True)
     for name, array in arrays.items():
-        with replacing(WORK / part / f"{name}.npy") as file:
+        with atomic_write(WORK_DIR / part / f"{name}.npy") as file:
             np.save(file, array)
 
 
 def _report(kind: str = "") -> dict[str, float]:
     """How the regions that were written compare with the truth, on `report`."""
-    from research.synthetic_world.region_trainer import Regions, tried
+    from research.synthetic_world.region_trainer import Regions, evaluate_regions
 
     names = ("found", "boxes", "kinds", "scores")
-    columns = (np.load(WORK / "report" / f"{name}{kind}.npy") for name in names)
-    return tried(Regions(*columns), [row.scene for row in worlds_of("report")])
+    columns = (np.load(WORK_DIR / "report" / f"{name}{kind}.npy") for name in names)
+    return evaluate_regions(Regions(*columns), [row.scene for row in read_worlds("report")])

@@ -9,45 +9,45 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.core.json_files import read_json
-from pipeline.core.randomness import generator
-from pipeline.core.records import Scene
-from research.reference_models.ground_truth_regions import box_of
-from research.reference_models.inference import Asked, look
-from research.reference_models.model_outputs import Ask
-from research.reference_models.net_configs import confidence_of, judged
-from research.reference_models.net_files import Kind
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import SceneGraph
+from research.reference_models.ground_truth_regions import get_relative_box
+from research.reference_models.inference import LoadedModel, predict
+from research.reference_models.model_outputs import VqaQuery
+from research.reference_models.net_configs import compute_confidence, compute_selection_metrics
+from research.reference_models.net_files import RegionSource
 from research.reference_models.net_training import QuestionSet
-from research.reference_models.pseudo_pairs import random_pairs
+from research.reference_models.pseudo_pairs import sample_random_pairs
 from research.reference_models.region_stores import ArrayStore
-from research.reference_models.tokenization import WordTable
+from research.reference_models.tokenization import WordVocabulary
 from research.synthetic_world.questions import SampleQuestion
-from research.synthetic_world.vqa_worlds import SEED, Part, worlds_of
+from research.synthetic_world.vqa_worlds import SEED, WorldSubset, read_worlds
 
-HARD = 160  # questions of other pictures for each, for RP hard: the paper's 1,000 of 943,000 are as many of 164,000
+NUM_HARD_NEGATIVES = 160  # questions of other pictures for each, for RP hard: the paper's 1,000 of 943,000 are as many of 164,000
 
 
 @dataclass(frozen=True)
-class PartData:
+class SubsetData:
     """A part's questions and where its pictures lie in its stores."""
 
     questions: list[SampleQuestion]
-    scenes: dict[str, Scene]
-    place_of: dict[str, int]
+    scenes: dict[str, SceneGraph]
+    image_index: dict[str, int]
 
     @classmethod
-    def read(cls, part: Part) -> PartData:
-        rows = worlds_of(part)
+    def read(cls, part: WorldSubset) -> SubsetData:
+        rows = read_worlds(part)
         place_of = {row.scene.picture_id: place for place, row in enumerate(rows)}
         scenes = {row.scene.picture_id: row.scene for row in rows}
         return cls([question for row in rows for question in row.questions], scenes, place_of)
 
     @property
-    def pictures(self) -> np.ndarray:
+    def get_image_indices(self) -> np.ndarray:
         """The place of each question's picture."""
-        return np.array([self.place_of[question.picture_id] for question in self.questions])
+        return np.array([self.image_index[question.picture_id] for question in self.questions])
 
 
-def store_of(folder: Path, kind: Kind) -> ArrayStore:
+def open_regions(folder: Path, kind: RegionSource) -> ArrayStore:
     """The regions of a part as `train_vqa` wrote them."""
     ids = read_json(folder / "pictures.json", list[str])
     features = np.load(folder / ("found-own.npy" if kind == "own" else f"{kind}.npy"), mmap_mode="r")
@@ -59,18 +59,18 @@ def store_of(folder: Path, kind: Kind) -> ArrayStore:
     return ArrayStore(ids, features, placed)
 
 
-def question_set(data: PartData, words: WordTable, answers: Sequence[str]) -> QuestionSet:
+def encode_questions(data: SubsetData, words: WordVocabulary, answers: Sequence[str]) -> QuestionSet:
     """A part's questions as numbers. An answer that is unknown is -1."""
     number = {answer: place for place, answer in enumerate(answers)}
     return QuestionSet(
-        words.numbers([question.text for question in data.questions]).astype(np.int16),
-        data.pictures,
+        words.encode([question.text for question in data.questions]).astype(np.int16),
+        data.get_image_indices,
         np.array([number.get(question.answer, -1) for question in data.questions]),
-        np.array([seats_of(q, data.scenes[q.picture_id]) for q in data.questions], np.float16),
+        np.array([get_attention_targets(q, data.scenes[q.picture_id]) for q in data.questions], np.float16),
     )
 
 
-def seats_of(question: SampleQuestion, scene: Scene) -> list[tuple[float, ...]]:
+def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[tuple[float, ...]]:
     """Where glances are to rest, by the question's annotations: on the thing that it names last, on the one that it names
     first, and on the one that is the answer (else the first again); not a number where nothing is annotated.
 
@@ -84,21 +84,25 @@ def seats_of(question: SampleQuestion, scene: Scene) -> list[tuple[float, ...]]:
         else [*[""] * 2, *(answer or [""])[:1]]
     )
     items = {item.object_id: item for item in scene.objects}
-    return [box_of(items[i], scene) if i in items else (np.nan,) * 4 for i in ids]
+    return [get_relative_box(items[i], scene) if i in items else (np.nan,) * 4 for i in ids]
 
 
-def figures(asked: Asked, data: PartData, store: ArrayStore) -> dict[str, float]:
+def compute_metrics(asked: LoadedModel, data: SubsetData, store: ArrayStore) -> dict[str, float]:
     """Accuracy by GQA's structural types, and AUAF and AUROC against as many random pairs, a fifth of which has an answer."""
-    pairs = random_pairs(data.pictures, generator(SEED, "val pairs"))
-    own = [Ask(q.picture_id, q.text) for q in data.questions]
-    pseudo = [Ask(q.picture_id, data.questions[j].text) for q, j in zip(data.questions, pairs, strict=True)]
-    seen = look(asked, own + pseudo, store)
+    pairs = sample_random_pairs(data.get_image_indices, make_generator(SEED, "val pairs"))
+    own = [VqaQuery(q.picture_id, q.text) for q in data.questions]
+    pseudo = [
+        VqaQuery(q.picture_id, data.questions[j].text) for q, j in zip(data.questions, pairs, strict=True)
+    ]
+    seen = predict(asked, own + pseudo, store)
     answerable = np.arange(len(own) + len(pseudo)) < len(own)
-    confidence = confidence_of(asked, seen.logits, dict(seen.extra))
+    confidence = compute_confidence(asked, seen.logits, dict(seen.head_logits))
     if asked.net.shape.answers == 1:
-        return judged(confidence, answerable, None)
+        return compute_selection_metrics(confidence, answerable, None)
     said = np.array(seen.answers)[seen.logits[: len(own)].argmax(1)]
     right = said == np.array([q.answer for q in data.questions])
     kinds = np.array([q.structural for q in data.questions])
     by_kind = {str(kind): float(right[kinds == kind].mean()) for kind in sorted(set(kinds))}
-    return by_kind | judged(confidence, answerable, np.concatenate([right, np.zeros(len(pseudo), bool)]))
+    return by_kind | compute_selection_metrics(
+        confidence, answerable, np.concatenate([right, np.zeros(len(pseudo), bool)])
+    )

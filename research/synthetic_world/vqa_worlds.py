@@ -16,86 +16,90 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.paths import DATA
-from pipeline.core.records import Record, Scene, Split
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.paths import DATA_DIR
+from pipeline.core.records import Record, SceneGraph, Split
 from research.synthetic_world.questions import SampleQuestion
 
-Part = Literal["look", "learn", "choose", "report", "fit"]
+WorldSubset = Literal["look", "learn", "choose", "report", "fit"]
 SEED = 2023  # of the sample's world
-CHUNK = 256  # pictures per file
-SIZE = (192, 256)  # height, width of pictures as the sample's CLIP sees them
-WORK = DATA / "cache" / "sample_vqa"
+CHUNK_SIZE = 256  # pictures per file
+IMAGE_SIZE = (192, 256)  # height, width of pictures as the sample's CLIP sees them
+WORK_DIR = DATA_DIR / "cache" / "sample_vqa"
 
 
 @dataclass(frozen=True)
-class Series:
+class WorldSeries:
     """Worlds `start`, `start` + 1, ... of a split, with so many questions of each (0: none are needed)."""
 
     split: Split
     start: int
-    asked: int
+    questions_per_image: int
     chunks: int
 
 
 # The sample's CLIP was trained on train worlds 0 to 51,199; val worlds 0 to 159 are published.
-SERIES: dict[Part, Series] = {
-    "look": Series("train", 100_000, 0, 28),
-    "learn": Series("train", 110_000, 20, 32),
-    "choose": Series("val", 1_000, 13, 4),
-    "report": Series("val", 5_000, 13, 4),
-    "fit": Series("val", 10_000, 20, 8),
+WORLD_SERIES: dict[WorldSubset, WorldSeries] = {
+    "look": WorldSeries("train", 100_000, 0, 28),
+    "learn": WorldSeries("train", 110_000, 20, 32),
+    "choose": WorldSeries("val", 1_000, 13, 4),
+    "report": WorldSeries("val", 5_000, 13, 4),
+    "fit": WorldSeries("val", 10_000, 20, 8),
 }
 
 
-class DrawnWorld(Record):
+class SyntheticImage(Record):
     """A picture's complete truth and its questions; its pixels are in the .npy file beside it."""
 
-    scene: Scene
+    scene: SceneGraph
     questions: tuple[SampleQuestion, ...]
 
 
-def draw_chunk(part: Part, number: int) -> None:
+def render_chunk(part: WorldSubset, number: int) -> None:
     """Draw the worlds of one chunk and write them; what is there already stays."""
-    from research.synthetic_world.questions import questions
-    from research.synthetic_world.rendering import render
-    from research.synthetic_world.scene_graphs import truth
-    from research.synthetic_world.scenes import picture_id, scene
+    from research.synthetic_world.questions import generate_questions
+    from research.synthetic_world.rendering import render_scene
+    from research.synthetic_world.scene_graphs import build_complete_graph
+    from research.synthetic_world.scenes import generate_scene, make_image_id
 
-    path, series = WORK / f"{part}-{number:03d}.npy", SERIES[part]
+    path, series = WORK_DIR / f"{part}-{number:03d}.npy", WORLD_SERIES[part]
     if path.exists():
         return
     pixels, rows = [], []
-    first = series.start + number * CHUNK
-    for index in range(first, first + CHUNK):
-        world = scene(SEED, picture_id(series.split, index), series.split, index)
-        known = truth(world)
-        pixels.append(render(world, SIZE[1], SIZE[0]))
-        asked = questions([known], SEED, series.asked) if series.asked else []
-        rows.append(DrawnWorld(scene=known, questions=tuple(asked)))
-    with replacing(path.with_suffix(".json")) as file:
+    first = series.start + number * CHUNK_SIZE
+    for index in range(first, first + CHUNK_SIZE):
+        world = generate_scene(SEED, make_image_id(series.split, index), series.split, index)
+        known = build_complete_graph(world)
+        pixels.append(render_scene(world, IMAGE_SIZE[1], IMAGE_SIZE[0]))
+        asked = (
+            generate_questions([known], SEED, series.questions_per_image)
+            if series.questions_per_image
+            else []
+        )
+        rows.append(SyntheticImage(scene=known, questions=tuple(asked)))
+    with atomic_write(path.with_suffix(".json")) as file:
         file.write(msgspec.json.encode(rows))
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.save(file, np.stack(pixels).transpose(0, 3, 1, 2))
 
 
-def chunks_of(parts: Sequence[Part]) -> list[tuple[Part, int]]:
+def list_chunks(parts: Sequence[WorldSubset]) -> list[tuple[WorldSubset, int]]:
     """Every chunk of these parts."""
-    return [(part, number) for part in parts for number in range(SERIES[part].chunks)]
+    return [(part, number) for part in parts for number in range(WORLD_SERIES[part].chunks)]
 
 
-def pixels_of(part: Part) -> Iterator[np.ndarray]:
+def open_pixels(part: WorldSubset) -> Iterator[np.ndarray]:
     """Pictures uint8 [CHUNK, 3, *SIZE], chunk by chunk, left on the disk until they are needed."""
-    for _, number in chunks_of([part]):
-        yield np.load(WORK / f"{part}-{number:03d}.npy", mmap_mode="r")
+    for _, number in list_chunks([part]):
+        yield np.load(WORK_DIR / f"{part}-{number:03d}.npy", mmap_mode="r")
 
 
-def worlds_of(part: Part) -> list[DrawnWorld]:
+def read_worlds(part: WorldSubset) -> list[SyntheticImage]:
     """What is known of the pictures of a part, in the order of the pictures."""
     return [
         row
-        for _, number in chunks_of([part])
+        for _, number in list_chunks([part])
         for row in msgspec.json.decode(
-            (WORK / f"{part}-{number:03d}.json").read_bytes(), type=list[DrawnWorld]
+            (WORK_DIR / f"{part}-{number:03d}.json").read_bytes(), type=list[SyntheticImage]
         )
     ]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.consent import keep_terms
-from annotation.client.credentials import SECRETS, Secrets
+from annotation.client.consent import save_terms
+from annotation.client.credentials import SECRETS_FILE, Secrets
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, write_roster
 from pipeline.core.json_files import write_json, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture, Task, TaskQuestion
-from pipeline.tasks.task_builder import shown
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Task, TaskQuestion
+from pipeline.tasks.task_builder import to_label_studio_task
 from tests.annotation.fake_label_studio import TOKEN, FakeLabelStudio
 
 CONTACT = "Lee, lee@example.org"
@@ -34,8 +34,8 @@ def made_task(number: int, pictures: int = 5) -> Task:
             key=f"b{number}",
             text=f"Is there a dog {number}?",
             role="filter",
-            expected="invalid" if number % 2 else "valid",
-            source="template",
+            expected_choice="invalid" if number % 2 else "valid",
+            gold_source="template",
         ),
     )
 
@@ -54,13 +54,13 @@ def people(*names: str) -> list[Annotator]:
 
 def write_batch(tasks: list[Task]) -> None:
     """The tasks as stage `batch` leaves them."""
-    home = Folders().stage("batch")
+    home = DatasetFolders().stage_dir("batch")
     write_jsonl(home / "tasks.jsonl", tasks)
     pictures = {task.picture_id: f"data/tiny/source/images/{task.picture_id}.png" for task in tasks}
     rows = [
-        shown(
+        to_label_studio_task(
             task,
-            Picture(
+            ImageRecord(
                 picture_id=task.picture_id,
                 path=pictures[task.picture_id],
                 width=8,
@@ -87,8 +87,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLabelStudio]:
 def study(tiny: Path, fake: FakeLabelStudio) -> FakeLabelStudio:
     """The tiny project with 40 tasks, two votes each, and three annotators; nothing is pushed yet."""
     write_batch([made_task(number) for number in range(40)])
-    write_roster(Folders(), people("ann", "ben", "cyd"))
-    keep_terms(Folders(), CONTACT)
+    write_roster(DatasetFolders(), people("ann", "ben", "cyd"))
+    save_terms(DatasetFolders(), CONTACT)
     return fake
 
 
@@ -97,6 +97,6 @@ def own(study: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch) -> FakeLabelStu
     """The same server as one of our own."""
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"):
         monkeypatch.delenv(name)
-    write_private(SECRETS, Secrets(url=study.url, email="admin@rgqa.local", password="p", token=TOKEN))
+    write_private(SECRETS_FILE, Secrets(url=study.url, email="admin@rgqa.local", password="p", token=TOKEN))
     study.report = {"tiny": {"people": [], "tasks": {}, "votes": {}}}
     return study

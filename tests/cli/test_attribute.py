@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.cli.attribute import LookOptions, look
+from pipeline.cli.attribute import AttributionOptions, write_attributions
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.inference.attribution.item_pairs import drawn_pairs
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.item_pairs import sample_pairs
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
 from pipeline.scoring.input_validation import read_attention
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets
@@ -27,18 +27,18 @@ def made(tiny_run, tmp_path_factory):
 @pytest.fixture
 def pair(made, monkeypatch):
     monkeypatch.chdir(made)
-    return drawn_pairs(read_benchmark(Folders().release(params.version())), 1)[0]
+    return sample_pairs(read_benchmark(DatasetFolders().release_dir(params.read_release_version())), 1)[0]
 
 
 def refused(**told):
     with pytest.raises(UserError) as found:
-        look(LookOptions(**{"items": (), "model": "rp"} | told))
+        write_attributions(AttributionOptions(**{"items": (), "model": "rp"} | told))
     return str(found.value)
 
 
 def test_an_item_gives_a_page_with_its_partner_and_grids_of_both(pair, tmp_path, capsys):
     page, grids = tmp_path / "look.html", tmp_path / "grids.json"
-    look(LookOptions((pair.aq.id, pair.aq.id), "rp", out=page, grids=grids))
+    write_attributions(AttributionOptions((pair.aq.id, pair.aq.id), "rp", out=page, maps=grids))
     html = page.read_text()
     assert html.index(f'id">{pair.uq.id},') < html.index(f'id">{pair.aq.id},')
     assert read_attention(grids).keys() == {pair.uq.id, pair.aq.id}
@@ -50,7 +50,7 @@ def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_p
     tables = {}
     for method in ("", "attention", "grad-cam"):
         path = tmp_path / f"grids-{method}.json"
-        look(LookOptions((pair.uq.id,), "rp", grids=path, method=method))
+        write_attributions(AttributionOptions((pair.uq.id,), "rp", maps=path, method=method))
         tables[method] = np.array(json.loads(path.read_text())[pair.uq.id])
     assert tables[""].tolist() == tables["attention"].tolist() and tables[""].shape == (24, 24)
     assert tables["grad-cam"].shape[1] == 5 and tables["grad-cam"][:, 4].sum() == pytest.approx(1, abs=1e-4)
@@ -62,13 +62,13 @@ def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_p
 def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair, tmp_path):
     questions = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
     grids = tmp_path / "grids.json"
-    look(LookOptions((), "rp", grids=grids, of=questions))
+    write_attributions(AttributionOptions((), "rp", maps=grids, release=questions))
     asked = json.loads((ROOT / "tests/tiny" / questions.removeprefix("data/tiny/")).read_text())
     attention = read_attention(grids)
     assert attention.keys() == asked.keys()
     scenes = json.loads((ROOT / "tests/tiny/truth/testdev_sceneGraphs.json").read_text())
     said = dict.fromkeys(asked, "yes")
-    found = gqa_diagnostics(asked, said, scenes=scenes, attention=attention)["grounding"]
+    found = compute_gqa_diagnostics(asked, said, scenes=scenes, attention=attention)["grounding"]
     assert found["items"] == len(asked) and found["value"] >= 0
 
 
@@ -77,7 +77,7 @@ def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
     words.write_text(
         json.dumps({pair.uq.picture: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
     )
-    look(LookOptions((pair.uq.id,), "rp", out=page, words=words))
+    write_attributions(AttributionOptions((pair.uq.id,), "rp", out=page, ocr_words=words))
     assert "1 soup &amp; co 0.80" in page.read_text()
     words.write_text('[{"text": "soup", "box": [9, 9, 3, 3]}]')
     assert "turned round" in refused(items=(pair.uq.id,), words=words)

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from annotation.study.quality_control import SetAside
+from annotation.study.quality_control import ExcludedAnswer
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.cli.explain import explain
+from pipeline.cli.explain import explain_item
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Dropped, Task, Verdict
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import DroppedCandidate, Task, Verdict
 from tests.closure import ROOT
 
 
@@ -27,7 +27,7 @@ def items(release):
 
 def test_explain_tells_the_story_of_an_item(release):
     item = next(item for item in items(release) if item.subset == "clip-easy" and item.unanswerable)
-    text = "\n".join(explain(item.item_id, Folders()))
+    text = "\n".join(explain_item(item.item_id, DatasetFolders()))
     for part in (
         item.text,
         "CLIP       score",
@@ -41,7 +41,7 @@ def test_explain_tells_the_story_of_an_item(release):
     ):
         assert part in text
     edited = next(item for item in items(release) if item.edits)
-    text = "\n".join(explain(edited.item_id, Folders()))
+    text = "\n".join(explain_item(edited.item_id, DatasetFolders()))
     assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
     assert f"CLIP       score {edited.score:.4f}\n" in text
 
@@ -50,8 +50,8 @@ def test_explain_tells_the_story_of_an_item(release):
 def test_a_candidate_that_does_not_exist_has_no_history_of_another(release, prefix):
     source = next(item for item in items(release) if item.unanswerable).question_id
     with pytest.raises(UserError, match=f"no such candidate .* question {source}"):
-        explain(f"{prefix}{source}", Folders())
-    assert explain(source, Folders())
+        explain_item(f"{prefix}{source}", DatasetFolders())
+    assert explain_item(source, DatasetFolders())
 
 
 def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):
@@ -68,14 +68,14 @@ def test_explain_of_an_unknown_id_is_an_error_without_traceback(release):
 
 
 def test_explain_says_why_a_candidate_was_dropped(release):
-    dropped = next(read_jsonl(Folders().stage("screen") / "dropped.jsonl", Dropped))
-    text = "\n".join(explain(dropped.candidate_id, Folders()))
+    dropped = next(read_jsonl(DatasetFolders().stage_dir("screen") / "dropped.jsonl", DroppedCandidate))
+    text = "\n".join(explain_item(dropped.candidate_id, DatasetFolders()))
     assert f"dropped    by screen: {dropped.reason}" in text and "released" not in text
 
 
 def test_explain_of_an_answerable_item_names_its_pair(release):
     item = next(item for item in items(release) if not item.unanswerable)
-    text = "\n".join(explain(item.item_id, Folders()))
+    text = "\n".join(explain_item(item.item_id, DatasetFolders()))
     assert f"answerable, {item.answer!r}; pair {item.pair_id}" in text
 
 
@@ -83,9 +83,9 @@ def test_explain_of_an_answerable_item_names_its_pair(release):
 def test_explain_says_which_of_a_tasks_two_questions_was_the_candidate(release, place):
     other = {"first": "second", "second": "first"}[place]
     uqs = {item.item_id for item in items(release) if item.unanswerable}
-    task = next(t for t in Folders().rows(Task) if getattr(t, place).candidate_id in uqs)
-    verdict = next(v for v in Folders().rows(Verdict) if v.task_id == task.task_id)
-    text = "\n".join(explain(getattr(task, place).candidate_id, Folders()))
+    task = next(t for t in DatasetFolders().read_records(Task) if getattr(t, place).candidate_id in uqs)
+    verdict = next(v for v in DatasetFolders().read_records(Verdict) if v.task_id == task.task_id)
+    text = "\n".join(explain_item(getattr(task, place).candidate_id, DatasetFolders()))
     assert f"{task.task_id}: it is the {place} of the two questions" in text
     assert (
         f"{verdict.annotator}: {getattr(verdict, place)}; of the other question {getattr(verdict, other)}\n"
@@ -97,9 +97,9 @@ def test_explain_says_which_verdicts_do_not_count_and_why(release):
     uqs = {item.item_id for item in items(release) if item.unanswerable}
     aside = next(
         row
-        for row in read_jsonl(Folders().stage("collect") / "set_aside.jsonl", SetAside)
+        for row in read_jsonl(DatasetFolders().stage_dir("collect") / "set_aside.jsonl", ExcludedAnswer)
         if row.candidate_id in uqs
     )
-    text = "\n".join(explain(aside.candidate_id, Folders()))
+    text = "\n".join(explain_item(aside.candidate_id, DatasetFolders()))
     assert f"(set aside: {aside.reason}); of the other question" in text
     assert text.count("(set aside: ") < text.count("verdict  ")

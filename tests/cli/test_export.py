@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.export import write_table
+from pipeline.cli.export import export_table
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.records import Dropped, Item
+from pipeline.core.records import DroppedCandidate, Item
 
 READ = {
     ".csv": lambda path: pd.read_csv(path, dtype=str, keep_default_na=False),
@@ -48,7 +48,7 @@ def test_dropped_has_what_every_stage_dropped(tiny_run, monkeypatch, tmp_path):
     monkeypatch.chdir(tiny_run)
     table("dropped", "--out", tmp_path / "dropped.parquet")
     rows = pd.read_parquet(tmp_path / "dropped.parquet")
-    released = read_jsonl("data/release/tiny/0.1.0/dropped.jsonl", Dropped)
+    released = read_jsonl("data/release/tiny/0.1.0/dropped.jsonl", DroppedCandidate)
     assert sorted(rows["candidate_id"]) == sorted(row.candidate_id for row in released)
 
 
@@ -93,7 +93,7 @@ def test_rows_of_which_something_would_be_lost_are_refused(tmp_path, rows, out, 
 
 
 def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.benchmark.report.score_frame.EXCEL_ROWS", 3)
+    monkeypatch.setattr("pipeline.benchmark.report.score_frame.MAX_EXCEL_ROWS", 3)
     source = tmp_path / "rows.jsonl"
     source.write_text('{"a": 1}\n' * 3)
     code, output = table(source, "--out", tmp_path / "rows.xlsx")
@@ -104,6 +104,6 @@ def test_a_column_of_numbers_and_texts_is_refused_for_parquet_and_a_missing_list
     mixed = tmp_path / "mixed.jsonl"
     mixed.write_text('{"a": 1, "b": [1]}\n{"a": "x"}\n')
     with pytest.raises(UserError, match=r"mixed\.jsonl: a column is of no one type"):
-        write_table(str(mixed), tmp_path / "t.parquet")
-    write_table(str(mixed), tmp_path / "t.csv")
+        export_table(str(mixed), tmp_path / "t.parquet")
+    export_table(str(mixed), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "a,b\n1,[1]\nx,\n"

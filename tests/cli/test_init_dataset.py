@@ -2,10 +2,10 @@ import msgspec
 import pytest
 import yaml
 
-from pipeline.cli.init_dataset import init
+from pipeline.cli.init_dataset import create_dataset
 from pipeline.core.errors import UserError
-from pipeline.core.params import load
-from pipeline.core.release_params import ReleaseParams, check_fields
+from pipeline.core.params import load_params
+from pipeline.core.release_params import ReleaseParams, check_release_params
 
 PARAMS = (
     "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"
@@ -14,7 +14,7 @@ PARAMS = (
 
 def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
-    init("birds", tmp_path)
+    create_dataset("birds", tmp_path)
     document = yaml.safe_load((tmp_path / "params.yaml").read_text())
     assert document["birds"] == document["gqa"] == {"rank": {"cap": 5}, "tag": {}}
     assert document["dataset"] == "sample"
@@ -36,11 +36,11 @@ def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
     (tmp_path / "params.yaml").write_text(
         f"dataset: birds\n\ngqa:\n  rank:\n    cap: 5\n{said}  tag: {{}}\n# end\n"
     )
-    init("birds", tmp_path)
+    create_dataset("birds", tmp_path)
     birds = yaml.safe_load((tmp_path / "params.yaml").read_text())["birds"]
     assert (birds["rank"], birds["tag"], birds["release"]["title"]) == ({"cap": 5}, {}, "birds")
     with pytest.raises(UserError) as caught:
-        load("release", ReleaseParams, tmp_path / "params.yaml")
+        load_params("release", ReleaseParams, tmp_path / "params.yaml")
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == [
         "origin",
         "licence",
@@ -52,11 +52,11 @@ def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
 def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_time_at_its_end(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("dataset: birds\n\ngqa:\n  release:\n    title: RGQA\n")
-    told = init("birds", tmp_path)
+    told = create_dataset("birds", tmp_path)
     listed = yaml.safe_load(path.read_text())["birds"]["release"]
     assert set(listed) == {field.encode_name for field in msgspec.structs.fields(ReleaseParams)}
     assert "licence, licence_url, origin, published" in told
-    assert "licence, licence_url, origin, published are empty" in check_fields(path)
+    assert "licence, licence_url, origin, published are empty" in check_release_params(path)
     text = path.read_text()
     path.write_text(
         text.replace('licence_url: ""', "licence_url: nowhere").replace(
@@ -64,7 +64,7 @@ def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_ti
         )
     )
     with pytest.raises(UserError) as caught:
-        check_fields(path)
+        check_release_params(path)
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "published"]
     filled = text.replace('licence: ""', "licence: X").replace(
         'licence_url: ""', 'licence_url: "https://x.org"'
@@ -72,7 +72,9 @@ def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_ti
     path.write_text(
         filled.replace('origin: ""', "origin: O").replace('published: ""', 'published: "2026-01-01"')
     )
-    assert check_fields(path) == "" and load("release", ReleaseParams, path).derived_from is None
+    assert (
+        check_release_params(path) == "" and load_params("release", ReleaseParams, path).derived_from is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,16 +91,16 @@ def test_a_section_whose_lines_alone_say_something_else_is_not_copied(tmp_path, 
     path = tmp_path / "params.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match="the section `gqa` cannot be copied as it is written"):
-        init("birds", tmp_path)
+        create_dataset("birds", tmp_path)
     assert path.read_text() == text and not (tmp_path / "data").exists()
 
 
 def test_a_second_call_changes_nothing(tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
-    init("birds", tmp_path)
+    create_dataset("birds", tmp_path)
     before = (tmp_path / "params.yaml").read_text()
     (tmp_path / "data/birds/annotations/README.md").write_text("mine")
-    init("birds", tmp_path)
+    create_dataset("birds", tmp_path)
     assert (tmp_path / "params.yaml").read_text() == before
     assert (tmp_path / "data/birds/annotations/README.md").read_text() == "mine"
 
@@ -107,4 +109,4 @@ def test_a_second_call_changes_nothing(tmp_path):
 def test_a_name_that_cannot_be_a_folder_is_refused(tmp_path, name):
     (tmp_path / "params.yaml").write_text(PARAMS)
     with pytest.raises(UserError, match="name has lower-case"):
-        init(name, tmp_path)
+        create_dataset(name, tmp_path)

@@ -5,7 +5,7 @@ import csv
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.leaderboard import compare_runs
+from pipeline.cli.leaderboard import write_leaderboard
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from tests.scoring.leaderboard.conftest import a_file, a_run, release  # noqa: F401
@@ -13,7 +13,7 @@ from tests.scoring.leaderboard.conftest import a_file, a_run, release  # noqa: F
 
 def test_runs_become_one_table_in_three_forms(a_run, tmp_path, capsys):  # noqa: F811
     runs = [a_run("a", "rp"), a_run("b", "blind", right=False)]
-    compare_runs(runs, out=tmp_path / "board", repetitions=100)
+    write_leaderboard(runs, out=tmp_path / "board", num_bootstrap=100)
     printed = capsys.readouterr().out
     # Every AQ above every UQ and all answers right: AUAF 100 %; with the confidences the other way round 0.
     rows = [line.split("|") for line in printed.splitlines() if line.startswith("|")]
@@ -33,21 +33,21 @@ def test_a_complete_result_beside_a_limited_one_is_told(a_run, a_file, capsys): 
     """Fault 7: a complete run beside one of `--limit` was tabled on the fewer items without a word."""
     limited = a_run("a", "rp", limit=2)
     (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n{"id": "p1"}\n')
-    compare_runs([limited, a_run("b", "blind"), a_file("c")], repetitions=100)
+    write_leaderboard([limited, a_run("b", "blind"), a_file("c")], num_bootstrap=100)
     printed = capsys.readouterr().out
     # a1 stands in both subsets, u1 and p1 in one each.
     assert "4 of 12 items" in printed and "rp has 4" in printed
-    compare_runs([a_run("b", "blind"), a_file("c")], repetitions=100)
+    write_leaderboard([a_run("b", "blind"), a_file("c")], num_bootstrap=100)
     assert "of 12 items" not in capsys.readouterr().out
 
 
 def test_what_a_run_got_no_answer_to_is_wrong_and_a_file_has_to_be_whole(a_run, a_file, release, capsys):  # noqa: F811
-    compare_runs([a_run("a", "rp", left_out=("a1",))], repetitions=100)
+    write_leaderboard([a_run("a", "rp", left_out=("a1",))], num_bootstrap=100)
     printed = capsys.readouterr().out
     # FACC: 2 of 3 AQs right in both subsets; the AQ without an answer is in both.
     assert "66.7" in printed and "rp: 2 of 12 items without an answer" in printed
     with pytest.raises(UserError, match="a1"):
-        compare_runs([a_file("x", left_out=("a1",))], release, repetitions=100)
+        write_leaderboard([a_file("x", left_out=("a1",))], release, num_bootstrap=100)
 
 
 def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
@@ -56,7 +56,7 @@ def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
     )
     assert told.exit_code == 1 and "none" in told.output + str(told.stderr) and "Traceback" not in told.output
     with pytest.raises(UserError, match="--out .*run.json: "):
-        compare_runs([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
+        write_leaderboard([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
 
 
 def test_what_is_written_takes_no_inputs_place_and_draws_have_an_end(a_file, release, tmp_path):  # noqa: F811
@@ -65,9 +65,9 @@ def test_what_is_written_takes_no_inputs_place_and_draws_have_an_end(a_file, rel
     board = path.rename(tmp_path / "board/leaderboard.csv")
     before = board.read_bytes()
     with pytest.raises(UserError, match="--bootstrap"):
-        compare_runs([board], release, repetitions=10**15)
+        write_leaderboard([board], release, num_bootstrap=10**15)
     with pytest.raises(UserError, match="--out .*board: "):
-        compare_runs([board], release, tmp_path / "board")
+        write_leaderboard([board], release, tmp_path / "board")
     assert board.read_bytes() == before
 
 
@@ -76,4 +76,4 @@ def test_runs_of_other_questions_are_not_compared(a_run):  # noqa: F811
     (one / "answers.jsonl").write_text('{"id": "a1"}\n')
     (other / "answers.jsonl").write_text('{"id": "a2"}\n')
     with pytest.raises(UserError, match="no question in common"):
-        compare_runs([one, other])
+        write_leaderboard([one, other])

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pipeline.cli.main import SECTIONS, app
+from pipeline.cli.main import COMMAND_SECTIONS, app
 
 # Their options are those of the wheel's commands, which print their own help.
 OWN_HELP = {("run",), ("score",)}
@@ -47,10 +47,10 @@ def test_no_word_of_the_help_is_lost_on_a_narrow_terminal(path, command):
 
 
 def test_each_command_stands_in_one_section_of_the_help():
-    names = [name for names in SECTIONS.values() for name in names.split()]
+    names = [name for names in COMMAND_SECTIONS.values() for name in names.split()]
     assert sorted(names) == sorted(typer.main.get_command(app).commands)
     shown = CliRunner().invoke(app, ["--help"], terminal_width=80).output
-    assert [title for title in SECTIONS if f"─ {title} ─" in shown] == [*SECTIONS]
+    assert [title for title in COMMAND_SECTIONS if f"─ {title} ─" in shown] == [*COMMAND_SECTIONS]
 
 
 def test_a_mistyped_option_or_command_is_one_message():

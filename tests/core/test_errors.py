@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.errors import Problems, UserError, message_of, run
+from pipeline.core.errors import Problems, UserError, format_error, run_command
 
 
 def test_all_problems_are_told_at_once(capsys):
@@ -13,7 +13,7 @@ def test_all_problems_are_told_at_once(capsys):
     problems.add("q1", "no picture")
     problems.add("q2", "no answer")
     with pytest.raises(SystemExit) as end:
-        run(problems.raise_if_any)
+        run_command(problems.raise_if_any)
     assert end.value.code == 1
     assert capsys.readouterr().err == "error: questions.json: 2 problems\n  q1: no picture\n  q2: no answer\n"
 
@@ -24,7 +24,9 @@ def test_no_problems_raise_nothing():
 
 def test_a_long_list_is_cut_and_says_by_how_much(capsys):
     with pytest.raises(SystemExit):
-        run(lambda: (_ for _ in ()).throw(UserError(["head", *map(chr, range(0x4E00, 0x4E00 + 130))])))
+        run_command(
+            lambda: (_ for _ in ()).throw(UserError(["head", *map(chr, range(0x4E00, 0x4E00 + 130))]))
+        )
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 + 100 + 1
     assert lines[-1] == "  ... and 30 more"
@@ -33,7 +35,7 @@ def test_a_long_list_is_cut_and_says_by_how_much(capsys):
 def test_of_each_kind_of_problem_five_examples_are_printed():
     faults = [f"row {n}: no answer for '{n}'" for n in range(100)]
     six = [f"row {n}: no image {n}" for n in range(6)]
-    lines = message_of(
+    lines = format_error(
         UserError(["file.csv: 107 problems", *faults[:50], "row 7: odd", *faults[50:], *six])
     ).splitlines()
     assert lines == [
@@ -47,8 +49,8 @@ def test_of_each_kind_of_problem_five_examples_are_printed():
 
 
 def test_whatever_stands_in_a_message_it_can_be_printed():
-    message_of(UserError("a \ud800 b \x1b[2J")).encode("utf-8")
-    assert "\x1b" not in message_of(UserError("a \x1b[2J"))
+    format_error(UserError("a \ud800 b \x1b[2J")).encode("utf-8")
+    assert "\x1b" not in format_error(UserError("a \x1b[2J"))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
         raise raised
 
     with pytest.raises(SystemExit) as end:
-        run(main)
+        run_command(main)
     assert end.value.code == 1
     assert capsys.readouterr().err.removeprefix("error: ").startswith(expected)
 
@@ -111,7 +113,7 @@ def test_whatever_else_the_system_or_a_text_refuses_is_one_message(capsys, raise
         raise raised
 
     with pytest.raises(SystemExit) as end:
-        run(main)
+        run_command(main)
     assert end.value.code == 1 and told in capsys.readouterr().err
 
 
@@ -121,13 +123,13 @@ def test_a_deleted_working_folder_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(SystemExit):
-        run(Path("params.yaml").absolute)
+        run_command(Path("params.yaml").absolute)
     assert "working folder" in capsys.readouterr().err
 
 
 def test_a_fault_of_ours_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
-        run(lambda: 1 / 0)
+        run_command(lambda: 1 / 0)
 
 
 def test_the_command_answers_without_heavy_imports():

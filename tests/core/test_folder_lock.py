@@ -1,7 +1,7 @@
 import subprocess
 import sys
 
-from pipeline.core.folder_lock import alone
+from pipeline.core.folder_lock import lock_folder
 
 CODE = "import sys; from pathlib import Path; from pipeline.core.folder_lock import alone\nwith alone(Path(sys.argv[1])): print('in')"
 
@@ -13,7 +13,7 @@ def other(folder):
 
 
 def test_a_second_command_waits_and_one_in_another_folder_does_not(tmp_path):
-    with alone(tmp_path / "a"):
+    with lock_folder(tmp_path / "a"):
         waits, free = other(tmp_path / "a"), other(tmp_path / "b")
         assert "waiting for another" in waits.stderr.readline()
         assert free.communicate(timeout=30) == ("in\n", "")

@@ -6,7 +6,7 @@ from huggingface_hub import constants
 
 from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.core.errors import UserError
-from pipeline.core.hf_hub import hub_or_cache
+from pipeline.core.hf_hub import use_cache_if_unreachable
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -46,7 +46,7 @@ def hub(monkeypatch):
 
 def test_a_hub_out_of_reach_is_told_and_switched_off_as_long_as_the_block_lasts(hub, capsys):
     address = hub(None)
-    with pytest.raises(ZeroDivisionError), hub_or_cache("the weights"):
+    with pytest.raises(ZeroDivisionError), use_cache_if_unreachable("the weights"):
         assert constants.HF_HUB_OFFLINE
         raise ZeroDivisionError
     assert not constants.HF_HUB_OFFLINE
@@ -56,7 +56,7 @@ def test_a_hub_out_of_reach_is_told_and_switched_off_as_long_as_the_block_lasts(
 @pytest.mark.parametrize("handler", [Refusing, NoHttp])
 def test_one_that_answers_whatever_it_says_is_left_to_the_libraries(hub, handler, capsys):
     hub(handler)
-    with hub_or_cache("the weights"):
+    with use_cache_if_unreachable("the weights"):
         assert not constants.HF_HUB_OFFLINE
     assert capsys.readouterr().err == ""
 
@@ -64,7 +64,7 @@ def test_one_that_answers_whatever_it_says_is_left_to_the_libraries(hub, handler
 def test_one_that_the_user_switched_off_is_not_asked(hub, monkeypatch, capsys):
     hub(None)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with hub_or_cache("the weights"):
+    with use_cache_if_unreachable("the weights"):
         pass
     assert constants.HF_HUB_OFFLINE and capsys.readouterr().err == ""
 

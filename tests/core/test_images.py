@@ -10,7 +10,14 @@ import pytest
 from PIL import Image
 
 from pipeline.core import images
-from pipeline.core.images import WHITE, encode_image, file_media_type, image_files, load_rgb, media_type_of
+from pipeline.core.images import (
+    WHITE,
+    detect_file_media_type,
+    detect_media_type,
+    encode_image,
+    find_image_files,
+    load_rgb,
+)
 from tests.odd_images import (
     BLUE as BLUE_QUARTER,
 )
@@ -246,15 +253,15 @@ def test_what_goes_out_is_the_same_to_a_reader_who_knows_neither_exif_nor_profil
     sent, loaded = encode_image(data, background=WHITE), load_rgb(data, background=WHITE)
     assert (
         sent.media_type in ("image/jpeg", "image/png", "image/webp")
-        and media_type_of(sent.data) == sent.media_type
+        and detect_media_type(sent.data) == sent.media_type
     )
-    assert sent.size == loaded.size and sent.changed == (sent.data != data)
+    assert sent.size == loaded.size and sent.is_reencoded == (sent.data != data)
     with Image.open(io.BytesIO(sent.data)) as naive:
-        assert "icc_profile" not in naive.info or not sent.changed
+        assert "icc_profile" not in naive.info or not sent.is_reencoded
         difference = np.abs(np.asarray(naive.convert("RGB")).astype(int) - np.asarray(loaded)).mean()
     assert difference <= (0 if sent.media_type == "image/png" else 1)  # of 255: what JPEG loses
     again = encode_image(sent.data)
-    assert (again.data, again.changed) == (sent.data, False)
+    assert (again.data, again.is_reencoded) == (sent.data, False)
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
@@ -262,8 +269,8 @@ def test_what_goes_out_is_the_same_to_a_reader_who_knows_neither_exif_nor_profil
 @pytest.mark.parametrize("decode", [True, False])
 def test_what_everybody_sees_alike_goes_out_as_it_is(form, mode, decode):
     data = saved(quarters().convert(mode), form, exif=exif(1), icc_profile=b"")
-    assert encode_image(data, decode=decode).data == data
-    assert encode_image(data, max_side=WIDTH, decode=decode).data == data
+    assert encode_image(data, verify=decode).data == data
+    assert encode_image(data, max_side=WIDTH, verify=decode).data == data
 
 
 def test_a_profile_that_is_srgb_in_other_numbers_changes_nothing():
@@ -312,7 +319,7 @@ def test_images_are_found_by_suffix_or_else_by_content(tmp_path):
         (tmp_path / name).write_bytes(jpeg)
     (tmp_path / "notes.txt").write_text("no image")
     (tmp_path / "folder").mkdir()
-    files, clashes = image_files(tmp_path)
+    files, clashes = find_image_files(tmp_path)
     assert {key: path.name for key, path in files.items()} == {
         "a": "a.jfif", "b": "b.JPE", "c": "c.pjpeg", "d": "d.avif", "e": "e.heic", "e.heic": "e.heic", "f": "f",
         "g": "g.jpg_large", "g.jpg_large": "g.jpg_large", "v1": "v1.2", "v1.2": "v1.2", "h": "h.jpg",
@@ -320,12 +327,14 @@ def test_images_are_found_by_suffix_or_else_by_content(tmp_path):
     }  # fmt: skip
     assert clashes == []
     (tmp_path / "h.png").write_bytes(jpeg)
-    assert [(first.name, second.name) for first, second in image_files(tmp_path)[1]] == [("h.jpg", "h.png")]
+    assert [(first.name, second.name) for first, second in find_image_files(tmp_path)[1]] == [
+        ("h.jpg", "h.png")
+    ]
 
 
 def test_a_media_type_is_that_of_the_content(tmp_path):
-    for form, (media_type, _) in images.FORMATS.items():
+    for form, (media_type, _) in images.IMAGE_FORMATS.items():
         (tmp_path / "a.jpg").write_bytes(saved(quarters(), form))
-        assert file_media_type(tmp_path / "a.jpg") == media_type
+        assert detect_file_media_type(tmp_path / "a.jpg") == media_type
     (tmp_path / "a.jpg").write_bytes(b"BMW is no bitmap")
-    assert file_media_type(tmp_path / "a.jpg") == ""
+    assert detect_file_media_type(tmp_path / "a.jpg") == ""

@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from pipeline.core.atomic_files import replacing, sha256_file, write_text
+from pipeline.core.atomic_files import atomic_write, sha256_file, write_text
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import (
-    content_key,
+    content_hash,
     copy_file,
     read_json,
     read_jsonl,
@@ -15,20 +15,20 @@ from pipeline.core.json_files import (
     write_json_list,
     write_jsonl,
 )
-from pipeline.core.records import Picture
+from pipeline.core.records import ImageRecord
 
-PICTURE = Picture(picture_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
+PICTURE = ImageRecord(picture_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
 
 
 def test_records_come_back_as_they_were_written_and_ids_keep_their_zeros(tmp_path):
     write_jsonl(tmp_path / "p.jsonl", [PICTURE])
-    assert list(read_jsonl(tmp_path / "p.jsonl", Picture)) == [PICTURE]
+    assert list(read_jsonl(tmp_path / "p.jsonl", ImageRecord)) == [PICTURE]
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), replacing(path) as file:
+    with pytest.raises(RuntimeError), atomic_write(path) as file:
         file.write(b"half of the new")
         raise RuntimeError("killed")
     assert path.read_text() == "old"
@@ -50,7 +50,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_
 
 
 def test_a_full_disk_is_told_with_the_files_name(tmp_path):
-    with pytest.raises(OSError) as caught, replacing(tmp_path / "a.txt"):
+    with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.txt"):
         raise OSError(errno.ENOSPC, "No space left on device")  # as the kernel says it of a write
     assert caught.value.filename == str(tmp_path / "a.txt")
 
@@ -66,7 +66,7 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path):
 def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
     (tmp_path / "p.jsonl").write_text(line + "\n")
     with pytest.raises(UserError, match="p.jsonl, line 1") as caught:
-        list(read_jsonl(tmp_path / "p.jsonl", Picture))
+        list(read_jsonl(tmp_path / "p.jsonl", ImageRecord))
     assert expected in str(caught.value)
 
 
@@ -102,7 +102,7 @@ def test_sha256_is_that_of_the_standard(tmp_path):
 
 
 def test_a_content_key_depends_on_where_its_parts_are_divided():
-    assert content_key("ab", "c") != content_key("a", "bc")
+    assert content_hash("ab", "c") != content_hash("a", "bc")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,17 @@ import yaml
 from pipeline.core import jsonl_index as rows
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import Groups, InOrder, Joined, Kept, Lines, PutAside, Singles, grouped
-from pipeline.core.records import Candidate, Judgement, Question, Screened, Tagged
+from pipeline.core.jsonl_index import (
+    FilteredView,
+    GroupedIndex,
+    JsonlSequence,
+    RecordLookup,
+    SortedJsonl,
+    SpillMap,
+    UniqueIndex,
+    group_by,
+)
+from pipeline.core.records import Candidate, Question, ScreenedCandidate, TaggedText, VerifierResult
 
 ASKED = [
     ("03", "n2"),
@@ -39,7 +48,7 @@ def file(tmp_path):
 
 
 def test_records_of_a_key_come_in_the_order_of_the_file(file):
-    groups = Groups(file, Question, "picture_id")
+    groups = GroupedIndex(file, Question, "picture_id")
     assert groups["n2"] == [question("03", "n2"), question("02", "n2")]
     assert groups["é/1"] == [question("04", "é/1")]
     assert (list(groups), len(groups)) == (["n2", "n1", "é/1"], 3)
@@ -49,12 +58,12 @@ def test_records_of_a_key_come_in_the_order_of_the_file(file):
 
 
 def test_of_several_records_of_a_single_key_the_last_counts(file):
-    assert Singles(file, Question, "picture_id")["n2"] == question("02", "n2")
+    assert UniqueIndex(file, Question, "picture_id")["n2"] == question("02", "n2")
 
 
 def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
     made = []
-    doubled = rows.OnDemand(["b", "a"], lambda key: made.append(key) or key * 2, 1)
+    doubled = rows.LazyMapping(["b", "a"], lambda key: made.append(key) or key * 2, 1)
     assert (list(doubled), len(doubled), "a" in doubled, "c" in doubled, made) == (
         ["b", "a"],
         2,
@@ -69,12 +78,12 @@ def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
 
 def test_an_empty_file_has_no_keys(tmp_path):
     (tmp_path / "q.jsonl").touch()
-    assert dict(Groups(tmp_path / "q.jsonl", Question, "picture_id")) == {}
+    assert dict(GroupedIndex(tmp_path / "q.jsonl", Question, "picture_id")) == {}
 
 
 def test_several_files_are_one_group(file, tmp_path):
     write_jsonl(tmp_path / "more.jsonl", [question("05", "n2"), question("06", "n9")])
-    groups = Groups([file, tmp_path / "more.jsonl"], Question, "picture_id")
+    groups = GroupedIndex([file, tmp_path / "more.jsonl"], Question, "picture_id")
     assert [q.question_id for q in groups["n2"]] == ["03", "02", "05"]
     assert [q.question_id for q in groups["n9"]] == ["06"]
     assert (sorted(groups), len(groups), groups.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
@@ -83,7 +92,7 @@ def test_several_files_are_one_group(file, tmp_path):
 def test_of_several_files_the_one_with_the_wrong_line_is_named(file, tmp_path):
     (tmp_path / "more.jsonl").write_bytes(b'{"picture_id": "n7", "colour": 1}\n')
     (tmp_path / "empty.jsonl").touch()
-    groups = Groups([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "picture_id")
+    groups = GroupedIndex([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "picture_id")
     with pytest.raises(UserError, match=r"more\.jsonl, line 1: not a Question"):
         groups["n7"]
 
@@ -96,7 +105,7 @@ def alive() -> int:
 def test_no_record_is_held_but_those_asked_for(tmp_path):
     write_jsonl(tmp_path / "q.jsonl", [question(f"{i:04}", f"n{i % 100}") for i in range(1000)])
     before = alive()
-    groups = Groups(tmp_path / "q.jsonl", Question, "picture_id")
+    groups = GroupedIndex(tmp_path / "q.jsonl", Question, "picture_id")
     assert sum(len(groups[key]) for key in groups) == 1000
     asked = groups["n5"]
     assert len(asked) == 10  # 1,000 questions on 100 pictures
@@ -108,54 +117,54 @@ def test_a_line_without_the_key_is_named_at_once(file, bad, line):
     with file.open("ab") as end:
         end.write(bad)
     with pytest.raises(UserError, match=rf"q\.jsonl, line {line}: not a Question"):
-        Groups(file, Question, "picture_id")
+        GroupedIndex(file, Question, "picture_id")
 
 
 def test_a_record_that_is_none_is_named_when_it_is_read(file):
     with file.open("ab") as end:
         end.write(b'{"picture_id": "n9", "colour": 1}\n')
-    groups = Groups(file, Question, "picture_id")
+    groups = GroupedIndex(file, Question, "picture_id")
     with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
         groups["n9"]
 
 
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(UserError, match="no such file; run the stage that writes it"):
-        Singles(tmp_path / "none.jsonl", Question, "text")
+        UniqueIndex(tmp_path / "none.jsonl", Question, "text")
 
 
 def test_rows_in_memory_are_grouped_in_their_order_and_an_unknown_key_has_none():
-    groups = grouped(["b1", "a1", "b2"], lambda row: row[0])
+    groups = group_by(["b1", "a1", "b2"], lambda row: row[0])
     assert (groups["b"], groups["a"], groups["c"]) == (["b1", "b2"], ["a1"], [])
 
 
 def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
     rows = [
-        Screened(
+        ScreenedCandidate(
             candidate=Candidate(
                 candidate_id=key, subset="pt-easy", picture_id="n1", question_id="q", text="Ä"
             ),
-            judgement=Judgement(answerability="unknown"),
+            verifier_result=VerifierResult(answerability="unknown"),
         )
         for key in ("b", "a")
     ]
     write_jsonl(tmp_path / "s.jsonl", rows)
-    found = Singles(tmp_path / "s.jsonl", Screened, "candidate.candidate_id")
+    found = UniqueIndex(tmp_path / "s.jsonl", ScreenedCandidate, "candidate.candidate_id")
     assert (list(found), found["a"], found["b"]) == (["b", "a"], rows[1], rows[0])
 
 
 def test_what_is_taken_of_a_record_is_found_by_the_number_of_its_line(file):
-    ids = Lines(file, Question, lambda row: row.question_id)
+    ids = JsonlSequence(file, Question, lambda row: row.question_id)
     both = zip(ids, ids, strict=True)
     assert [ids[3], ids[0], *map(ids.__getitem__, range(len(ids)))] == ["04", "03", "03", "01", "02", "04"]
     assert [(*pair, ids[1]) for pair in both] == [(key, key, "01") for key, _ in ASKED]
     file.write_bytes(file.read_bytes() + b"{}\n")
     with pytest.raises(UserError, match="line 5: not a Question"):
-        Lines(file, Question, str)
+        JsonlSequence(file, Question, str)
 
 
 def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as_they_stand(file):
-    rows = InOrder(file, Question, lambda row: row.picture_id.encode())
+    rows = SortedJsonl(file, Question, lambda row: row.picture_id.encode())
     expected = [question(*pair) for pair in (("01", "n1"), ("03", "n2"), ("02", "n2"), ("04", "é/1"))]
     assert (list(rows), len(rows)) == (expected, 4)
     assert list(rows) == expected
@@ -166,11 +175,11 @@ def test_an_order_needs_every_line_to_be_such_a_record(file):
     with file.open("ab") as more:
         more.write(b'{"colour": 1}\n')
     with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
-        InOrder(file, Question, lambda row: row.question_id.encode())
+        SortedJsonl(file, Question, lambda row: row.question_id.encode())
 
 
 def test_two_who_read_an_order_at_once_do_not_disturb_each_other(file):
-    rows = InOrder(file, Question, lambda row: row.question_id.encode())
+    rows = SortedJsonl(file, Question, lambda row: row.question_id.encode())
     assert [(a.question_id, b.question_id) for a, b in zip(rows, rows, strict=True)] == [
         (key, key) for key in ("01", "02", "03", "04")
     ]
@@ -178,16 +187,16 @@ def test_two_who_read_an_order_at_once_do_not_disturb_each_other(file):
 
 def test_rows_that_fulfil_a_condition_are_looked_for_anew_each_time():
     rows = [1, 2, 3]
-    odd = Kept(rows, lambda row: row % 2 == 1)
+    odd = FilteredView(rows, lambda row: row % 2 == 1)
     assert (list(odd), len(odd), 3 in odd, 2 in odd) == ([1, 3], 2, True, False)
     rows.append(5)
     assert list(odd) == [1, 3, 5]
-    assert not Kept(rows, lambda row: row > 9)
+    assert not FilteredView(rows, lambda row: row > 9)
 
 
 def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
     made = (question(*pair) for pair in ASKED)
-    aside = PutAside(tmp_path / "new", Question, ((row.question_id, row) for row in made))
+    aside = SpillMap(tmp_path / "new", Question, ((row.question_id, row) for row in made))
     assert (list(aside), len(aside)) == (["03", "01", "02", "04"], 4)
     assert [aside[key] for key in ("04", "03", "04")] == [
         question("04", "é/1"),
@@ -200,9 +209,9 @@ def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
 def test_a_record_that_another_file_names_and_is_not_there_is_told_with_the_file(tmp_path):
     path = tmp_path / "tags.jsonl"
     path.write_text('{"text":"a","words":[]}\n')
-    by_text = Singles(path, Tagged, "text")
+    by_text = UniqueIndex(path, TaggedText, "text")
     assert by_text.get("b") is None and "b" not in by_text
-    for records in (by_text, Groups(path, Tagged, "text"), Joined(path, {})):
+    for records in (by_text, GroupedIndex(path, TaggedText, "text"), RecordLookup(path, {})):
         with pytest.raises(UserError, match=r"tags\.jsonl.*'b'.*dvc repro"):
             records["b"]
 
@@ -220,7 +229,7 @@ def test_a_record_of_another_run_names_the_stages_whose_files_changed(tmp_path, 
     }
     Path("dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": recorded}))
     with pytest.raises(UserError) as error:
-        Joined("rows.jsonl", {})["12"]
+        RecordLookup("rows.jsonl", {})["12"]
     (problem,) = error.value.problems
     assert "rows.jsonl" in problem and "'12'" in problem and "dvc repro" in problem
     assert "rank" in problem and "ingest" not in problem

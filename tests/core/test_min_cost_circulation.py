@@ -4,20 +4,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core import min_cost_circulation
-from pipeline.core.min_cost_circulation import SMALL, cheapest_circulation
+from pipeline.core.min_cost_circulation import MAX_SIMPLEX_ARCS, solve_min_cost_circulation
 
 
-@pytest.fixture(params=[0, SMALL], ids=["cost scaling", "simplex"], scope="module")
+@pytest.fixture(params=[0, MAX_SIMPLEX_ARCS], ids=["cost scaling", "simplex"], scope="module")
 def solver(request):
     """Either solver, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(min_cost_circulation, "SMALL", request.param)
+        patch.setattr(min_cost_circulation, "MAX_SIMPLEX_ARCS", request.param)
         yield
 
 
 def flow(*arcs):
     """Each arc: tail, head, capacity, cost."""
-    (found,) = cheapest_circulation(tuple(np.array(column) for column in zip(*arcs, strict=True)))
+    (found,) = solve_min_cost_circulation(tuple(np.array(column) for column in zip(*arcs, strict=True)))
     return found.tolist()
 
 
@@ -35,7 +35,7 @@ def test_of_two_ways_round_the_cheaper_one_is_taken(solver):
 
 
 def test_no_arcs_carry_no_flow():
-    assert [found.tolist() for found in cheapest_circulation((np.zeros(0, int),) * 4)] == [[]]
+    assert [found.tolist() for found in solve_min_cost_circulation((np.zeros(0, int),) * 4)] == [[]]
 
 
 @settings(max_examples=50, deadline=None)
@@ -45,7 +45,7 @@ def test_what_flows_in_flows_out(solver, seed):
     tail, head, capacity, cost = (
         rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6))
     )
-    (found,) = cheapest_circulation((tail, head, capacity, cost))
+    (found,) = solve_min_cost_circulation((tail, head, capacity, cost))
     assert (np.bincount(tail, found, 6) == np.bincount(head, found, 6)).all()
     assert ((found >= 0) & (found <= capacity)).all()
 
@@ -56,8 +56,8 @@ def test_both_solvers_find_the_same_cost(seed):
     rng = np.random.default_rng(seed)
     ends, capacity, cost = rng.integers(0, 8, (2, 40)), rng.integers(0, 4, 40), rng.random(40) - 0.6
     flows = []
-    for size in (0, SMALL):
+    for size in (0, MAX_SIMPLEX_ARCS):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(min_cost_circulation, "SMALL", size)
-            flows += cheapest_circulation((*ends, capacity, cost))
+            patch.setattr(min_cost_circulation, "MAX_SIMPLEX_ARCS", size)
+            flows += solve_min_cost_circulation((*ends, capacity, cost))
     assert flows[0] @ cost == pytest.approx(flows[1] @ cost, abs=1e-4)  # 120 units, costs to half a millionth

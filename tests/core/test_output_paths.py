@@ -104,7 +104,7 @@ def test_outputs_beside_their_inputs_and_beside_each_other_are_fine():
 
 
 def test_a_command_may_write_into_a_release_of_its_own():
-    check_output_paths([Output("--out", Path("release/rgqa"), "folder")], owned=Path("release"))
+    check_output_paths([Output("--out", Path("release/rgqa"), "folder")], own_folder=Path("release"))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,13 @@ import pytest
 
 from pipeline.core import parallel
 from pipeline.core.errors import UserError
-from pipeline.core.parallel import WAITING, networks, ordered_map, processes, threads
+from pipeline.core.parallel import (
+    PREFETCH_PER_WORKER,
+    choose_num_workers,
+    num_local_workers,
+    num_model_replicas,
+    ordered_map,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +46,7 @@ def refused(state: object, item: int) -> int:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_results_come_in_the_order_of_the_items_from_however_many_processes(number):
-    results = list(ordered_map(added, iter(range(50)), partial(tables, 100), number, piece=4))
+    results = list(ordered_map(added, iter(range(50)), partial(tables, 100), number, chunk_size=4))
     assert [value for value, _ in results] == [100 + item for item in range(50)]
     used = {process for _, process in results}
     assert used == {os.getpid()} if number == 1 else os.getpid() not in used and 1 <= len(used) <= number
@@ -60,12 +66,12 @@ def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
             taken.append(item)
             yield item
 
-    results = ordered_map(added, items(), partial(tables, 0), number, piece=5)
+    results = ordered_map(added, items(), partial(tables, 0), number, chunk_size=5)
     for _ in range(10):
         next(results)
     results.close()
     # Ten results taken, and beyond them what may wait: two pieces of 5 for each process.
-    assert len(taken) == 10 if number == 1 else len(taken) <= 10 + 5 * WAITING * number
+    assert len(taken) == 10 if number == 1 else len(taken) <= 10 + 5 * PREFETCH_PER_WORKER * number
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -75,30 +81,46 @@ def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
 )
 def test_a_users_mistake_reaches_the_user_whole(number, set_up, work, lines):
     with pytest.raises(UserError) as caught:
-        list(ordered_map(work, range(20), set_up, number, piece=2))
+        list(ordered_map(work, range(20), set_up, number, chunk_size=2))
     assert caught.value.problems == lines
 
 
 def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert [processes(items, each=100) for items in (0, 99, 199, 200, 300, 9000)] == [1, 1, 1, 2, 3, 3]
+    assert [choose_num_workers(items, items_per_worker=100) for items in (0, 99, 199, 200, 300, 9000)] == [
+        1,
+        1,
+        1,
+        2,
+        3,
+        3,
+    ]
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert processes(9000, each=100) == 1
+    assert choose_num_workers(9000, items_per_worker=100) == 1
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert threads() == len(os.sched_getaffinity(0))
+    assert num_local_workers() == len(os.sched_getaffinity(0))
 
 
 def test_an_engine_that_is_none_is_told_with_those_there_are(monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "rya")
-    for ask in (lambda: processes(1), lambda: networks(1), lambda: list(ordered_map(added, [1], broken, 2))):
+    for ask in (
+        lambda: choose_num_workers(1),
+        lambda: num_model_replicas(1),
+        lambda: list(ordered_map(added, [1], broken, 2)),
+    ):
         with pytest.raises(UserError, match="no engine 'rya'; choose from local, ray"):
             ask()
 
 
 def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
-    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    assert [processes(items, each=100) for items in (0, 199, 300, 90_000)] == [1, 1, 3, 96]
+    monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert [choose_num_workers(items, items_per_worker=100) for items in (0, 199, 300, 90_000)] == [
+        1,
+        1,
+        3,
+        96,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -116,22 +138,22 @@ def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
 def test_copies_of_a_network_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_SHARE", share)
-    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    assert networks(batches, gpu=gpu) == copies
+    monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    assert num_model_replicas(batches, use_gpu=gpu) == copies
 
 
 def test_on_this_machine_there_is_one_network(monkeypatch):
     monkeypatch.delenv("RGQA_ENGINE", raising=False)
-    assert networks(1000) == (1, 0.0)
+    assert num_model_replicas(1000) == (1, 0.0)
 
 
 @pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
 def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_SHARE", share)
-    monkeypatch.setattr(parallel, "_resource", {"CPU": 96, "GPU": 8}.__getitem__)
+    monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
     with pytest.raises(UserError, match="RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1"):
-        networks(100)
+        num_model_replicas(100)
 
 
 ENDLESS = """
@@ -235,8 +257,8 @@ def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path,
 
 def test_the_signals_do_again_what_they_did_before_once_all_is_done():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    list(ordered_map(added, range(4), partial(tables, 0), 2, piece=1))
-    results = ordered_map(added, range(4), partial(tables, 0), 2, piece=1)
+    list(ordered_map(added, range(4), partial(tables, 0), 2, chunk_size=1))
+    results = ordered_map(added, range(4), partial(tables, 0), 2, chunk_size=1)
     next(results)
     assert signal.getsignal(signal.SIGTERM) != before[1]
     results.close()

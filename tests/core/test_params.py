@@ -5,7 +5,14 @@ import pytest
 import yaml
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import SECTIONS, Params, dataset, document, load, version
+from pipeline.core.params import (
+    SECTION_NAMES,
+    Params,
+    load_params,
+    read_dataset_name,
+    read_params_file,
+    read_release_version,
+)
 from tests.closure import ROOT
 
 
@@ -22,13 +29,16 @@ def write(tmp_path, text):
 
 def test_the_section_of_the_data_set_in_use_is_read(tmp_path):
     path = write(tmp_path, "dataset: b\na: {rank: {size: 1}}\nb: {rank: {size: 2}}\n")
-    assert (dataset(path), load("rank", ExampleParams, path)) == ("b", ExampleParams(size=2, share=0.5))
+    assert (read_dataset_name(path), load_params("rank", ExampleParams, path)) == (
+        "b",
+        ExampleParams(size=2, share=0.5),
+    )
 
 
 def test_every_fault_of_a_section_is_told_at_once(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {sise: 3, share: 1.5}}\n")
     with pytest.raises(UserError) as caught:
-        load("rank", ExampleParams, path)
+        load_params("rank", ExampleParams, path)
     assert caught.value.problems[0].endswith("a.rank: 3 problems")
     assert caught.value.problems[1] == "sise: no such parameter; known are share, size"
     assert caught.value.problems[2] == "size: missing"
@@ -43,7 +53,7 @@ class Choosing(Params):
 def test_what_is_to_be_chosen_from_is_told(tmp_path):
     path = write(tmp_path, "dataset: a\na: {collect: {simulate: rehearse, kinds: [x]}}\n")
     with pytest.raises(UserError) as caught:
-        load("collect", Choosing, path)
+        load_params("collect", Choosing, path)
     assert (
         caught.value.problems[1]
         == "simulate: Invalid enum value 'rehearse' (got 'rehearse'); choose from true, false, \"rehearsal\""
@@ -63,7 +73,7 @@ def test_what_is_to_be_chosen_from_is_told(tmp_path):
 )
 def test_a_wrong_file_says_what_is_wanted(tmp_path, text, expected):
     with pytest.raises(UserError, match=expected):
-        load("rank", ExampleParams, write(tmp_path, text))
+        load_params("rank", ExampleParams, write(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -72,10 +82,10 @@ def test_a_wrong_file_says_what_is_wanted(tmp_path, text, expected):
 def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value, good):
     path = write(tmp_path, f"dataset: a\nversion: {value}\na: {{}}\n")
     if good:
-        assert f'"{version(path)}"' == value
+        assert f'"{read_release_version(path)}"' == value
     else:
         with pytest.raises(UserError, match="version"):
-            version(path)
+            read_release_version(path)
 
 
 class Shrunk(Params):
@@ -86,13 +96,13 @@ class Shrunk(Params):
 def test_a_parameter_that_was_removed_has_a_message_of_its_own(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {twice: 1}}\n")
     with pytest.raises(UserError) as caught:
-        load("rank", Shrunk, path)
+        load_params("rank", Shrunk, path)
     assert caught.value.problems[1:] == ["twice: this parameter was removed; delete the line"]
 
 
 def test_sections_are_those_of_the_stages():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-    assert {*stages} <= {*SECTIONS}
+    assert {*stages} <= {*SECTION_NAMES}
 
 
 @pytest.mark.parametrize(
@@ -113,10 +123,10 @@ def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, t
     (tmp_path / "data/birds").mkdir(parents=True)
     path = write(tmp_path, f"dataset: sample\nsample: {{rank: {{size: 1}}}}\n{text}\n")
     if not told:
-        assert document(path)["dataset"] == "sample"
+        assert read_params_file(path)["dataset"] == "sample"
         return
     with pytest.raises(UserError) as caught:
-        document(path)
+        read_params_file(path)
     lines = caught.value.problems[1:]
     assert len(lines) == len(told)
     assert all(
@@ -128,4 +138,4 @@ def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, t
 def test_a_section_of_no_stage_is_told(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {size: 1}, pertub: {}}\n")
     with pytest.raises(UserError, match=r"a\.pertub: .*perturb"):
-        load("rank", ExampleParams, path)
+        load_params("rank", ExampleParams, path)

@@ -7,15 +7,15 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_jsonl
 from pipeline.core.output_paths import Output
-from pipeline.core.paths import WRITTEN, Folders
-from pipeline.core.records import OwnScore, Question
+from pipeline.core.paths import RECORD_FILES, DatasetFolders
+from pipeline.core.records import Question, SourceQuestionScore
 from tests.closure import ROOT, module_of
 
 
 def test_all_of_a_data_set_lies_in_its_folder_and_its_releases_beside_those_of_others():
-    folders = Folders("birds")
-    assert folders.stage("rank") == Path("data/birds/interim/rank")
-    assert folders.release("1.0.0") == Path("data/release/birds/1.0.0")
+    folders = DatasetFolders("birds")
+    assert folders.stage_dir("rank") == Path("data/birds/interim/rank")
+    assert folders.release_dir("1.0.0") == Path("data/release/birds/1.0.0")
     for name in ("source", "truth", "clip", "vectors", "annotations", "study"):
         assert getattr(folders, name) == Path("data/birds") / name
 
@@ -23,14 +23,14 @@ def test_all_of_a_data_set_lies_in_its_folder_and_its_releases_beside_those_of_o
 def test_the_data_set_is_the_one_in_use_if_none_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("dataset: cats\ncats: {}\ndogs: {}\n")
-    assert (Folders().dataset, Folders().home) == ("cats", Path("data/cats"))
-    assert Folders("dogs").home == Path("data/dogs")
+    assert (DatasetFolders().dataset, DatasetFolders().root) == ("cats", Path("data/cats"))
+    assert DatasetFolders("dogs").root == Path("data/dogs")
 
 
 def test_outside_a_project_it_is_said_where_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="run this from the project's root"):
-        Folders()
+        DatasetFolders()
 
 
 def test_records_are_read_by_their_kind_and_questions_by_their_pictures(tmp_path, monkeypatch):
@@ -39,23 +39,25 @@ def test_records_are_read_by_their_kind_and_questions_by_their_pictures(tmp_path
         Question(question_id=i, picture_id=f"n{i}", split="testdev", text="?", answer="yes") for i in "123"
     ]
     write_jsonl("data/birds/interim/ingest/questions.jsonl", questions)
-    folders = Folders("birds")
-    assert list(folders.rows(Question)) == questions
-    assert list(folders.asked({"n1", "n3"})) == [questions[0], questions[2]]
+    folders = DatasetFolders("birds")
+    assert list(folders.read_records(Question)) == questions
+    assert list(folders.read_questions_about({"n1", "n3"})) == [questions[0], questions[2]]
     with pytest.raises(UserError, match="own_scores.jsonl: no such file"):
-        list(folders.rows(OwnScore))
+        list(folders.read_records(SourceQuestionScore))
 
 
-@pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", RECORD_FILES, ids=lambda kind: kind.__name__)
 def test_each_kind_of_records_stands_where_its_stage_says(kind):
-    stage, name = WRITTEN[kind].split("/")
+    stage, name = RECORD_FILES[kind].split("/")
     assert f"{name} " in (ROOT / module_of(stage)).read_text().partition("Writes")[2]
 
 
 def test_a_stage_ends_with_its_files_by_their_endings_and_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    score = OwnScore(question_id="01", score=0.5)
-    Folders("birds").finish("rank", "1 score", {"s.jsonl": [score], "r.json": {"n": 1}, "r.md": "One.\n"})
+    score = SourceQuestionScore(question_id="01", score=0.5)
+    DatasetFolders("birds").write_stage_outputs(
+        "rank", "1 score", {"s.jsonl": [score], "r.json": {"n": 1}, "r.md": "One.\n"}
+    )
     home = tmp_path / "data/birds/interim/rank"
     assert (home / "s.jsonl").read_text() == '{"question_id":"01","score":0.5}\n'
     assert (read_json(home / "r.json"), (home / "r.md").read_text()) == ({"n": 1}, "One.\n")
@@ -80,8 +82,8 @@ def test_an_output_replaces_nothing_of_the_project_or_the_data_set(place, tmp_pa
     Path("params.yaml").write_text("dataset: birds\nbirds: {}\n")
     Path("data").mkdir()
     with pytest.raises(UserError, match="--json") as error:
-        Folders().check_outputs(Output("--json", Path(place)))
+        DatasetFolders().check_outputs(Output("--json", Path(place)))
     assert len(error.value.problems) == 1
-    Folders().check_outputs(
+    DatasetFolders().check_outputs(
         Output("--json", Path("data/birds/figures.json")), Output("--out", Path("plots"), "folder")
     )

@@ -3,13 +3,13 @@ from functools import partial
 
 from pipeline.core import per_image
 from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.per_image import counted, pictures_in_order, write_by_picture
-from pipeline.core.records import Dropped, OwnScore, Picture
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.per_image import list_image_ids, select_counts, write_per_image
+from pipeline.core.records import DroppedCandidate, ImageRecord, SourceQuestionScore
 
 
 def dropped(picture_id, subset):
-    return Dropped(
+    return DroppedCandidate(
         candidate_id=f"{subset}_{picture_id}",
         subset=subset,
         picture_id=picture_id,
@@ -22,39 +22,39 @@ def dropped(picture_id, subset):
 
 def rows_of(score, picture_id):
     """Of each picture a row of the last subset, a score, and a row of the first subset."""
-    scored = OwnScore(question_id=picture_id, score=score)
+    scored = SourceQuestionScore(question_id=picture_id, score=score)
     return [dropped(picture_id, "pt-hard"), scored, dropped(picture_id, "clip-easy")]
 
 
 def keys(row):
-    if isinstance(row, OwnScore):
+    if isinstance(row, SourceQuestionScore):
         return [("pt-easy", "scores", ""), ("pt-hard", "scores", "")]
     return [(row.subset, "dropped", row.reason)]
 
 
 def test_rows_are_written_by_type_then_subset_then_picture_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(per_image, "processes", lambda *_: 2)
-    files = {"dropped.jsonl": Dropped, "scores.jsonl": OwnScore}
-    counts = write_by_picture(tmp_path, ["a", "b", "c"], files, partial(float, 0.5), rows_of, keys)
-    rows = [(row.subset, row.picture_id) for row in read_jsonl(tmp_path / "dropped.jsonl", Dropped)]
+    monkeypatch.setattr(per_image, "choose_num_workers", lambda *_: 2)
+    files = {"dropped.jsonl": DroppedCandidate, "scores.jsonl": SourceQuestionScore}
+    counts = write_per_image(tmp_path, ["a", "b", "c"], files, partial(float, 0.5), rows_of, keys)
+    rows = [(row.subset, row.picture_id) for row in read_jsonl(tmp_path / "dropped.jsonl", DroppedCandidate)]
     assert rows == [(subset, picture) for subset in ("clip-easy", "pt-hard") for picture in "abc"]
-    scores = list(read_jsonl(tmp_path / "scores.jsonl", OwnScore))
+    scores = list(read_jsonl(tmp_path / "scores.jsonl", SourceQuestionScore))
     assert [(row.question_id, row.score) for row in scores] == [("a", 0.5), ("b", 0.5), ("c", 0.5)]
     assert counts["pt-hard", "scores", ""] == 3 and counts.total() == 3 * 4
 
 
 def test_counts_of_a_subset_are_told_by_what_is_counted():
     counts = Counter({("pt-easy", "edits", "object"): 2, ("pt-hard", "edits", "object"): 5})
-    assert counted(counts, "pt-easy", "edits", "none") == {"edits": {"object": 2}, "none": {}}
+    assert select_counts(counts, "pt-easy", "edits", "none") == {"edits": {"object": 2}, "none": {}}
 
 
 def test_pictures_come_in_the_order_of_candidate_ids(tmp_path, monkeypatch):
     # "n1+..." < "n10+..." < "n1a+...", as "+" sorts before digits and letters.
     monkeypatch.chdir(tmp_path)
     pictures = [
-        Picture(picture_id=i, split="testdev", path="", width=1, height=1, sha256="")
+        ImageRecord(picture_id=i, split="testdev", path="", width=1, height=1, sha256="")
         for i in ("n1a", "n10", "n1")
     ]
-    folders = Folders("d")
-    write_jsonl(folders.stage("ingest") / "pictures.jsonl", pictures)
-    assert pictures_in_order(folders) == ["n1", "n10", "n1a"]
+    folders = DatasetFolders("d")
+    write_jsonl(folders.stage_dir("ingest") / "pictures.jsonl", pictures)
+    assert list_image_ids(folders) == ["n1", "n10", "n1a"]

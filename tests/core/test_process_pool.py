@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.parallel import ordered_map
-from pipeline.core.process_pool import AGAIN, ProcessPool, killed
+from pipeline.core.process_pool import MAX_RETRIES, ProcessPool, worker_killed_error
 
 
 def killed_once(folder: Path, item: int) -> int:
@@ -32,27 +32,27 @@ def always_killed(folder: Path, item: int) -> int:
 
 
 def test_what_a_killed_process_had_is_done_again_and_nothing_is_lost(tmp_path):
-    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, piece=2)
+    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, chunk_size=2)
     assert list(results) == [item * item for item in range(20)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
 
 
 def test_work_that_kills_every_process_is_told_and_what_to_do(tmp_path):
     with pytest.raises(UserError, match="was killed.*3 times.*OMP_NUM_THREADS=1"):
-        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, piece=1))
-    assert (tmp_path / "tries").read_text() == "." * (1 + AGAIN)
+        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
+    assert (tmp_path / "tries").read_text() == "." * (1 + MAX_RETRIES)
 
 
 def test_a_piece_given_to_a_pool_that_has_just_broken_is_done_all_the_same(tmp_path):
     pool = ProcessPool(killed_once, partial(Path, tmp_path), 1)
-    first = pool.give([3])
+    first = pool.submit([3])
     with pytest.raises(Exception, match="terminated abruptly"):
-        pool._out[first][1].result()
-    then = pool.give([4])
-    assert (pool.take(then), pool.take(first)) == ([16], [9])
-    pool.end()
+        pool._pending[first][1].result()
+    then = pool.submit([4])
+    assert (pool.get_result(then), pool.get_result(first)) == ([16], [9])
+    pool.shutdown()
 
 
 def test_the_reason_is_told_in_one_line():
-    assert killed("one\ntwo").problems[0].endswith("(one)")
-    assert killed(KeyError()).problems[0].endswith("(KeyError)")
+    assert worker_killed_error("one\ntwo").problems[0].endswith("(one)")
+    assert worker_killed_error(KeyError()).problems[0].endswith("(KeyError)")

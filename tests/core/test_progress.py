@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pipeline.core.progress import done, track
+from pipeline.core.progress import report_written, track
 
 
 def test_items_come_one_by_one_and_unchanged():
@@ -39,7 +39,7 @@ def test_a_log_file_gets_a_line_now_and_then_where_a_terminal_gets_a_moving_bar(
 
 
 def test_the_last_line_says_what_was_made_and_where(capsys):
-    done("rank", "12,750 candidates", "data/sample/interim/rank")
+    report_written("rank", "12,750 candidates", "data/sample/interim/rank")
     assert capsys.readouterr().out == "rank: 12,750 candidates -> data/sample/interim/rank\n"
-    done("rank", "one", "x", sys.stderr)  # where stdout is for something else
+    report_written("rank", "one", "x", sys.stderr)  # where stdout is for something else
     assert capsys.readouterr() == ("", "rank: one -> x\n")

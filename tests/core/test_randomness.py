@@ -1,8 +1,8 @@
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 
 
 def test_a_draw_depends_on_seed_and_key_but_not_on_the_order_of_drawing():
-    first = {key: generator(1, "rank", key).integers(1 << 30) for key in "abc"}
-    second = {key: generator(1, "rank", key).integers(1 << 30) for key in "cba"}
+    first = {key: make_generator(1, "rank", key).integers(1 << 30) for key in "abc"}
+    second = {key: make_generator(1, "rank", key).integers(1 << 30) for key in "cba"}
     assert first == second
-    assert len({*first.values(), *(generator(2, "rank", key).integers(1 << 30) for key in "abc")}) == 6
+    assert len({*first.values(), *(make_generator(2, "rank", key).integers(1 << 30) for key in "abc")}) == 6

@@ -16,13 +16,13 @@ import psutil
 import pytest
 
 from pipeline.candidates.encoders import clip
-from pipeline.candidates.encoders.embedding_cache import CACHE
+from pipeline.candidates.encoders.embedding_cache import CACHE_PATH
 from pipeline.candidates.ranking import topk
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from pipeline.core import ray_pool
 from pipeline.core.errors import UserError
-from pipeline.core.parallel import WAITING, ordered_map, processes
-from pipeline.core.ray_pool import cluster
+from pipeline.core.parallel import PREFETCH_PER_WORKER, choose_num_workers, ordered_map
+from pipeline.core.ray_pool import connect_ray
 from pipeline.stages import embed, perturb, rank, screen, tag, vocabulary
 from tests.candidates.ranking.test_topk import near_ties, table_of
 from tests.core.test_parallel import ENDLESS, ROOT, added, broken, refused, tables
@@ -39,10 +39,10 @@ pytestmark = pytest.mark.slow
 def own_ray():
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("RAY_ADDRESS", raising=False)
-        ray = cluster(4)
+        ray = connect_ray(4)
         yield ray
         ray.shutdown()
-        cluster.cache_clear()
+        connect_ray.cache_clear()
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def by_ray(own_ray, monkeypatch):
 
 @pytest.mark.parametrize("number", [2, 4])
 def test_results_come_in_the_order_of_the_items_from_however_many_actors(by_ray, number):
-    assert processes(9000) == 4
+    assert choose_num_workers(9000) == 4
     taken = []
     results = ordered_map(added, (taken.append(i) or i for i in range(400)), partial(tables, 100), number, 5)
     first = [next(results) for _ in range(10)]
-    assert len(taken) <= 10 + 5 * WAITING * number  # no further ahead than what may wait
+    assert len(taken) <= 10 + 5 * PREFETCH_PER_WORKER * number  # no further ahead than what may wait
     every = first + list(results)
     assert [value for value, _ in every] == [100 + item for item in range(400)]
     used = {process for _, process in every}
@@ -71,20 +71,20 @@ def test_a_users_mistake_reaches_the_user_whole(by_ray):
         (partial(tables, 0), ["item 7: no good"]),
     ):
         with pytest.raises(UserError) as caught:
-            list(ordered_map(refused, range(20), set_up, 2, piece=2))
+            list(ordered_map(refused, range(20), set_up, 2, chunk_size=2))
         assert type(caught.value) is UserError and caught.value.problems == lines
 
 
 def test_what_a_killed_actor_had_is_done_again_and_nothing_is_lost(by_ray, tmp_path):
-    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, piece=2)
+    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, chunk_size=2)
     assert list(results) == [item * item for item in range(20)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
 
 
 def test_work_that_kills_every_actor_is_told_and_what_to_do(by_ray, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(ray_pool, "AGAIN", 1)
+    monkeypatch.setattr(ray_pool, "MAX_RETRIES", 1)
     with pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"):
-        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, piece=1))
+        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
     assert (tmp_path / "tries").read_text() == ".."
     assert capfd.readouterr().out == ""  # Ray has nothing to say where our output goes
 
@@ -109,7 +109,7 @@ def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_
     monkeypatch.setattr(topk, "ordered_map", lambda *a: given.append(a[2].args[0][:2]) or ordered_map(*a))
     for engine, number in (("local", 1), ("ray", 2), ("ray", 4)):
         monkeypatch.setenv("RGQA_ENGINE", engine)
-        monkeypatch.setattr(topk, "processes", lambda *_, number=number: number)
+        monkeypatch.setattr(topk, "choose_num_workers", lambda *_, number=number: number)
         rank.main()
         found.append({path.name: path.read_bytes() for path in (project / "rank").iterdir()})
     assert found[0] == found[1] == found[2] and "candidates.jsonl" in found[0]
@@ -121,8 +121,8 @@ def test_scores_closer_than_float32_are_ranked_alike_when_the_vectors_are_sent(b
     table = table_of(owners, texts_of, len(pictures), len(texts))
     found = []
     for number in (1, 3):
-        monkeypatch.setattr(topk, "processes", lambda *_, number=number: number)
-        found.append(ends(pictures, texts, table, 200, 50))
+        monkeypatch.setattr(topk, "choose_num_workers", lambda *_, number=number: number)
+        found.append(top_and_bottom_k(pictures, texts, table, 200, 50))
     here, there = ([array.tobytes() for end in one[:2] for array in end] for one in found)
     assert here == there and found[0].redone == found[1].redone
 
@@ -131,20 +131,20 @@ def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(wo
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     embed.main()
     alone = written()
-    CACHE.unlink()
+    CACHE_PATH.unlink()
     broken, kept = Path("data/world/source/images/b.png"), Path("data/world/source/images/b.png").read_bytes()
     broken.write_bytes(b"")
     copies = iter((2, 4))  # of the network, for texts and for pictures
     with monkeypatch.context() as patch, pytest.raises(UserError) as caught:
         patch.setenv("RGQA_ENGINE", "ray")
-        patch.setattr(clip, "networks", lambda *_, **__: (next(copies), 0.0))
+        patch.setattr(clip, "num_model_replicas", lambda *_, **__: (next(copies), 0.0))
         embed.main()
     (_, line) = caught.value.problems
     assert line.startswith(f"{broken}: ") and line.endswith("; fetch it again or take it out of the source")
     broken.write_bytes(kept)
     encoded = []
-    inner = clip.Encoder._encode_pictures
-    monkeypatch.setattr(clip.Encoder, "_encode_pictures", lambda *a: encoded.append(a[1]) or inner(*a))
+    inner = clip.Encoder._encode_image_batch
+    monkeypatch.setattr(clip.Encoder, "_encode_image_batch", lambda *a: encoded.append(a[1]) or inner(*a))
     embed.main()  # by this process: what is left
     assert encoded == [[str(broken)]] and written() == alone
 
@@ -161,7 +161,7 @@ def test_its_folder_has_a_short_name_wherever_temporary_files_go(tmp_path, monke
     begun: dict[str, Any] = {}
     ray = SimpleNamespace(init=lambda *_, **options: begun.update(options), shutdown=lambda: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    ray_pool._begin_own(ray, 2, {})
+    ray_pool._start_local_ray(ray, 2, {})
     assert Path(begun["_temp_dir"]).is_dir() and len(begun["_temp_dir"]) < 37
     Path(begun["_temp_dir"]).rmdir()
 
@@ -170,13 +170,13 @@ def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch):
     for address in ("127.0.0.1:9", "nonsense", "127.0.0.1:ray"):
         monkeypatch.setenv("RAY_ADDRESS", address)
         with pytest.raises(UserError, match=f"RAY_ADDRESS: no cluster .* answers at '{address}'"):
-            cluster.__wrapped__(2)
+            connect_ray.__wrapped__(2)
 
 
 def test_without_ray_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r"RGQA_ENGINE=ray needs Ray .*: pip install '\.\[cluster\]'"):
-        cluster.__wrapped__(2)
+        connect_ray.__wrapped__(2)
 
 
 def test_ctrl_c_ends_ray_and_all_its_processes_with_one_message(tmp_path):

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pipeline.core import records
-from pipeline.core.records import SUBSETS, Candidate, Edit, Record, Step, Vocabulary, candidate_id
+from pipeline.core.records import SUBSETS, Candidate, Edit, Record, Step, Vocabulary, make_candidate_id
 
 KINDS = [
     kind
@@ -21,14 +21,14 @@ CANDIDATE = Candidate(
         Step(operation="select", argument="bus (17)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     ),
-    edits=(Edit(start=18, end=21, kind="object", old="cup", new="bus", step=0),),
+    edits=(Edit(start=18, end=21, kind="object", old="cup", new="bus", step_index=0),),
 )
 
 
 def test_the_id_of_a_candidate_is_written_as_rgqa_writes_it():
     # the example of RGQA's own files: a question of picture 460556
-    assert candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
-    ids = {candidate_id(subset, "n1", "01") for subset in SUBSETS}
+    assert make_candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
+    ids = {make_candidate_id(subset, "n1", "01") for subset in SUBSETS}
     assert ids == {"clipeasy_n1+01", "cliphard_n1+01", "pteasy_n1+01", "pthard_n1+01"}
 
 
@@ -72,15 +72,21 @@ def test_a_wrong_value_is_named_with_its_place(change, complaint):
 def test_two_vocabularies_never_share_a_table():
     empty = [
         Vocabulary(
-            objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
+            objects={},
+            attributes={},
+            attribute_types={},
+            relations={},
+            categories={},
+            locations={},
+            weathers={},
         )
         for _ in range(2)
     ]
-    assert empty[0].asked is not empty[1].asked
+    assert empty[0].presupposed_objects is not empty[1].presupposed_objects
 
 
 def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
-    dropped = CANDIDATE.dropped("screen", "repeated", "of another one")
+    dropped = CANDIDATE.as_dropped("screen", "repeated", "of another one")
     for name in ("candidate_id", "subset", "picture_id", "question_id", "text"):
         assert getattr(dropped, name) == getattr(CANDIDATE, name)
     assert (dropped.stage, dropped.reason, dropped.detail) == ("screen", "repeated", "of another one")

@@ -1,8 +1,8 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.params import convert
-from pipeline.core.release_params import Licence, ReleaseParams, check_fields
+from pipeline.core.params import convert_params
+from pipeline.core.release_params import Licence, ReleaseParams, check_release_params
 
 LEAST = {
     "title": "T",
@@ -19,14 +19,19 @@ def test_what_params_yaml_says_is_read():
         "derived_from": {"GQA": "https://g.org"},
         "collected": ["2026-02-03", "2026-02-04"],
     }
-    p = convert(given, ReleaseParams, "release")
-    assert p.licences == {"pictures": Licence(name="X", url="http://x.org")} and p.collected[1].day == 4
+    p = convert_params(given, ReleaseParams, "release")
+    assert (
+        p.licence_overrides == {"pictures": Licence(name="X", url="http://x.org")}
+        and p.annotation_dates[1].day == 4
+    )
     assert p.creators == () and p.url == ""
 
 
 def test_all_that_is_wrong_is_told_at_once():
     with pytest.raises(UserError) as caught:
-        convert(LEAST | {"licences": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release")
+        convert_params(
+            LEAST | {"licences": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release"
+        )
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licences", "annotated_by"]
 
 
@@ -38,7 +43,7 @@ def test_an_address_that_becomes_a_link_is_one():
         "derived_from": {"GQA": "data:text/html,x"},
     }
     with pytest.raises(UserError) as caught:
-        convert(LEAST | bad, ReleaseParams, "release")
+        convert_params(LEAST | bad, ReleaseParams, "release")
     assert {line.split(":")[0] for line in caught.value.problems[1:]} == bad.keys()
 
 
@@ -47,6 +52,6 @@ def test_days_in_the_wrong_order_are_refused(tmp_path):
     text = "dataset: a\na:\n  release: {title: T, collected: [%s, %s]}\n"
     path.write_text(text % ('"2026-04-09"', '"2026-03-01"'))
     with pytest.raises(UserError, match="collected"):
-        check_fields(path)
+        check_release_params(path)
     path.write_text(text % ('"2026-03-01"', '"2026-03-01"'))
-    assert "licence, licence_url, origin, published are empty" in check_fields(path)
+    assert "licence, licence_url, origin, published are empty" in check_release_params(path)

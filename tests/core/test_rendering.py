@@ -6,7 +6,7 @@ import altair
 import jinja2
 import pytest
 
-from pipeline.core.rendering import render, svg
+from pipeline.core.rendering import chart_to_svg, render_template
 
 HOSTILE = "<script>alert(1)</script> & {{ 7 * 7 }}"
 
@@ -23,36 +23,36 @@ def template(tmp_path):
 
 def test_text_is_escaped_in_html_and_stays_as_it_is_in_markdown(template):
     escaped = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; {{ 7 * 7 }}"
-    assert render(template("{{ text }}"), text=HOSTILE) == escaped
-    assert render(template("{{ text }}", "other.jinja"), text=HOSTILE) == escaped
-    assert render(template("{{ text }}", "card.md.jinja"), text=HOSTILE) == HOSTILE
+    assert render_template(template("{{ text }}"), text=HOSTILE) == escaped
+    assert render_template(template("{{ text }}", "other.jinja"), text=HOSTILE) == escaped
+    assert render_template(template("{{ text }}", "card.md.jinja"), text=HOSTILE) == HOSTILE
 
 
 def test_a_value_that_is_not_given_is_an_error(template):
     with pytest.raises(jinja2.UndefinedError, match="'missing' is undefined"):
-        render(template("{{ missing }}"))
+        render_template(template("{{ missing }}"))
 
 
 def test_statements_leave_no_empty_lines_and_the_last_newline_stays(template):
     path = template("{% for n in numbers %}\n  {% if n %}\n{{ n }}\n  {% endif %}\n{% endfor %}\n")
-    assert render(path, numbers=[1, 0, 2]) == "1\n2\n"
-    assert render(template("a\n")) == "a\n"
+    assert render_template(path, numbers=[1, 0, 2]) == "1\n2\n"
+    assert render_template(template("a\n")) == "a\n"
 
 
 def test_numbers_have_commas_and_a_page_can_have_filters_of_its_own(template):
     path = template("{{ 1234567 | number }} {{ 'so' | loud }}")
-    assert render(path, {"loud": str.upper}) == "1,234,567 SO"
+    assert render_template(path, {"loud": str.upper}) == "1,234,567 SO"
 
 
 def test_a_template_imports_the_one_beside_it(template):
     template("{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}", "parts.html.jinja")
     page = template('{% from "parts.html.jinja" import twice %}{{ twice("<") }}')
-    assert render(page) == "&lt;&lt;"
+    assert render_template(page) == "&lt;&lt;"
 
 
 def test_a_chart_becomes_svg_in_which_texts_of_the_data_are_texts(template):
     chart = altair.Chart(altair.Data(values=[{"name": HOSTILE, "share": 1}])).mark_bar().encode(y="name:N")
-    drawn = render(template("{{ drawn }}"), drawn=svg(chart))
+    drawn = render_template(template("{{ drawn }}"), drawn=chart_to_svg(chart))
     texts = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
     assert drawn.startswith("<svg ") and "<script" not in drawn
     assert any(text and text.startswith("<script>alert") for text in texts)

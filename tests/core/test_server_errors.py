@@ -3,7 +3,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.core.server_errors import cause, no_reply, one_line, reason_of, said, status_of
+from pipeline.core.server_errors import (
+    explain_error,
+    format_error,
+    format_one_line,
+    get_failure_reason,
+    get_http_status,
+    unwrap_retry_error,
+)
 
 
 class ServerError(Exception):
@@ -43,7 +50,7 @@ def test_what_to_do_is_said(error, words, monkeypatch):
     for name in list(os.environ):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    assert words in no_reply(MODEL, error)
+    assert words in explain_error(MODEL, error)
 
 
 @pytest.mark.parametrize(
@@ -64,20 +71,24 @@ def test_a_proxy_on_the_way_is_named_without_its_password(monkeypatch, variables
             monkeypatch.delenv(name)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    told = no_reply(MODEL, ServerError("refused", status))
+    told = explain_error(MODEL, ServerError("refused", status))
     assert (f"proxy {named}" in told and "NO_PROXY=127.0.0.1" in told) if named else "proxy" not in told
     assert "secret" not in told
 
 
 def test_the_last_try_is_the_cause():
     last = ServerError("x", 500)
-    assert cause(TriesError(last)) is last and status_of(TriesError(last)) == 500 and cause(last) is last
+    assert (
+        unwrap_retry_error(TriesError(last)) is last
+        and get_http_status(TriesError(last)) == 500
+        and unwrap_retry_error(last) is last
+    )
 
 
 def test_a_key_with_a_line_end_is_taken_out(monkeypatch):
     monkeypatch.setenv("NET_API_KEY", "sk-123456\r\n")
     assert (
-        said(ServerError(r"Illegal header value b'Bearer sk-123456\r\n'"))
+        format_error(ServerError(r"Illegal header value b'Bearer sk-123456\r\n'"))
         == r"Illegal header value b'Bearer ***\r\n'"
     )
 
@@ -86,12 +97,14 @@ def test_a_model_of_this_process_is_no_server():
     class Local(SimpleNamespace):
         __str__ = lambda self: "hf-vlm/x"  # noqa: E731
 
-    assert no_reply(Local(), ValueError("no room")) == "hf-vlm/x does not answer: no room"
+    assert explain_error(Local(), ValueError("no room")) == "hf-vlm/x does not answer: no room"
 
 
 def test_quotes_are_read_as_they_were_said():
     assert (
-        reason_of(SimpleNamespace(message=r"X('\nRequest:\n{}\n\nBadRequest(\'no\')')", traceback=""))
+        get_failure_reason(
+            SimpleNamespace(message=r"X('\nRequest:\n{}\n\nBadRequest(\'no\')')", traceback="")
+        )
         == "BadRequest('no')"
     )
 
@@ -100,12 +113,12 @@ def test_quotes_are_read_as_they_were_said():
 def test_keys_of_the_environment_are_taken_out(name, monkeypatch):
     monkeypatch.setenv(name, "sk-123456")
     monkeypatch.setenv("HOME_OF_NET", "harmless")
-    assert said(ServerError("not sk-123456 but harmless")) == "not *** but harmless"
+    assert format_error(ServerError("not sk-123456 but harmless")) == "not *** but harmless"
 
 
 def test_the_request_before_an_error_is_left_out():
     shown = """ModelGenerateError('\\nRequest:\\n{\\n "messages": []\\n}\\n\\nError code: 400 - too large')"""
-    assert reason_of(SimpleNamespace(message=shown, traceback="")) == "Error code: 400 - too large"
+    assert get_failure_reason(SimpleNamespace(message=shown, traceback="")) == "Error code: 400 - too large"
 
 
 def test_of_many_tries_the_error_is_told():
@@ -115,9 +128,12 @@ def test_of_many_tries_the_error_is_told():
         "tenacity.RetryError: RetryError[<Future at 0x1 state=finished raised InternalServerError>]\n"
     )
     error = SimpleNamespace(message="RetryError(<Future at 0x1>)", traceback=trace)
-    assert reason_of(error) == "InternalServerError: Error code: 503 - busy"
-    assert reason_of(SimpleNamespace(message="RetryError(<Future>)", traceback="")) == "RetryError(<Future>)"
+    assert get_failure_reason(error) == "InternalServerError: Error code: 503 - busy"
+    assert (
+        get_failure_reason(SimpleNamespace(message="RetryError(<Future>)", traceback=""))
+        == "RetryError(<Future>)"
+    )
 
 
 def test_a_line_is_one_line_and_not_long():
-    assert one_line("a\n\tb") == "a b" and len(one_line("x" * 300)) == 204
+    assert format_one_line("a\n\tb") == "a b" and len(format_one_line("x" * 300)) == 204

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from pipeline.core.errors import UserError
-from pipeline.core.strict_yaml import read_yaml
+from pipeline.core.strict_yaml import parse_yaml
 
 SCALARS = [
     "010",
@@ -38,7 +38,7 @@ SCALARS = [
 @pytest.mark.parametrize("text", SCALARS)
 def test_what_readers_would_not_agree_on_is_refused_with_its_line(text):
     with pytest.raises(UserError) as caught:
-        read_yaml(f"a: 1\nb: {text}\n", "params.yaml")
+        parse_yaml(f"a: 1\nb: {text}\n", "params.yaml")
     assert caught.value.problems[1].startswith(f"line 2: {text} is not the same to all readers of YAML")
 
 
@@ -61,7 +61,7 @@ def same(one: Any, other: Any) -> bool:
 @example("0o_")
 def test_what_is_read_is_what_both_versions_read(text):
     try:
-        read = read_yaml(f"a: {text}", "x")["a"]
+        read = parse_yaml(f"a: {text}", "x")["a"]
     except UserError:
         return
     assert same(read, yaml.safe_load(f"a: {text}")["a"])
@@ -73,7 +73,7 @@ def test_what_is_read_is_what_both_versions_read(text):
 
 def test_text_in_quotes_and_plain_words_are_never_refused():
     text = "a: '010'\nb: \"yes\"\nc: maybe\nd: [1, 2.5, true, null]\ne: local-dir:data/x/clip\n"
-    assert read_yaml(text, "x") == {
+    assert parse_yaml(text, "x") == {
         "a": "010",
         "b": "yes",
         "c": "maybe",
@@ -95,14 +95,14 @@ def test_text_in_quotes_and_plain_words_are_never_refused():
 )
 def test_keys_are_texts_and_stand_there_once(text, fault):
     with pytest.raises(UserError) as caught:
-        read_yaml(text, "params.yaml")
+        parse_yaml(text, "params.yaml")
     assert caught.value.problems[0] == "params.yaml: 1 problem"
     assert caught.value.problems[1].startswith(fault)
 
 
 def test_everything_is_told_at_once():
     with pytest.raises(UserError) as caught:
-        read_yaml("seed: 010\non: {x: 1, x: 2}\nlate: 1e3\n", "params.yaml")
+        parse_yaml("seed: 010\non: {x: 1, x: 2}\nlate: 1e3\n", "params.yaml")
     # `on` is a truth value to YAML 1.1 and a text to 1.2
     assert caught.value.problems[0] == "params.yaml: 4 problems"
     assert [line.split(":")[0] for line in caught.value.problems] == [
@@ -117,19 +117,19 @@ def test_everything_is_told_at_once():
 @pytest.mark.parametrize("text", ["[" * 3000, "a: \x00", "a: &b [*b]\n: :", "{"])
 def test_no_yaml_is_told_as_such(text):
     with pytest.raises(UserError, match="not valid YAML"):
-        read_yaml(text, "params.yaml")
+        parse_yaml(text, "params.yaml")
 
 
 def test_an_alias_of_itself_is_looked_at_once():
-    assert len(read_yaml("a: &b [*b, 1]", "x")["a"]) == 2
+    assert len(parse_yaml("a: &b [*b, 1]", "x")["a"]) == 2
 
 
 def test_no_object_is_made_of_a_text():
     with pytest.raises(UserError):
-        read_yaml("a: !!python/object/apply:os.getcwd []", "x")
+        parse_yaml("a: !!python/object/apply:os.getcwd []", "x")
 
 
 @pytest.mark.parametrize("text", ['a: "x \\ud800"', '"\\udfff": 1', 'a: ["\\ud83d"]', 'a: {b: "\\uDC00"}'])
 def test_half_a_character_is_refused_with_its_line(text):
     with pytest.raises(UserError, match="line 1: .*half of a character"):
-        read_yaml(text, "params.yaml")
+        parse_yaml(text, "params.yaml")

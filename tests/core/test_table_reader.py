@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.table_reader import column_names, delimiter_of, named_rows
+from pipeline.core.table_reader import detect_delimiter, label_rows, normalize_header
 
 FILE = Path("m.csv")
 
@@ -27,12 +27,12 @@ FILE = Path("m.csv")
     ],
 )
 def test_known_columns_are_known_however_they_are_written(written, read):
-    assert column_names([written], FILE) == [read]
+    assert normalize_header([written], FILE) == [read]
 
 
 def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
     with pytest.raises(UserError, match="the header names confidence more than once"):
-        column_names(["id", "confidence", "Confidence"], FILE)
+        normalize_header(["id", "confidence", "Confidence"], FILE)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
     ],
 )
 def test_what_stands_between_cells_is_told_by_the_header(header, expected):
-    assert delimiter_of(f"{header}\n1,2;3\t4\n", ",") == expected
+    assert detect_delimiter(f"{header}\n1,2;3\t4\n", ",") == expected
 
 
 def test_empty_rows_are_passed_over_and_surplus_cells_told_by_their_rows():
     cells = [["a", "b"], ["1", "2", None], [None, None, None], ["3"], ["4", "5", "6"]]
-    rows = named_rows(cells, FILE)
+    rows = label_rows(cells, FILE)
     assert [next(rows), next(rows), next(rows)] == [
         (2, {"a": "1", "b": "2"}),
         (4, {"a": "3", "b": None}),

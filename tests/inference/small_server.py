@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 
-from pipeline.inference.probe import QUESTION, square
+from pipeline.inference.probe import PROBE_QUESTION, make_square_png
 
 KEY = "key-that-nobody-may-see"
 
@@ -57,7 +57,7 @@ class SmallServer(ThreadingHTTPServer):
         text = " ".join(part["text"] for part in parts if part["type"] == "text")
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
         picture = base64.b64decode(urls[0].partition(",")[2]) if urls and self.sees else b""
-        if text != QUESTION:
+        if text != PROBE_QUESTION:
             with self.lock:
                 self.asked[text.splitlines()[0]] += 1
         digest = hashlib.sha256(picture + text.encode()).digest()
@@ -72,7 +72,7 @@ class SmallServer(ThreadingHTTPServer):
             for i in range(count)
         ]
         for choice in choices:
-            choice |= self.spoilt_probe if text == QUESTION else self.spoilt
+            choice |= self.spoilt_probe if text == PROBE_QUESTION else self.spoilt
         usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
         return {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": request["model"], "choices": choices, "usage": usage}  # fmt: skip
 
@@ -199,7 +199,9 @@ def make_release(folder, count=60):
     (release / "pictures").mkdir()
     rows, items = [], []
     for number in range(count):
-        (release / "pictures" / f"n{number}.png").write_bytes(square((number % 256, number // 256, 50), 4))
+        (release / "pictures" / f"n{number}.png").write_bytes(
+            make_square_png((number % 256, number // 256, 50), 4)
+        )
         for kind, answer in (("a", ("red", "blue", "yes", "no")[number % 4]), ("u", "UQ")):
             name = f"{kind}{number}"
             rows.append(

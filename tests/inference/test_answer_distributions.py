@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.answer_distributions import packed, read_distributions, unpacked, write_distributions
+from pipeline.inference.answer_distributions import (
+    decode_distribution,
+    encode_distribution,
+    read_distributions,
+    write_distributions,
+)
 
 ROWS = {"q1": np.array([0.5, 1 / 3, 0.0]), "q2": np.array([1.0, 1e-7, 0.25])}
 
@@ -14,12 +19,12 @@ ROWS = {"q1": np.array([0.5, 1 / 3, 0.0]), "q2": np.array([1.0, 1e-7, 0.25])}
 def test_a_text_keeps_probabilities_to_eleven_bits():
     for row in ROWS.values():
         # float16 has 11 bits of precision down to 2^-14, then steps of 2^-24.
-        assert np.abs(unpacked(packed(row)) - row).max() <= 2**-12
-        assert unpacked(packed(row)) == pytest.approx(row, rel=2**-11, abs=2**-25)
+        assert np.abs(decode_distribution(encode_distribution(row)) - row).max() <= 2**-12
+        assert decode_distribution(encode_distribution(row)) == pytest.approx(row, rel=2**-11, abs=2**-25)
 
 
 def test_a_file_gives_back_what_was_written_and_has_the_same_bytes_again(tmp_path):
-    texts = {item: packed(row) for item, row in ROWS.items()}
+    texts = {item: encode_distribution(row) for item, row in ROWS.items()}
     hashes = set()
     for _ in range(2):
         write_distributions(tmp_path / "distribution.npz", ("yes", "no", "a cup"), texts)
@@ -37,7 +42,7 @@ def test_nothing_asked_is_an_empty_file(tmp_path):
 
 def test_what_does_not_fit_is_refused(tmp_path):
     with pytest.raises(ValueError, match="2 answers, but 3 probabilities of q1"):
-        write_distributions(tmp_path / "d.npz", ("yes", "no"), {"q1": packed(ROWS["q1"])})
+        write_distributions(tmp_path / "d.npz", ("yes", "no"), {"q1": encode_distribution(ROWS["q1"])})
     (tmp_path / "e.npz").write_bytes(b"no")
     np.savez(tmp_path / "f.npz", answers=["a"], items=["q"], probabilities=np.zeros((2, 1)))
     for name in ("nosuch.npz", "e.npz", "f.npz"):

@@ -3,14 +3,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.argument_parser import options_of, parser
-from pipeline.inference.confidence_methods import RECIPES
+from pipeline.inference.argument_parser import make_parser, parse_options
+from pipeline.inference.confidence_methods import CONFIDENCE_METHODS
 from pipeline.inference.prompts import PROMPTS
 from pipeline.inference.run_options import RunOptions
 
 
 def options(*words):
-    return options_of(parser().parse_args(["release", "--model", "net", *words]))
+    return parse_options(make_parser().parse_args(["release", "--model", "net", *words]))
 
 
 def test_options_that_are_not_given_are_the_defaults_of_a_run():
@@ -81,16 +81,16 @@ def test_a_key_in_an_address_is_refused():
 
 
 def test_every_option_has_an_example():
-    told = " ".join(parser().format_help().split())
-    for action in parser()._actions:
+    told = " ".join(make_parser().format_help().split())
+    for action in make_parser()._actions:
         for name in action.option_strings:
             if name.startswith("--") and name not in ("--help", "--version"):
                 assert f"(example: {name}" in told, name
 
 
 def test_the_help_says_what_prompts_and_recipes_there_are():
-    told = " ".join(parser().format_help().split())
-    for option, known in (("--prompt", PROMPTS), ("--recipe", RECIPES)):
+    told = " ".join(make_parser().format_help().split())
+    for option, known in (("--prompt", PROMPTS), ("--recipe", CONFIDENCE_METHODS)):
         assert f"{option} {{{','.join(known)}}} " in told
         for name, one in known.items():
             assert f"{option} {name} {one.help}" in told

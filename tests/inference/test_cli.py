@@ -12,7 +12,7 @@ from pipeline.core.errors import UserError
 from pipeline.inference import cli
 from pipeline.inference.cli import main, run_and_score
 from pipeline.inference.run_folder import RunFolder
-from pipeline.inference.runner import ModelRun
+from pipeline.inference.runner import RunOutcome
 from pipeline.scoring import cli as scoring_cli
 
 from .small_server import make_release, small_server
@@ -28,7 +28,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def line(released, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.inference.runner.TRIES", 0)
+    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
 
     def make(server, *more):
         pictures = ["--pictures", str(released / "pictures")]
@@ -112,8 +112,8 @@ def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
     )
     failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
     about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
-    done = ModelRun(RunFolder(tmp_path / "run"), frozenset(failures), about)
-    monkeypatch.setattr(cli, "run", lambda options: done)
+    done = RunOutcome(RunFolder(tmp_path / "run"), frozenset(failures), about)
+    monkeypatch.setattr(cli, "run_model", lambda options: done)
     with pytest.raises(UserError) as caught:
         run_and_score(["release", "--model", "net"], "rgqa run")
     assert caught.value.problems == ["there is no answer to score", *(f"reason {i}" for i in range(5))]
@@ -152,7 +152,7 @@ def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys,
     def ended(options):
         raise raised
 
-    monkeypatch.setattr(cli, "run", ended)
+    monkeypatch.setattr(cli, "run_model", ended)
     with pytest.raises(SystemExit) as end:
         main(["release", "--model", "net"])
     assert end.value.code == 1 and capsys.readouterr().err.startswith(f"error: {told}")
@@ -162,7 +162,7 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
     def ended(options):
         raise OSError(errno.EBADF, "Bad file descriptor")
 
-    monkeypatch.setattr(cli, "run", ended)
+    monkeypatch.setattr(cli, "run_model", ended)
     with pytest.raises(OSError, match="Bad file descriptor"):
         main(["release", "--model", "net"])
 

@@ -2,8 +2,15 @@ from math import log
 
 import pytest
 
-from pipeline.inference.confidence import agreement, commonest, p_true, says_yes, token_probability, verbal
-from pipeline.scoring.abstention import read
+from pipeline.inference.confidence import (
+    answer_agreement,
+    find_most_common,
+    p_true,
+    read_yes_no,
+    token_probability,
+    verbalized_confidence,
+)
+from pipeline.scoring.abstention import classify_abstention
 
 from .conftest import first_word, tokens
 
@@ -93,24 +100,33 @@ def test_p_true_without_yes_or_no_at_the_first_word_is_none():
     ],
 )
 def test_a_verbal_confidence_is_one_number_from_0_to_100(reply, number):
-    assert verbal(reply) == number
+    assert verbalized_confidence(reply) == number
 
 
 def test_agreement_counts_the_commonest_answer_in_all_replies():
     # "Two" and "2." are alike to VQA: 3 of 6; the two refusals are alike, too, but no answer
     replies = ["red", "2.", "Two", "two", "unanswerable", "I cannot tell."]
-    answers = read(["How many dogs are there?"] * 6, replies).tolist()
+    answers = classify_abstention(["How many dogs are there?"] * 6, replies).tolist()
     assert answers == [1, 1, 1, 1, 0, 0]
-    assert agreement(replies, answers) == 0.5 and commonest(replies, answers) == 1
-    assert agreement(["unanswerable"] * 3, [0.0] * 3) == 0.0 and commonest(["unanswerable"], [0.0]) == 0
-    assert agreement([], []) is None
+    assert answer_agreement(replies, answers) == 0.5 and find_most_common(replies, answers) == 1
+    assert (
+        answer_agreement(["unanswerable"] * 3, [0.0] * 3) == 0.0
+        and find_most_common(["unanswerable"], [0.0]) == 0
+    )
+    assert answer_agreement([], []) is None
 
 
 def test_an_answer_of_which_nothing_is_left_is_no_refusal():
     # VQA leaves out articles and full stops.
-    assert commonest(["unanswerable", "The."], [0.0, 1.0]) == 1
+    assert find_most_common(["unanswerable", "The."], [0.0, 1.0]) == 1
 
 
 def test_yes_and_no_are_read_from_the_first_that_is_said():
-    assert [says_yes(text) for text in ("Yes", "no.", "No, yes it is not", "eyes", "")] == [1, 0, 0, 0.5, 0.5]
-    assert says_yes("<think>no</think>yes") == 1
+    assert [read_yes_no(text) for text in ("Yes", "no.", "No, yes it is not", "eyes", "")] == [
+        1,
+        0,
+        0,
+        0.5,
+        0.5,
+    ]
+    assert read_yes_no("<think>no</think>yes") == 1

@@ -1,35 +1,39 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.confidence_methods import RECIPES, Heard, recipe_named
-from pipeline.scoring.abstention import read
+from pipeline.inference.confidence_methods import CONFIDENCE_METHODS, Replies, get_confidence_method
+from pipeline.scoring.abstention import classify_abstention
 
 from .conftest import first_word, tokens
 
 
 def test_who_said_no_before_the_question_refuses_whatever_the_answer():
-    heard = Heard(["red"], [1.0], tokens(("red", 0.9)), first="No.")
+    heard = Replies(["red"], [1.0], tokens(("red", 0.9)), first_turn="No.")
     for name in ("token-probability", "refusal", "agreement"):
-        assert RECIPES[name].confidence(heard) == 0.0
-    sure = heard._replace(first="Yes.")
-    assert RECIPES["token-probability"].confidence(sure) == pytest.approx(0.9)
-    assert RECIPES["refusal"].confidence(sure) == RECIPES["agreement"].confidence(sure) == 1.0
+        assert CONFIDENCE_METHODS[name].compute(heard) == 0.0
+    sure = heard._replace(first_turn="Yes.")
+    assert CONFIDENCE_METHODS["token-probability"].compute(sure) == pytest.approx(0.9)
+    assert CONFIDENCE_METHODS["refusal"].compute(sure) == CONFIDENCE_METHODS["agreement"].compute(sure) == 1.0
 
 
 def test_p_true_reads_the_turn_before_the_question_where_there_is_one():
     turns = {"first_tokens": first_word("yes", yes=0.5), "second_tokens": first_word("no", yes=0.1, no=0.3)}
-    assert RECIPES["p-true"].confidence(Heard(["red"], [1.0], first="yes", **turns)) == 1.0
-    assert RECIPES["p-true"].confidence(Heard(["red"], [1.0], second="no", **turns)) == pytest.approx(0.25)
+    assert CONFIDENCE_METHODS["p-true"].compute(Replies(["red"], [1.0], first_turn="yes", **turns)) == 1.0
+    assert CONFIDENCE_METHODS["p-true"].compute(
+        Replies(["red"], [1.0], followup="no", **turns)
+    ) == pytest.approx(0.25)
 
 
 def test_a_refusal_in_words_is_what_free_text_makes_of_it():
     replies = ["red", "unanswerable"]
-    for reply, answer in zip(replies, read(["What color is it?"] * 2, replies), strict=True):
-        assert RECIPES["refusal"].confidence(Heard([reply], [answer])) == answer
+    for reply, answer in zip(replies, classify_abstention(["What color is it?"] * 2, replies), strict=True):
+        assert CONFIDENCE_METHODS["refusal"].compute(Replies([reply], [answer])) == answer
 
 
 def test_a_recipe_has_a_hash_of_what_it_asks():
-    assert len({recipe.hash for recipe in RECIPES.values()}) == 3  # p-true, verbal, and those without a turn
-    assert recipe_named("p_true") is RECIPES["p-true"]
+    assert (
+        len({recipe.hash for recipe in CONFIDENCE_METHODS.values()}) == 3
+    )  # p-true, verbal, and those without a turn
+    assert get_confidence_method("p_true") is CONFIDENCE_METHODS["p-true"]
     with pytest.raises(UserError, match="no recipe 'logits'; there are token-probability, p-true, verbal"):
-        recipe_named("logits")
+        get_confidence_method("logits")

@@ -1,12 +1,12 @@
 import pytest
 
-from pipeline.inference.cost_forecast import Prices, Usage, duration, forecast
+from pipeline.inference.cost_forecast import Prices, Usage, format_duration, format_forecast
 
 
 def test_a_forecast_is_the_use_so_far_times_what_is_left():
     # 20 replies in 10 s, 1,000 tokens in and 5 out each; 480 left: x 24 = 240 s, 480,000 and 2,400 tokens;
     # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
-    told = forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
+    told = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
     assert (
         told == "480 more to ask: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
     )
@@ -16,27 +16,30 @@ def test_a_forecast_is_the_use_so_far_times_what_is_left():
     ("tokens_in", "tokens_out", "told"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
 )
 def test_a_server_may_count_what_goes_one_way_alone(tokens_in, tokens_out, told):
-    assert f"about 10 s, {told}, cost 0.00 more" in forecast(
+    assert f"about 10 s, {told}, cost 0.00 more" in format_forecast(
         Usage(20, 10.0, tokens_in, tokens_out), 20, Prices(1.0, 1.0)
     )
 
 
 def test_without_prices_no_cost_is_told():
-    assert "cost" not in forecast(Usage(20, 10.0, 20_000, 100), 480, Prices())
+    assert "cost" not in format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices())
 
 
 def test_a_server_that_counts_no_tokens_leaves_the_cost_unknown():
-    assert forecast(Usage(20, 10.0, 0, 0), 20, Prices(1.0)) == (
+    assert format_forecast(Usage(20, 10.0, 0, 0), 20, Prices(1.0)) == (
         "20 more to ask: about 10 s, cost unknown: the server counts no tokens"
     )
 
 
 def test_one_price_is_enough():
-    assert Prices(2.0).cost(500_000, 1_000_000) == 1.0 and Prices(None, 2.0).cost(500_000, 1_000_000) == 2.0
+    assert (
+        Prices(2.0).compute_cost(500_000, 1_000_000) == 1.0
+        and Prices(None, 2.0).compute_cost(500_000, 1_000_000) == 2.0
+    )
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (86_400, "24 h 0 min")]
 )
 def test_durations_are_words(seconds, words):
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words

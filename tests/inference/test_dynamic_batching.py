@@ -5,7 +5,7 @@ import threading
 import anyio
 import pytest
 
-from pipeline.inference.dynamic_batching import Batches
+from pipeline.inference.dynamic_batching import DynamicBatcher
 
 
 def asked_together(batches, questions):
@@ -35,7 +35,7 @@ def test_questions_go_together_up_to_a_number_and_each_gets_its_own_reply():
         threads.add(threading.current_thread())
         return [2 * one for one in batch]
 
-    assert asked_together(Batches(double, 4), range(10)) == [2 * k for k in range(10)]
+    assert asked_together(DynamicBatcher(double, 4), range(10)) == [2 * k for k in range(10)]
     assert sizes == [4, 4, 2] and threading.main_thread() not in threads
 
 
@@ -45,15 +45,15 @@ def test_one_that_fails_spoils_no_other():
             raise ValueError("no inverse")
         return [1 / one for one in batch]
 
-    replies = asked_together(Batches(inverse, 8), [1, 0, 2, 4])
+    replies = asked_together(DynamicBatcher(inverse, 8), [1, 0, 2, 4])
     assert [replies[0], *replies[2:]] == [1, 0.5, 0.25] and str(replies[1]) == "no inverse"
 
 
 def test_batches_may_be_asked_one_after_the_other():
-    batches = Batches(list, 4)
+    batches = DynamicBatcher(list, 4)
     assert asked_together(batches, [1]) == [1] and asked_together(batches, [2, 3]) == [2, 3]
 
 
 @pytest.mark.parametrize("backend", ["asyncio"])
 def test_one_alone_does_not_wait(backend):
-    assert anyio.run(Batches(list, 100), 7, backend=backend) == 7
+    assert anyio.run(DynamicBatcher(list, 100), 7, backend=backend) == 7

@@ -9,8 +9,8 @@ from PIL import Image
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 from pipeline.inference import hf_blip  # noqa: E402
-from pipeline.inference.hf_vqa import load_net  # noqa: E402
-from pipeline.inference.hf_vqa_base import ShownQuestion  # noqa: E402
+from pipeline.inference.hf_vqa import load_vqa_model  # noqa: E402
+from pipeline.inference.hf_vqa_base import ImageQuestion  # noqa: E402
 from tests.inference.tiny_models import QUESTIONS, picture, tiny_blip  # noqa: E402
 
 LISTED = ("yes", "no", "red cup", "blue", "the table is red")
@@ -33,7 +33,7 @@ def processor(blip):
 
 @pytest.fixture
 def shown():
-    return [ShownQuestion(question, picture(k)) for k, question in enumerate(QUESTIONS)]
+    return [ImageQuestion(question, picture(k)) for k, question in enumerate(QUESTIONS)]
 
 
 def read(processor, one):
@@ -42,9 +42,9 @@ def read(processor, one):
 
 
 def test_what_blip_writes_has_the_probability_of_its_tokens(blip, model, processor, shown):
-    net = load_net(str(blip), {"device": "cpu"})
-    assert net.answers == ()
-    for one, reply in zip(shown, net.say(shown), strict=True):
+    net = load_vqa_model(str(blip), {"device": "cpu"})
+    assert net.answer_vocabulary == ()
+    for one, reply in zip(shown, net.predict(shown), strict=True):
         written = model.generate(
             **read(processor, one), max_new_tokens=20, do_sample=False,
             output_scores=True, return_dict_in_generate=True,
@@ -55,17 +55,17 @@ def test_what_blip_writes_has_the_probability_of_its_tokens(blip, model, process
         assert reply.answer == processor.decode(written.sequences[0, 1:], skip_special_tokens=True).strip()
         assert reply.probability == pytest.approx(each.sum().exp().item(), rel=1e-4)
         assert reply.distribution is None
-        assert reply.unfinished == (3 not in written.sequences[0])  # 3: the mark of an answer's end
+        assert reply.is_answer_truncated == (3 not in written.sequences[0])  # 3: the mark of an answer's end
 
 
 def test_padding_after_the_end_of_an_answer_counts_nothing(blip, shown, model, processor):
     """A batch of one length whose answers end at different places: each as alone."""
-    net = load_net(str(blip), {"device": "cpu"})
-    many = [ShownQuestion("is the cup red?", picture(seed)) for seed in range(24)]
-    together = net.say(many)
-    assert {reply.unfinished for reply in together} == {True, False}
+    net = load_vqa_model(str(blip), {"device": "cpu"})
+    many = [ImageQuestion("is the cup red?", picture(seed)) for seed in range(24)]
+    together = net.predict(many)
+    assert {reply.is_answer_truncated for reply in together} == {True, False}
     for one, reply in zip(many, together, strict=True):
-        (alone,) = net.say([one])
+        (alone,) = net.predict([one])
         assert (reply.answer, reply.probability) == (alone.answer, pytest.approx(alone.probability, rel=1e-4))
 
 
@@ -73,11 +73,11 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
     blip, model, processor, shown, tmp_path, monkeypatch
 ):
     (tmp_path / "answers.txt").write_text("\n".join(LISTED))
-    monkeypatch.setattr(hf_blip, "AT_ONCE", 2)
-    net = load_net(str(blip), {"device": "cpu", "answers": str(tmp_path / "answers.txt")})
-    assert net.answers == LISTED
+    monkeypatch.setattr(hf_blip, "ANSWERS_PER_BATCH", 2)
+    net = load_vqa_model(str(blip), {"device": "cpu", "answers": str(tmp_path / "answers.txt")})
+    assert net.answer_vocabulary == LISTED
     start = model.config.text_config.bos_token_id
-    for one, reply in zip(shown, net.say(shown), strict=True):
+    for one, reply in zip(shown, net.predict(shown), strict=True):
         inputs = read(processor, one)
         for answer, probability in zip(LISTED, reply.distribution, strict=True):
             ids = processor.tokenizer(answer, return_tensors="pt").input_ids
@@ -93,9 +93,14 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
 
 
 def test_a_long_question_keeps_its_end_mark(blip, shown):
-    net = load_net(str(blip), {"device": "cpu"})  # takes 32 words
-    long = ShownQuestion("is the cup red ? " * 9, shown[0].picture)
-    cut, whole = net.say([long, shown[0]])
-    assert cut.cut and not whole.cut
-    (same,) = net.say([ShownQuestion("is the cup red ? " * 6, shown[0].picture)])  # 30 words and two marks
-    assert not same.cut and (same.answer, pytest.approx(same.probability)) == (cut.answer, cut.probability)
+    net = load_vqa_model(str(blip), {"device": "cpu"})  # takes 32 words
+    long = ImageQuestion("is the cup red ? " * 9, shown[0].picture)
+    cut, whole = net.predict([long, shown[0]])
+    assert cut.is_question_truncated and not whole.is_question_truncated
+    (same,) = net.predict(
+        [ImageQuestion("is the cup red ? " * 6, shown[0].picture)]
+    )  # 30 words and two marks
+    assert not same.is_question_truncated and (same.answer, pytest.approx(same.probability)) == (
+        cut.answer,
+        cut.probability,
+    )

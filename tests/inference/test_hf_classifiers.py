@@ -10,8 +10,8 @@ from pipeline.core.errors import UserError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-from pipeline.inference.hf_vqa import load_net  # noqa: E402
-from pipeline.inference.hf_vqa_base import ShownQuestion, weights_hash  # noqa: E402
+from pipeline.inference.hf_vqa import load_vqa_model  # noqa: E402
+from pipeline.inference.hf_vqa_base import ImageQuestion, hash_weights  # noqa: E402
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
@@ -36,7 +36,7 @@ def lxmert(tmp_path_factory):
 @pytest.fixture
 def shown():
     pairs = zip(QUESTIONS, SIZES, strict=True)
-    return [ShownQuestion(question, picture(k, size), f"n{k}") for k, (question, size) in enumerate(pairs)]
+    return [ImageQuestion(question, picture(k, size), f"n{k}") for k, (question, size) in enumerate(pairs)]
 
 
 @pytest.fixture
@@ -63,29 +63,29 @@ def vilt_by_hand(folder, one):
 
 
 def test_vilt_gives_the_sigmoid_of_each_answers_logit_alone_and_in_a_batch(vilt, shown):
-    net = load_net(str(vilt), {"device": "cpu"})
-    assert net.answers == ANSWERS
-    together = net.say(shown)
+    net = load_vqa_model(str(vilt), {"device": "cpu"})
+    assert net.answer_vocabulary == ANSWERS
+    together = net.predict(shown)
     for one, reply in zip(shown, together, strict=True):
         wanted = 1 / (1 + np.exp(-vilt_by_hand(vilt, one)))
         assert reply.distribution == pytest.approx(wanted, abs=1e-5)
         assert (reply.answer, reply.probability) == (ANSWERS[wanted.argmax()], reply.distribution.max())
-        (alone,) = net.say([one])
+        (alone,) = net.predict([one])
         assert alone.answer == reply.answer and alone.distribution == pytest.approx(
             reply.distribution, abs=1e-5
         )
 
 
 def test_or_the_softmax_where_that_is_configured(vilt, shown):
-    (reply,) = load_net(str(vilt), {"activation": "softmax", "device": "cpu"}).say(shown[:1])
+    (reply,) = load_vqa_model(str(vilt), {"activation": "softmax", "device": "cpu"}).predict(shown[:1])
     weights = np.exp(vilt_by_hand(vilt, shown[0]))
     assert reply.distribution == pytest.approx(weights / weights.sum(), abs=1e-5)
     with pytest.raises(UserError, match="activation 'relu'; there are sigmoid, softmax"):
-        load_net(str(vilt), {"activation": "relu"})
+        load_vqa_model(str(vilt), {"activation": "relu"})
 
 
 def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_change(vilt, shown):
-    net, orders = load_net(str(vilt), {"device": "cpu"}), []
+    net, orders = load_vqa_model(str(vilt), {"device": "cpu"}), []
 
     def visual_embed(*arguments, **named):
         found = original(*arguments, **named)
@@ -95,9 +95,9 @@ def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_cha
     embeddings = net.model.vilt.embeddings
     original, embeddings.visual_embed = embeddings.visual_embed, visual_embed
     torch.manual_seed(5)
-    first = net.say(shown)
+    first = net.predict(shown)
     drawn = torch.rand(1)
-    again = net.say(shown)
+    again = net.predict(shown)
     assert orders[0] == orders[1]
     assert all((a.distribution == b.distribution).all() for a, b in zip(first, again, strict=True))
     torch.manual_seed(5)
@@ -105,12 +105,12 @@ def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_cha
 
 
 def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
-    net = load_net(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
-    long = ShownQuestion(" ".join(["is the cup red ?"] * 4), shown[0].picture)
-    replies = net.say([long, shown[0]])
-    assert [reply.cut for reply in replies] == [True, False]
-    kept = ShownQuestion("is the cup red ? is the cup red ?", shown[0].picture)  # its first 10 words
-    assert replies[0].distribution == pytest.approx(net.say([kept])[0].distribution, abs=1e-5)
+    net = load_vqa_model(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
+    long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].picture)
+    replies = net.predict([long, shown[0]])
+    assert [reply.is_question_truncated for reply in replies] == [True, False]
+    kept = ImageQuestion("is the cup red ? is the cup red ?", shown[0].picture)  # its first 10 words
+    assert replies[0].distribution == pytest.approx(net.predict([kept])[0].distribution, abs=1e-5)
 
 
 def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path, shown):
@@ -118,20 +118,23 @@ def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path,
     with pytest.raises(
         UserError, match="5 answers, and its configuration does not name them: give answers=FILE"
     ):
-        load_net(folder, {})
+        load_vqa_model(folder, {})
     (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
     with pytest.raises(UserError, match=r"5 answers, and .*four.txt does not name them"):
-        load_net(folder, {"answers": str(tmp_path / "four.txt")})
+        load_vqa_model(folder, {"answers": str(tmp_path / "four.txt")})
     (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\n")
-    net = load_net(folder, {"answers": str(tmp_path / "names.txt")})
-    assert net.answers == ("a", "b", "c", "d", "e") and net.say(shown[:1])[0].answer in net.answers
+    net = load_vqa_model(folder, {"answers": str(tmp_path / "names.txt")})
+    assert (
+        net.answer_vocabulary == ("a", "b", "c", "d", "e")
+        and net.predict(shown[:1])[0].answer in net.answer_vocabulary
+    )
 
 
 def test_a_result_can_name_what_answered(vilt):
-    about = load_net(str(vilt), {"device": "cpu"}).about
+    about = load_vqa_model(str(vilt), {"device": "cpu"}).model_info
     assert about == {
         "class": "ViltForQuestionAnswering",
-        "revision": weights_hash(vilt),
+        "revision": hash_weights(vilt),
         "device": "cpu",
         "activation": "sigmoid",
     }
@@ -141,9 +144,9 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
     path, told = regions()
     (tmp_path / "names.txt").write_text("\n".join(ANSWERS))
     settings = {"features": path, "answers": str(tmp_path / "names.txt"), "device": "cpu"}
-    net = load_net(str(lxmert), settings)
+    net = load_vqa_model(str(lxmert), settings)
     model = transformers.LxmertForQuestionAnswering.from_pretrained(lxmert).eval()
-    for place, (one, reply) in enumerate(zip(shown, net.say(shown), strict=True)):
+    for place, (one, reply) in enumerate(zip(shown, net.predict(shown), strict=True)):
         words = transformers.AutoTokenizer.from_pretrained(lxmert)(one.question, return_tensors="pt")
         row = 3 - place  # the file has them in another order
         with torch.no_grad():
@@ -154,14 +157,14 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
             ).question_answering_score[0]
         assert reply.distribution == pytest.approx(said.sigmoid().numpy(), abs=1e-5)
     with pytest.raises(ValueError, match="has no picture 'n9'"):
-        net.say([shown[0]._replace(picture_id="n9")])
+        net.predict([shown[0]._replace(picture_id="n9")])
 
 
 def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
     with pytest.raises(
         UserError, match=r"Faster R-CNN that transformers does not have: bring them as features=FILE.npz"
     ):
-        load_net(str(lxmert), {})
+        load_vqa_model(str(lxmert), {})
     for changed, words in (
         ({"boxes": np.ones((4, 36, 3))}, r"boxes \(4, 36, 3\) do not fit together"),
         ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted shares of the picture, 0 to 1"),
@@ -169,9 +172,9 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
         ({"ids": np.array([{}], object)}, "wanted an .npz"),
     ):
         with pytest.raises(UserError, match=words):
-            load_net(str(lxmert), {"features": regions(**changed)[0]})
+            load_vqa_model(str(lxmert), {"features": regions(**changed)[0]})
 
 
 def test_a_picture_that_cannot_be_read_is_an_error(vilt):
     with pytest.raises(ValueError, match="not a JPEG"):
-        load_net(str(vilt), {"device": "cpu"}).say([ShownQuestion("is it?", b"none")])
+        load_vqa_model(str(vilt), {"device": "cpu"}).predict([ImageQuestion("is it?", b"none")])

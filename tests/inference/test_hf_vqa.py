@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.answer_distributions import unpacked
+from pipeline.inference.answer_distributions import decode_distribution
 
 pytest.importorskip("transformers")
 inspect_ai = pytest.importorskip("inspect_ai")
@@ -21,8 +21,8 @@ from inspect_ai import eval as evaluate  # noqa: E402
 from inspect_ai.dataset import Sample  # noqa: E402
 from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model  # noqa: E402
 
-from pipeline.inference.hf_vqa import load_net, picture_bytes, shown_of  # noqa: E402
-from pipeline.inference.hf_vqa_base import ShownQuestion  # noqa: E402
+from pipeline.inference.hf_vqa import load_vqa_model, parse_image_question, read_image_bytes  # noqa: E402
+from pipeline.inference.hf_vqa_base import ImageQuestion  # noqa: E402
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
@@ -53,10 +53,10 @@ def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
     model = get_model(f"hf-vqa/{vilt}", device="cpu", batch_size=4)
     log = evaluated(model, tmp_path, samples, logprobs=True, top_logprobs=3)
     assert log.status == "success"
-    net = load_net(str(vilt), {"device": "cpu"})
+    net = load_vqa_model(str(vilt), {"device": "cpu"})
     for k, sample in enumerate(log.samples):
-        (wanted,) = net.say([ShownQuestion(QUESTIONS[k % 4], picture(k))])
-        kept = unpacked(sample.output.metadata["distribution"]).astype(float)
+        (wanted,) = net.predict([ImageQuestion(QUESTIONS[k % 4], picture(k))])
+        kept = decode_distribution(sample.output.metadata["distribution"]).astype(float)
         assert kept == pytest.approx(wanted.distribution, abs=1e-3)
         (token,) = sample.output.choices[0].logprobs.content
         assert sample.output.completion == token.token == wanted.answer
@@ -70,7 +70,7 @@ def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
     model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
     samples = [Sample(id=seed, input=[asked("is the cup red?", picture(seed))]) for seed in range(8)]
     log = evaluated(model, tmp_path, samples, logprobs=True)
-    replies = model.api.net.say([ShownQuestion("is the cup red?", picture(seed)) for seed in range(8)])
+    replies = model.api.net.say([ImageQuestion("is the cup red?", picture(seed)) for seed in range(8)])
     for sample, reply in zip(log.samples, replies, strict=True):
         assert sample.output.stop_reason == ("max_tokens" if reply.unfinished else "stop")
     assert {reply.unfinished for reply in replies} == {True, False}
@@ -100,10 +100,10 @@ def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
 
 def test_the_pictures_id_comes_with_its_message(tmp_path):
     (tmp_path / "a.png").write_bytes(b"1")
-    assert shown_of([asked(" is it?\n", b"1", metadata={"picture": "n7"})]) == ShownQuestion(
+    assert parse_image_question([asked(" is it?\n", b"1", metadata={"picture": "n7"})]) == ImageQuestion(
         "is it?", b"1", "n7"
     )
-    assert picture_bytes(str(tmp_path / "a.png")) == b"1"
+    assert read_image_bytes(str(tmp_path / "a.png")) == b"1"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_wrong_settings_are_one_message(vilt, settings, words):
 def test_a_list_of_answers_has_each_once(vilt, tmp_path):
     (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
     with pytest.raises(UserError, match="5 lines, 4 of them different"):
-        load_net(str(vilt), {"answers": str(tmp_path / "twice.txt")})
+        load_vqa_model(str(vilt), {"answers": str(tmp_path / "twice.txt")})
 
 
 def test_other_models_are_told_where_to_go(tmp_path):
@@ -129,7 +129,7 @@ def test_other_models_are_told_where_to_go(tmp_path):
     with pytest.raises(
         UserError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
     ):
-        load_net(str(tmp_path), {})
+        load_vqa_model(str(tmp_path), {})
 
 
 def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_for_is_read(vilt, tmp_path):
@@ -161,9 +161,9 @@ def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_
 
 def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
     model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
-    from pipeline.inference.hf_vqa_base import NetAnswer
+    from pipeline.inference.hf_vqa_base import VqaPrediction
 
-    told = model.api._logprobs(NetAnswer("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
+    told = model.api._logprobs(VqaPrediction("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
     assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])
     assert [token.bytes for token in told.content] == [
         [ord(letter) for letter in "yes"]

@@ -9,13 +9,13 @@ from pipeline.core.errors import UserError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-from pipeline.inference.hf_vqa import load_net  # noqa: E402
+from pipeline.inference.hf_vqa import load_vqa_model  # noqa: E402
 from pipeline.inference.hf_vqa_base import (  # noqa: E402
-    NetSettings,
-    answers_of,
-    weights_hash,
-    weights_named,
-    why_not_loaded,
+    VqaModelSettings,
+    explain_load_error,
+    get_weights_revision,
+    hash_weights,
+    load_answer_vocabulary,
 )
 from tests.inference.tiny_models import tiny_vilt  # noqa: E402
 
@@ -29,26 +29,26 @@ def test_a_model_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
     put = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)
-    net = load_net(str(tiny_vilt(tmp_path)), {"device": wanted})
-    assert put == [device] == [net.device] and net.about["device"] == device
+    net = load_vqa_model(str(tiny_vilt(tmp_path)), {"device": wanted})
+    assert put == [device] == [net.device] and net.model_info["device"] == device
 
 
 def test_answers_are_named_by_the_configuration_in_the_order_of_their_numbers():
     config = SimpleNamespace(id2label={1: "no", 0: "yes", 2: 3})
-    assert answers_of(NetSettings(), config, 3) == ("yes", "no", "3")
+    assert load_answer_vocabulary(VqaModelSettings(), config, 3) == ("yes", "no", "3")
     with pytest.raises(UserError, match="4 answers"):
-        answers_of(NetSettings(), config, 4)
+        load_answer_vocabulary(VqaModelSettings(), config, 4)
 
 
 def test_a_folder_is_known_by_all_its_weights(tmp_path):
-    assert weights_hash(tmp_path) == "" == weights_hash(tmp_path / "nosuch")
+    assert hash_weights(tmp_path) == "" == hash_weights(tmp_path / "nosuch")
     (tmp_path / "b.safetensors").write_bytes(b"b")
     (tmp_path / "config.json").write_text("{}")
     one = hashlib.sha256(b"b").hexdigest()
-    assert weights_hash(tmp_path) == "sha256:" + hashlib.sha256(one.encode()).hexdigest()
+    assert hash_weights(tmp_path) == "sha256:" + hashlib.sha256(one.encode()).hexdigest()
     (tmp_path / "a.bin").write_bytes(b"a")
     both = hashlib.sha256(b"a").hexdigest() + one
-    assert weights_hash(tmp_path) == "sha256:" + hashlib.sha256(both.encode()).hexdigest()
+    assert hash_weights(tmp_path) == "sha256:" + hashlib.sha256(both.encode()).hexdigest()
 
 
 def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, monkeypatch):
@@ -61,9 +61,9 @@ def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, mon
         (kept / "snapshots" / commit).mkdir(parents=True)
         (kept / "snapshots" / commit / "config.json").write_text("{}")
     asked = ("", "old", "b" * 40, "nosuch")
-    assert [weights_named("a/b", revision) for revision in asked] == ["a" * 40, "b" * 40, "b" * 40, ""]
+    assert [get_weights_revision("a/b", revision) for revision in asked] == ["a" * 40, "b" * 40, "b" * 40, ""]
     (tmp_path / "w.bin").write_bytes(b"w")
-    assert weights_named(str(tmp_path), "old") == weights_hash(tmp_path) != ""
+    assert get_weights_revision(str(tmp_path), "old") == hash_weights(tmp_path) != ""
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,11 @@ def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, mon
 def test_that_nothing_is_fetched_is_told_where_the_hub_is_switched_off(monkeypatch, tmp_path, value, told):
     # What huggingface_hub takes for true (its constants.ENV_VARS_TRUE_VALUES: 1, ON, YES, TRUE).
     monkeypatch.setenv("HF_HUB_OFFLINE", value)
-    why = why_not_loaded("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))
+    why = explain_load_error("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))
     assert (
         why
         == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set: nothing is fetched)' * told}: no such file"
     )
-    assert "OFFLINE" not in why_not_loaded("m", str(tmp_path), OSError("damaged"))  # a folder is not fetched
+    assert "OFFLINE" not in explain_load_error(
+        "m", str(tmp_path), OSError("damaged")
+    )  # a folder is not fetched

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from pipeline.inference.confidence_methods import RECIPES
-from pipeline.inference.probe import BLUE, RED, probe, probed, square
+from pipeline.inference.confidence_methods import CONFIDENCE_METHODS
+from pipeline.inference.probe import BLUE, RED, make_square_png, open_and_probe, probe_server
 from pipeline.inference.run_options import RunOptions
 
 pytest.importorskip("inspect_ai")
@@ -58,7 +58,7 @@ class FakeModel:
 
 
 def found(model, recipe, **how):
-    return asyncio.run(probe(model, RECIPES[recipe], **how))
+    return asyncio.run(probe_server(model, CONFIDENCE_METHODS[recipe], **how))
 
 
 def problem(model, recipe):
@@ -132,7 +132,7 @@ def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
     ],
 )
 def test_several_replies_at_once_are_tried(model, at_once):
-    assert found(model, "agreement").at_once is at_once
+    assert found(model, "agreement").supports_num_choices is at_once
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_a_package_that_is_missing_is_named(model, missing, words, monkeypatch):
 
     monkeypatch.setattr("inspect_ai.model.get_model", get_model)
     with pytest.raises(UserError) as error:
-        probed(RunOptions(Path("release"), model).chosen)
+        open_and_probe(RunOptions(Path("release"), model).with_defaults)
     assert error.value.problems == [words]
 
 
 def test_the_square_is_a_picture_of_one_colour():
-    picture = Image.open(io.BytesIO(square((1, 2, 3), 5)))
+    picture = Image.open(io.BytesIO(make_square_png((1, 2, 3), 5)))
     assert picture.size == (5, 5) and picture.getcolors() == [(25, (1, 2, 3))]

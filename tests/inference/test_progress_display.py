@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from pipeline.inference.progress_display import Screen
+from pipeline.inference.progress_display import ProgressDisplay
 
 
 class Terminal(io.StringIO):
@@ -11,18 +11,18 @@ class Terminal(io.StringIO):
 
 
 def test_without_a_terminal_there_are_ten_lines_at_most(capsys):
-    with Screen(0, 1000) as screen:
+    with ProgressDisplay(0, 1000) as screen:
         for number in range(1, 1001):
-            screen.step(number, number // 500)
+            screen.update(number, number // 500)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 10
     assert lines[0] == "run: 100 of 1,000 replies" and lines[-1] == "run: 1,000 of 1,000 replies, 2 failed"
 
 
 def test_going_on_counts_what_was_there(capsys):
-    with Screen(900, 1000) as screen:
-        screen.step(1, 0)
-        screen.step(100, 0)
+    with ProgressDisplay(900, 1000) as screen:
+        screen.update(1, 0)
+        screen.update(100, 0)
     assert capsys.readouterr().err.splitlines() == [
         "run: 901 of 1,000 replies",
         "run: 1,000 of 1,000 replies",
@@ -34,9 +34,9 @@ def test_on_a_terminal_there_is_a_bar_with_what_failed(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with Screen(10, 50) as screen:
-        screen.step(15, 3)
-        screen.say("about [bold]10[/bold] s")
+    with ProgressDisplay(10, 50) as screen:
+        screen.update(15, 3)
+        screen.print_line("about [bold]10[/bold] s")
         screen.bar.refresh()
     shown = terminal.getvalue()
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor, hidden meanwhile, is back
@@ -49,7 +49,7 @@ def test_ctrl_d_is_no(monkeypatch):
         raise EOFError
 
     monkeypatch.setattr("builtins.input", ended)
-    assert not Screen(0, 10).agreed("cost 3.00 more")
+    assert not ProgressDisplay(0, 10).confirm("cost 3.00 more")
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_ctrl_d_is_no(monkeypatch):
 def test_only_yes_goes_on(answer, agreed, monkeypatch):
     asked = []
     monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or answer)
-    assert Screen(0, 10).agreed("cost 3.00 more") is agreed
+    assert ProgressDisplay(0, 10).confirm("cost 3.00 more") is agreed
     assert asked == ["run: cost 3.00 more. Go on? [Y/n] "]

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from pipeline.inference.release_images import AT_ONCE, ReleasePictures
+from pipeline.inference.release_images import ROWS_PER_BATCH, ReleasePictures
 from tests.odd_images import exif, quarters, saved, swapped_profile
 
 from .conftest import png
@@ -42,13 +42,13 @@ def tables(tmp_path):
 def test_pictures_come_from_the_tables_as_they_are(tables):
     found = ReleasePictures(tables.folder, tables.data)
     for name in ("n2", "p99", "p0", "n1", "p50"):  # in no order
-        assert seen(found.data_uri(name)) == ("png", tables.data[name])
+        assert seen(found.encode_data_uri(name)) == ("png", tables.data[name])
 
 
 def test_only_what_is_wanted_is_copied_and_each_once(tables):
     found = ReleasePictures(tables.folder, ["p3", "n1"])
-    found.data_uri("n1")
-    assert found._copy.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
+    found.encode_data_uri("n1")
+    assert found._copy_file.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
 
 
 def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
@@ -60,8 +60,8 @@ def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
 
     original = parquet.ParquetFile.iter_batches
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
-    ReleasePictures(tables.folder, ["n2"]).data_uri("n2")
-    assert set(sizes) == {AT_ONCE}
+    ReleasePictures(tables.folder, ["n2"]).encode_data_uri("n2")
+    assert set(sizes) == {ROWS_PER_BATCH}
 
 
 def test_pictures_of_a_folder_may_have_any_ending(tmp_path):
@@ -71,25 +71,28 @@ def test_pictures_of_a_folder_may_have_any_ending(tmp_path):
     (tmp_path / "n2.png").write_bytes(png("blue"))
     found = ReleasePictures(tmp_path, ["n1", "n2"], folder=tmp_path)
     assert (
-        seen(found.data_uri("n1")) == ("jpeg", written.getvalue()) and seen(found.data_uri("n2"))[0] == "png"
+        seen(found.encode_data_uri("n1")) == ("jpeg", written.getvalue())
+        and seen(found.encode_data_uri("n2"))[0] == "png"
     )
 
 
 def test_a_large_picture_is_made_smaller_and_a_small_one_left_alone(tmp_path):
     (tmp_path / "wide.png").write_bytes(png("red", (400, 100)))
     (tmp_path / "small.png").write_bytes(png("red", (100, 50)))
-    found = ReleasePictures(tmp_path, ["wide", "small"], folder=tmp_path, pixels=100)
-    kind, data = seen(found.data_uri("wide"))
+    found = ReleasePictures(tmp_path, ["wide", "small"], folder=tmp_path, max_image_size=100)
+    kind, data = seen(found.encode_data_uri("wide"))
     image = Image.open(io.BytesIO(data))
     assert kind == "jpeg" and image.size == (100, 25)  # 400 to 100, and 100 to 25 with it
-    assert seen(found.data_uri("small"))[1] == png("red", (100, 50))
+    assert seen(found.encode_data_uri("small"))[1] == png("red", (100, 50))
 
 
 def test_what_shines_through_is_laid_on_white(tmp_path):
     written = io.BytesIO()
     Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
     (tmp_path / "n1.png").write_bytes(written.getvalue())
-    kind, data = seen(ReleasePictures(tmp_path, ["n1"], folder=tmp_path, pixels=50).data_uri("n1"))
+    kind, data = seen(
+        ReleasePictures(tmp_path, ["n1"], folder=tmp_path, max_image_size=50).encode_data_uri("n1")
+    )
     assert kind == "jpeg" and Image.open(io.BytesIO(data)).getpixel((5, 5)) == (255, 255, 255)
 
 
@@ -112,7 +115,7 @@ def test_tables_without_pictures_have_none(tmp_path):
 def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
     monkeypatch.setitem(__import__("sys").modules, lost, None)
     with pytest.raises(UserError, match=message):
-        ReleasePictures(tables.folder, ["n1"], pixels=9)
+        ReleasePictures(tables.folder, ["n1"], max_image_size=9)
 
 
 def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
@@ -121,17 +124,17 @@ def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
     )
     (tmp_path / "bitmap.bmp").write_bytes(saved(quarters(), "BMP"))
     (tmp_path / "odd.jfif").write_bytes(saved(quarters(), "JPEG"))
-    found = ReleasePictures(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, pixels=1000)
-    kind, data = seen(found.data_uri("turned"))
+    found = ReleasePictures(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, max_image_size=1000)
+    kind, data = seen(found.encode_data_uri("turned"))
     image = Image.open(io.BytesIO(data))
     # Orientation 6: the lower left quarter, green (60, 160, 90), comes to the upper left; the profile exchanges red and green.
     assert (kind, image.size) == ("jpeg", (32, 48))
     assert np.abs(np.array(image.getpixel((8, 12))) - (160, 60, 90)).max() <= 3
-    assert seen(found.data_uri("bitmap"))[0] == "png"
-    assert seen(found.data_uri("odd")) == ("jpeg", (tmp_path / "odd.jfif").read_bytes())
+    assert seen(found.encode_data_uri("bitmap"))[0] == "png"
+    assert seen(found.encode_data_uri("odd")) == ("jpeg", (tmp_path / "odd.jfif").read_bytes())
 
 
 def test_an_image_that_is_refused_is_named(tmp_path):
     (tmp_path / "n1.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
     with pytest.raises(ValueError, match="n1: .*HEIC"):
-        ReleasePictures(tmp_path, ["n1"], folder=tmp_path).data_uri("n1")
+        ReleasePictures(tmp_path, ["n1"], folder=tmp_path).encode_data_uri("n1")

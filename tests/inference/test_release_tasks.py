@@ -3,8 +3,8 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.confidence_methods import recipe_named
-from pipeline.inference.prompts import prompt_named
+from pipeline.inference.confidence_methods import get_confidence_method
+from pipeline.inference.prompts import get_prompt
 from pipeline.inference.release_tasks import release_task
 from pipeline.scoring.cli import main
 
@@ -99,13 +99,15 @@ def test_what_is_not_there_is_refused(pictured, options, message):
 
 
 def test_a_log_keeps_how_was_asked(pictured):
-    task = release_task(**folder(pictured), part="all", prompt="word", recipe="agreement", samples=3, shots=2)
+    task = release_task(
+        **folder(pictured), part="all", prompt="word", confidence="agreement", num_replies=3, shots=2
+    )
     assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
-        "prompt": {"name": "word", "hash": prompt_named("word").hash},
-        "recipe": {"name": "agreement", "hash": recipe_named("agreement").hash},
+        "prompt": {"name": "word", "hash": get_prompt("word").hash},
+        "recipe": {"name": "agreement", "hash": get_confidence_method("agreement").hash},
         "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all", "pairs": 2,
     }  # fmt: skip
-    blind = release_task(release=pictured, blind=True, samples=3).metadata
+    blind = release_task(release=pictured, no_image=True, num_replies=3).metadata
     # Without pictures none has a size; and `refusal` asks once.
     assert (blind["pixels"], blind["blind"], blind["samples"]) == (None, True, 1)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.answer_distributions import packed, read_distributions
-from pipeline.inference.run_folder import CLASSES, RunFolder
+from pipeline.inference.answer_distributions import encode_distribution, read_distributions
+from pipeline.inference.run_folder import ANSWER_VOCABULARY_FILE, RunFolder
 
 SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
 
@@ -26,15 +26,15 @@ def row(name, *more, failure="", confidence=0.5):
 @pytest.fixture
 def folder(tmp_path):
     run = RunFolder(tmp_path / "run")
-    with run.alone():
-        assert run.open(SETTINGS) == {}
-        run.write("run.json", SETTINGS)
+    with run.hold_lock():
+        assert run.load_previous(SETTINGS) == {}
+        run.write_json("run.json", SETTINGS)
         yield run
 
 
 def opened(folder, settings=SETTINGS):
     again = RunFolder(folder.path)
-    before = again.open(settings)
+    before = again.load_previous(settings)
     return before, again.rows
 
 
@@ -54,11 +54,11 @@ def test_half_a_letter_is_kept_as_what_can_be_written(folder):
 
 
 def test_a_distribution_is_written_from_the_journal(folder):
-    folder.add(row("a", "c") | {"distribution": packed(np.array([0.25, 0.5]))})
+    folder.add(row("a", "c") | {"distribution": encode_distribution(np.array([0.25, 0.5]))})
     folder.add(row("b"))
     folder.write_distribution(["c", "a"])  # a model that names no answers
     assert not (folder.path / "distribution.npz").exists()
-    folder.write(CLASSES, ["yes", "no"])
+    folder.write(ANSWER_VOCABULARY_FILE, ["yes", "no"])
     folder.write_distribution(["c", "none", "b", "a"])
     answers, rows = read_distributions(folder.path / "distribution.npz")
     assert answers == ["yes", "no"] and {name: row.tolist() for name, row in rows.items()} == {
@@ -113,7 +113,7 @@ def test_another_process_may_not_run_in_it(folder):
 
 
 def failed_start(path):
-    with pytest.raises(UserError, match="no server"), RunFolder(path).alone():
+    with pytest.raises(UserError, match="no server"), RunFolder(path).hold_lock():
         raise UserError("no server")
 
 
@@ -144,8 +144,8 @@ def test_a_folder_of_the_user_is_left_as_it_was(tmp_path, linked):
 def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
     run = RunFolder(tmp_path)
     (tmp_path / name).write_text(text)
-    with pytest.raises(UserError, match=name), run.alone():
-        run.open(SETTINGS)
+    with pytest.raises(UserError, match=name), run.hold_lock():
+        run.load_previous(SETTINGS)
     assert (tmp_path / name).read_text() == text and [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -153,7 +153,7 @@ def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
 def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="--out") as error, RunFolder(Path(place)).alone():
+    with pytest.raises(UserError, match="--out") as error, RunFolder(Path(place)).hold_lock():
         pass
     assert len(error.value.problems) == 1 and [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -162,7 +162,7 @@ def test_a_file_in_its_place_is_one_message(tmp_path):
     (tmp_path / "run").write_text("")
     with (
         pytest.raises(UserError, match="wanted a folder, there is a file"),
-        RunFolder(tmp_path / "run").alone(),
+        RunFolder(tmp_path / "run").hold_lock(),
     ):
         pass
 

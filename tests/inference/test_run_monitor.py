@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.inference.cost_forecast import AFTER, Prices
+from pipeline.inference.cost_forecast import MIN_REPLIES_BEFORE_FORECAST, Prices
 from pipeline.inference.run_folder import RunFolder
-from pipeline.inference.run_monitor import MOST_FAILED, Watch, row_of
+from pipeline.inference.run_monitor import MAX_CONSECUTIVE_FAILURES, RunMonitor, make_journal_row
 
 
 def sample(name, error="", **score):
@@ -30,7 +30,7 @@ def watch(tmp_path, monkeypatch):
     pressed, said, steps = [], [], []
     monkeypatch.setattr(signal, "raise_signal", pressed.append)
     folder = RunFolder(tmp_path)
-    watch = Watch(folder, 100, Prices(1.0), said.append, None, lambda *counts: steps.append(counts))
+    watch = RunMonitor(folder, 100, Prices(1.0), said.append, None, lambda *counts: steps.append(counts))
     watch.pressed, watch.told, watch.steps = pressed, said, steps
     return watch
 
@@ -89,19 +89,22 @@ def test_what_ctrl_c_cut_off_did_not_fail(watch):
 
 
 def test_failures_in_a_row_end_the_run_and_a_reply_between_them_does_not(watch):
-    failing = [sample(str(number), error="Error code: 500 - x") for number in range(MOST_FAILED)]
+    failing = [sample(str(number), error="Error code: 500 - x") for number in range(MAX_CONSECUTIVE_FAILURES)]
     after(watch, *failing[1:], sample("between"), *failing[1:])
     assert watch.pressed == [] and not watch.stopped
     after(watch, failing[0])
     assert watch.pressed == [signal.SIGINT]
-    assert watch.stopped == f"{MOST_FAILED} requests in a row failed, the last with: Error code: 500 - x"
+    assert (
+        watch.stopped
+        == f"{MAX_CONSECUTIVE_FAILURES} requests in a row failed, the last with: Error code: 500 - x"
+    )
     after(watch, *failing, sample("late"))
     assert watch.pressed == [signal.SIGINT]  # once is enough
     assert watch.folder.rows[-1]["id"] == "late"  # a reply is a reply
 
 
 def test_the_forecast_is_told_once_after_the_first_replies(watch):
-    after(watch, *(sample(str(number)) for number in range(AFTER + 5)))
+    after(watch, *(sample(str(number)) for number in range(MIN_REPLIES_BEFORE_FORECAST + 5)))
     (told,) = watch.told
     # 80 left x 100 tokens = 8,000 in, x 3 = 240 out; 8,000 at 1 for a million
     assert (
@@ -122,7 +125,7 @@ def test_where_somebody_is_asked_nothing_more_is_begun_until_they_agree(agreed, 
     watch.agreed = answer
 
     async def run():
-        for number in range(AFTER - 1):
+        for number in range(MIN_REPLIES_BEFORE_FORECAST - 1):
             await watch.after(sample(str(number)))
         last = asyncio.create_task(watch.after(sample("last")))
         await asyncio.sleep(0)
@@ -150,4 +153,4 @@ def test_a_disk_that_is_full_ends_the_run(watch, monkeypatch):
 
 
 def test_a_score_without_a_number_is_no_prediction():
-    assert row_of(sample("a", confidence=None), "")["failure"].startswith("no confidence")
+    assert make_journal_row(sample("a", confidence=None), "")["failure"].startswith("no confidence")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.errors import UserError, no_effect
-from pipeline.inference.confidence_methods import recipe_named
+from pipeline.core.errors import UserError, no_effect_message
+from pipeline.inference.confidence_methods import get_confidence_method
 from pipeline.inference.cost_forecast import Prices
-from pipeline.inference.prompts import prompt_named
-from pipeline.inference.run_options import RunOptions, settings_of
-from pipeline.scoring.benchmark_reader import fingerprint
+from pipeline.inference.prompts import get_prompt
+from pipeline.inference.run_options import RunOptions, resolve_settings
+from pipeline.scoring.benchmark_reader import fingerprint_release
 
 from .small_server import make_release
 
@@ -20,9 +20,9 @@ def released(tmp_path):
 
 
 def test_settings_name_the_release_by_its_sums(released):
-    settings, order = settings_of(RunOptions(released, "net"))
+    settings, order = resolve_settings(RunOptions(released, "net"))
     sums = hashlib.sha256((released / "CHECKSUMS.sha256").read_bytes()).hexdigest()
-    prompt, recipe = prompt_named("refuse"), recipe_named("refusal")
+    prompt, recipe = get_prompt("refuse"), get_confidence_method("refusal")
     assert settings == {
         "release": {"name": "toy", "version": "1.0.0", "sha256": sums}, "model": "net", "model_args": {},
         "prompt": {"name": "refuse", "hash": prompt.hash}, "recipe": {"name": "refusal", "hash": recipe.hash},
@@ -42,15 +42,17 @@ def test_settings_name_the_release_by_its_sums(released):
     ],
 )
 def test_what_is_not_chosen_suits_the_model(model, server, prompt, recipe, connections):
-    chosen = RunOptions(Path("r"), model, server).chosen
-    assert (chosen.prompt, chosen.recipe, chosen.connections) == (prompt, recipe, connections)
-    mine = RunOptions(Path("r"), model, server, prompt="word", recipe="verbal", connections=3)
-    assert mine.chosen == mine
+    chosen = RunOptions(Path("r"), model, server).with_defaults
+    assert (chosen.prompt, chosen.confidence, chosen.max_connections) == (prompt, recipe, connections)
+    mine = RunOptions(Path("r"), model, server, prompt="word", confidence="verbal", max_connections=3)
+    assert mine.with_defaults == mine
 
 
 def test_what_does_not_change_answers_is_no_setting(released):
-    first, _ = settings_of(RunOptions(released, "net"))
-    second, _ = settings_of(RunOptions(released, "net", server="http://x/v1", connections=3, yes=True))
+    first, _ = resolve_settings(RunOptions(released, "net"))
+    second, _ = resolve_settings(
+        RunOptions(released, "net", server="http://x/v1", max_connections=3, yes=True)
+    )
     assert first == second
 
 
@@ -60,15 +62,18 @@ def test_what_does_not_change_answers_is_no_setting(released):
 )
 def test_what_changes_answers_is_one(change, released):
     assert (
-        settings_of(RunOptions(released, "net"))[0] != settings_of(RunOptions(released, "net", **change))[0]
+        resolve_settings(RunOptions(released, "net"))[0]
+        != resolve_settings(RunOptions(released, "net", **change))[0]
     )
 
 
 def test_what_would_change_nothing_is_refused(released):
     with pytest.raises(UserError) as error:
-        settings_of(RunOptions(released / "none", "hf-vqa/x", prompt="word", recipe="verbal", samples=4))
+        resolve_settings(
+            RunOptions(released / "none", "hf-vqa/x", prompt="word", confidence="verbal", num_replies=4)
+        )
     assert error.value.problems == [
-        no_effect("--samples", "recipe verbal asks once; it is for recipe agreement"),
+        no_effect_message("--samples", "recipe verbal asks once; it is for recipe agreement"),
         "hf-vqa/x says one answer to one question: take --prompt bare with --recipe token-probability or refusal",
         f"{released / 'none'}: no such folder; wanted a release's",
     ]
@@ -85,44 +90,44 @@ def test_what_would_change_nothing_is_refused(released):
 )
 def test_an_option_without_effect_is_refused(released, change, option):
     with pytest.raises(UserError) as error:
-        settings_of(RunOptions(released, "net")._replace(**change))
+        resolve_settings(RunOptions(released, "net")._replace(**change))
     (problem,) = error.value.problems
     assert problem.startswith(f"{option}has no effect: ")
 
 
 def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
     with pytest.raises(UserError, match="hf-vlm/x"):
-        settings_of(RunOptions(released, "hf/x"))
-    settings_of(RunOptions(released, "hf/x", no_picture=True))
+        resolve_settings(RunOptions(released, "hf/x"))
+    resolve_settings(RunOptions(released, "hf/x", no_picture=True))
 
 
 @pytest.mark.parametrize("place", ["", "runs/net", "data"])
 def test_a_run_does_not_go_into_the_release(released, place):
     with pytest.raises(UserError, match="--out .*(release|replace)"):
-        settings_of(RunOptions(released, "net", out=released / place))
+        resolve_settings(RunOptions(released, "net", out=released / place))
 
 
 def test_a_release_has_its_name_wherever_it_lies(released, tmp_path):
     moved = shutil.copytree(released, tmp_path / "elsewhere" / "1.0.0")
     for folder in (released, moved):
         (folder / "params.json").write_text('{"version": "1.0.0", "dataset": "toy"}')
-    assert settings_of(RunOptions(moved, "net"))[0] == settings_of(RunOptions(released, "net"))[0]
+    assert resolve_settings(RunOptions(moved, "net"))[0] == resolve_settings(RunOptions(released, "net"))[0]
 
 
 def test_a_long_name_fits_a_file_system():
-    assert len(RunOptions(Path(), "m" * 300).folder.name) <= 255
+    assert len(RunOptions(Path(), "m" * 300).output_folder.name) <= 255
 
 
 def test_how_many_replies_counts_where_they_are_counted(released):
-    options = RunOptions(released, "net", recipe="agreement")
-    assert settings_of(options)[0] != settings_of(options._replace(samples=4))[0]
+    options = RunOptions(released, "net", confidence="agreement")
+    assert resolve_settings(options)[0] != resolve_settings(options._replace(num_replies=4))[0]
 
 
 def test_a_changed_release_is_told_by_file(released):
     (released / "rgqa/pt-hard.json").write_text("[]")
     (released / "rgqa/clip-easy.json").unlink()
     with pytest.raises(UserError) as error:
-        fingerprint(released)
+        fingerprint_release(released)
     assert error.value.problems[1:] == [
         "rgqa/clip-easy.json: missing",
         "rgqa/pt-hard.json: its bytes have changed",
@@ -132,16 +137,18 @@ def test_a_changed_release_is_told_by_file(released):
 def test_a_folder_that_is_no_release_is_told(tmp_path, released):
     (released / "CHECKSUMS.sha256").unlink()
     with pytest.raises(UserError, match="no CHECKSUMS.sha256 in it"):
-        settings_of(RunOptions(released, "net"))
+        resolve_settings(RunOptions(released, "net"))
     with pytest.raises(UserError, match="nowhere: no such folder"):
-        settings_of(RunOptions(Path("nowhere"), "net"))
+        resolve_settings(RunOptions(Path("nowhere"), "net"))
 
 
 def test_the_folder_is_named_by_what_was_asked_how():
-    options = RunOptions(Path("r"), "openai/gpt-4o: x", recipe="p_true")
-    assert options.folder == Path("runs/openai-gpt-4o--x-refuse-p-true")
-    assert options._replace(no_picture=True).folder == Path("runs/openai-gpt-4o--x-refuse-p-true-blind")
-    assert options._replace(out=Path("mine")).folder == Path("mine")
+    options = RunOptions(Path("r"), "openai/gpt-4o: x", confidence="p_true")
+    assert options.output_folder == Path("runs/openai-gpt-4o--x-refuse-p-true")
+    assert options._replace(no_picture=True).output_folder == Path(
+        "runs/openai-gpt-4o--x-refuse-p-true-blind"
+    )
+    assert options._replace(out=Path("mine")).output_folder == Path("mine")
 
 
 @pytest.mark.parametrize(
@@ -149,4 +156,4 @@ def test_the_folder_is_named_by_what_was_asked_how():
     [("hf/x", "", False), ("hf-vqa/x", "", False), ("openai/x", "", True), ("hf/x", "http://x/v1", True)],
 )
 def test_a_model_is_remote_unless_it_runs_here(model, server, remote):
-    assert RunOptions(Path("r"), model, server).remote is remote
+    assert RunOptions(Path("r"), model, server).is_remote is remote

@@ -15,7 +15,7 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.inference.cost_forecast import Prices
 from pipeline.inference.run_options import RunOptions
-from pipeline.inference.runner import _warn_of_declined, run
+from pipeline.inference.runner import _warn_of_empty_replies, run_model
 from pipeline.scoring.version import VERSION
 
 from .small_server import KEY, make_release, small_server
@@ -32,7 +32,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def options(released, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.inference.runner.TRIES", 0)
+    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
 
     def make(server, **more):
         settings = {"recipe": "token-probability", "pictures": released / "pictures", "out": tmp_path / "run"}
@@ -51,43 +51,51 @@ def undisturbed(released, tmp_path_factory):
     with small_server() as server:
         out = tmp_path_factory.mktemp("undisturbed") / "run"
         options = RunOptions(
-            released, "net", server.url, recipe="token-probability", pictures=released / "pictures", out=out
+            released,
+            "net",
+            server.url,
+            confidence="token-probability",
+            pictures=released / "pictures",
+            out=out,
         )
-        return predictions(run(options))
+        return predictions(run_model(options))
 
 
 def test_every_question_is_asked_once_and_every_item_has_its_row(options, released):
     with small_server() as server:
-        done = run(options(server))
+        done = run_model(options(server))
     assert set(server.asked.values()) == {1} and len(server.asked) == 60
     order = [row["question_id"] for row in json.loads((released / "rgqa/clip-easy.json").read_text())]
     rows = [json.loads(line) for line in predictions(done).splitlines()]
     assert [row["questionId"] for row in rows] == order
     assert all(row["prediction"] and 0 <= row["confidence"] <= 1 for row in rows)
-    counts = done.about["counts"]
+    counts = done.record["counts"]
     assert (counts["items"], counts["answered"], counts["failed"]) == (60, 60, 0)
     assert counts["refused"] == sum(row["prediction"] == "unanswerable" for row in rows)
-    assert done.about["tokens"] == {"input": 60_000, "output": 600}  # the server counts 1,000 and 10 for each
+    assert done.record["tokens"] == {
+        "input": 60_000,
+        "output": 600,
+    }  # the server counts 1,000 and 10 for each
 
 
 def test_a_finished_run_asks_nothing_again(options, undisturbed):
     with small_server() as server:
-        run(options(server))
+        run_model(options(server))
         before = server.requests
-        assert predictions(run(options(server))) == undisturbed
+        assert predictions(run_model(options(server))) == undisturbed
         assert server.requests == before
 
 
 def test_failed_requests_are_no_answers_and_are_asked_again(options, undisturbed):
     with small_server(failing={10, 11, 30}, status=400) as server:
-        done = run(options(server))
-        assert done.about["counts"]["failed"] == 3 and len(done.about["failures"]) == 3
-        assert all("out of order" in reason for reason in done.about["failures"].values())
+        done = run_model(options(server))
+        assert done.record["counts"]["failed"] == 3 and len(done.record["failures"]) == 3
+        assert all("out of order" in reason for reason in done.record["failures"].values())
         assert len(predictions(done).splitlines()) == 57
-        again = run(options(server))
-    assert predictions(again) == undisturbed and again.about["failures"] == {}
+        again = run_model(options(server))
+    assert predictions(again) == undisturbed and again.record["failures"] == {}
     assert sorted(server.asked.values()) == [1] * 57 + [1] * 3  # what failed was not counted as asked
-    assert [session["replies"] for session in again.about["sessions"]] == [57, 3]
+    assert [session["replies"] for session in again.record["sessions"]] == [57, 3]
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
@@ -95,17 +103,17 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
     before = signal.signal(signal.SIGINT, handler)  # a script's job in the background ignores Ctrl-C
     try:
         with small_server(dead_after=25, status=401) as server:
-            done = run(options(server, connections=4))
+            done = run_model(options(server, connections=4))
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
     assert server.requests <= 24 + 20 + 4  # not all 62
-    assert "20 requests in a row failed" in done.stopped and "out of order" in done.stopped
-    kept = done.about["counts"]["replies"]
+    assert "20 requests in a row failed" in done.stop_reason and "out of order" in done.stop_reason
+    kept = done.record["counts"]["replies"]
     assert kept == 22  # 24 requests, 2 of them the probe's
     with small_server() as server:
-        again = run(options(server, connections=4))
-    assert predictions(again) == undisturbed and not again.stopped
+        again = run_model(options(server, connections=4))
+    assert predictions(again) == undisturbed and not again.stop_reason
     assert len(server.asked) == 60 - kept
 
 
@@ -113,24 +121,24 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
 def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
     fault, options, monkeypatch, undisturbed
 ):
-    monkeypatch.setattr("pipeline.inference.runner.TRIES", 5)  # more than 90 s for each question
-    monkeypatch.setattr("pipeline.inference.run_monitor.PATIENCE", 1.0)
+    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)  # more than 90 s for each question
+    monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     began = time.monotonic()
     with small_server(dead_after=25, fault=fault) as server:
-        done = run(options(server, connections=2))
-    assert time.monotonic() - began < 60 and done.about["counts"]["replies"] == 22
-    assert "no reply for" in done.stopped and "Connection error" in done.stopped
+        done = run_model(options(server, connections=2))
+    assert time.monotonic() - began < 60 and done.record["counts"]["replies"] == 22
+    assert "no reply for" in done.stop_reason and "Connection error" in done.stop_reason
     with small_server() as server:
-        assert predictions(run(options(server))) == undisturbed and len(server.asked) == 60 - 22
+        assert predictions(run_model(options(server))) == undisturbed and len(server.asked) == 60 - 22
 
 
 def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
-    monkeypatch.setattr("pipeline.inference.runner.TRIES", 5)
-    monkeypatch.setattr("pipeline.inference.runner.SECONDS", 1)
-    monkeypatch.setattr("pipeline.inference.run_monitor.PATIENCE", 1.0)
+    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)
+    monkeypatch.setattr("pipeline.inference.runner.REQUEST_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     with small_server(dead_after=9, fault="hang") as server:
-        done = run(options(server, connections=2, limit=20))
-    assert "no reply for" in done.stopped and done.about["counts"]["replies"] == 6
+        done = run_model(options(server, connections=2, limit=20))
+    assert "no reply for" in done.stop_reason and done.record["counts"]["replies"] == 6
 
 
 @pytest.mark.parametrize(
@@ -138,15 +146,15 @@ def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
 )
 def test_what_is_no_reply_is_no_answer(fault, options):
     with small_server(failing=range(5, 9), fault=fault) as server:
-        done = run(options(server, limit=20))
-        assert done.about["counts"]["answered"] == 16 and len(done.about["failures"]) == 4
-        assert run(options(server, limit=20)).about["counts"]["answered"] == 20  # is asked again
+        done = run_model(options(server, limit=20))
+        assert done.record["counts"]["answered"] == 16 and len(done.record["failures"]) == 4
+        assert run_model(options(server, limit=20)).record["counts"]["answered"] == 20  # is asked again
 
 
 @pytest.mark.parametrize("fault", ["web_page", "half_json", "other_json", "null_choices", "error_in_200"])
 def test_an_address_of_something_else_is_named_before_the_first_question(fault, options):
     with small_server(dead_after=1, fault=fault) as server, pytest.raises(UserError) as error:
-        run(options(server))
+        run_model(options(server))
     (problem,) = error.value.problems
     assert server.url in problem and "is it the right address" in problem and not options(server).out.exists()
 
@@ -165,7 +173,7 @@ THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks
 def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
     how = {"message": message, "finish_reason": "length"}
     with small_server(spoilt_probe=how) as server, pytest.raises(UserError) as error:
-        run(options(server, recipe="refusal"))
+        run_model(options(server, recipe="refusal"))
     (problem,) = error.value.problems
     assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
     assert "reasoning" in problem or message is not THOUGHTS
@@ -219,9 +227,9 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undistu
     assert said == ("" if how == "kill" else "Ctrl-C\n")
     twice = set(server.asked)
     with small_server() as server:
-        again = run(options(server))
+        again = run_model(options(server))
     assert predictions(again) == undisturbed and len(server.asked) == 60 - kept
-    sessions = again.about["sessions"]
+    sessions = again.record["sessions"]
     assert [(session["replies"], session["failed"]) for session in sessions] == [(kept, 0), (60 - kept, 0)]
     assert 0.2 * kept / 4 <= sessions[0]["seconds"] < 60
     assert len(twice & set(server.asked)) <= 4  # no more than were under way
@@ -229,42 +237,44 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undistu
 
 def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_proposed(options):
     with small_server(logprobs=False) as server, pytest.raises(UserError) as error:
-        run(options(server))
+        run_model(options(server))
     assert not server.asked and not options(server).out.exists()
     (problem,) = error.value.problems
     assert "gives no log probabilities, which recipe token-probability needs; take --recipe verbal" in problem
     with small_server(logprobs=False) as server:
-        assert run(options(server, recipe="refusal")).about["counts"]["answered"] == 60
+        assert run_model(options(server, recipe="refusal")).record["counts"]["answered"] == 60
 
 
 def test_a_model_that_does_not_see_is_warned_of(options, capsys):
     with small_server(sees=False) as server:
-        done = run(options(server, limit=4))
-    (warning,) = done.about["warnings"]
+        done = run_model(options(server, limit=4))
+    (warning,) = done.record["warnings"]
     assert "of a red and of a blue square: it may not see pictures" in warning
     assert f"warning: {warning}" in capsys.readouterr().err
     with small_server(sees=False) as server:
         assert (
-            run(options(server, limit=4, no_picture=True, pictures=None, out=Path("blind"))).about["warnings"]
+            run_model(options(server, limit=4, no_picture=True, pictures=None, out=Path("blind"))).record[
+                "warnings"
+            ]
             == []
         )
 
 
 def test_the_blind_control_sends_no_picture(options, released):
     with small_server() as server:
-        sees = run(options(server, limit=8))
-        blind = run(options(server, limit=8, no_picture=True, out=Path("blind"), pictures=None))
+        sees = run_model(options(server, limit=8))
+        blind = run_model(options(server, limit=8, no_picture=True, out=Path("blind"), pictures=None))
     assert predictions(sees) != predictions(blind)
 
 
 def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monkeypatch):
     monkeypatch.setenv("SERVER_API_KEY", KEY)
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
-        done = run(options(server))
+        done = run_model(options(server))
         server.key = "another"
         with pytest.raises(UserError) as error:  # the server repeats the key in its words
-            run(options(server, out=Path("other")))
-    assert done.about["counts"]["answered"] == 56
+            run_model(options(server, out=Path("other")))
+    assert done.record["counts"]["answered"] == 56
     assert "refuses the key" in str(error.value) and "set SERVER_API_KEY" in str(error.value)
     assert KEY not in str(error.value) and "***" in str(error.value)
     for path in Path().rglob("*"):
@@ -277,39 +287,39 @@ def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch)
     monkeypatch.setenv("SERVER_API_KEY", KEY)
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
         monkeypatch.setattr(server, "words", f"wrong key {KEY}")
-        done = run(options(server, limit=24))
-    assert done.about["counts"]["failed"] == 4
+        done = run_model(options(server, limit=24))
+    assert done.record["counts"]["failed"] == 4
     (log,) = Path().rglob("*.eval")
     kept = read_eval_log(str(log)).model_dump_json()
     assert KEY not in kept and "wrong key ***" in kept
-    assert all("wrong key ***" in reason for reason in done.about["failures"].values())
+    assert all("wrong key ***" in reason for reason in done.record["failures"].values())
 
 
 def test_half_a_letter_loses_no_reply(options):
     with small_server(mutter="\ud83d") as server:
-        done = run(options(server, limit=8, recipe="refusal"))
-    assert done.about["counts"]["answered"] == 8 and b"\xef\xbf\xbd" in predictions(done)
+        done = run_model(options(server, limit=8, recipe="refusal"))
+    assert done.record["counts"]["answered"] == 8 and b"\xef\xbf\xbd" in predictions(done)
 
 
 def test_a_server_that_gives_several_replies_at_a_temperature_alone_is_asked_once(options):
     with small_server(greedy=False) as server:  # as vLLM: "n must be 1 when using greedy sampling"
-        done = run(options(server, limit=6, recipe="agreement", samples=4))
-    assert done.about["counts"]["answered"] == 6 and server.requests == 6 + 2
+        done = run_model(options(server, limit=6, recipe="agreement", samples=4))
+    assert done.record["counts"]["answered"] == 6 and server.requests == 6 + 2
 
 
 def test_a_reply_that_cannot_be_kept_ends_the_run(options, monkeypatch):
-    monkeypatch.setattr("pipeline.inference.run_monitor.row_of", lambda *_: 1 / 0)
+    monkeypatch.setattr("pipeline.inference.run_monitor.make_journal_row", lambda *_: 1 / 0)
     with small_server() as server:
-        done = run(options(server, limit=6))
-    assert "a reply could not be kept (ZeroDivisionError" in done.stopped
+        done = run_model(options(server, limit=6))
+    assert "a reply could not be kept (ZeroDivisionError" in done.stop_reason
 
 
 def test_rate_limits_are_waited_for(options, undisturbed):
     # the first ten requests after the probe's two are refused: each sample waits a second, and has its reply then
     with small_server(failing=range(3, 13), status=429, retry_after="1") as server:
-        done = run(options(server))
+        done = run_model(options(server))
         assert predictions(done) == undisturbed and server.requests == 72
-    assert done.about["sessions"][0]["seconds"] >= 1
+    assert done.record["sessions"][0]["seconds"] >= 1
 
 
 @pytest.mark.parametrize(
@@ -329,51 +339,51 @@ def test_rate_limits_are_waited_for(options, undisturbed):
 )
 def test_what_keeps_a_run_from_beginning_is_one_message(change, message, options):
     with small_server() as server, pytest.raises(UserError) as error:
-        run(options(server)._replace(**change))
+        run_model(options(server)._replace(**change))
     assert message in "\n".join(error.value.problems)
     assert not server.asked and not options(server).out.exists()
 
 
 def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, capsys, undisturbed):
-    monkeypatch.setattr("pipeline.inference.runner.TRIES", 2)
+    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 2)
     # one connection: the client asks three times, then inspect_ai waits 3 to 6 seconds and asks again
     with small_server(failing={5, 6, 7}, status=503) as server:
-        assert predictions(run(options(server, connections=1))) == undisturbed
+        assert predictions(run_model(options(server, connections=1))) == undisturbed
     said = capsys.readouterr().err
     assert said.count("InternalServerError (503) from the server; such requests are tried again") == 1
 
 
 def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys):
     with small_server() as server:
-        done = run(options(server, prices=Prices(10.0, 20.0)))
+        done = run_model(options(server, prices=Prices(10.0, 20.0)))
     # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
     assert "30 more to ask: about" in (told := capsys.readouterr().err)
     assert "30 thousand tokens in, 300 out, cost 0.31 more" in told
-    assert done.about["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
+    assert done.record["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
 
 
 def test_a_full_disk_ends_the_run_with_what_there_is(options, monkeypatch, undisturbed):
     from pipeline.inference.run_folder import RunFolder
 
-    adding = RunFolder.add
+    adding = RunFolder.append_row
 
     def add(self, row):
         if len(self.rows) == 15:
             raise OSError(28, "No space left on device")
         adding(self, row)
 
-    monkeypatch.setattr(RunFolder, "add", add)
+    monkeypatch.setattr(RunFolder, "append_row", add)
     with small_server() as server:
-        done = run(options(server))
-    assert "the disk is full" in done.stopped and done.about["counts"]["replies"] == 15
-    monkeypatch.setattr(RunFolder, "add", adding)
+        done = run_model(options(server))
+    assert "the disk is full" in done.stop_reason and done.record["counts"]["replies"] == 15
+    monkeypatch.setattr(RunFolder, "append_row", adding)
     with small_server() as server:
-        assert predictions(run(options(server))) == undisturbed
+        assert predictions(run_model(options(server))) == undisturbed
 
 
 def test_requests_go_side_by_side(options):
     with small_server(delay=0.1) as server:
-        run(options(server, connections=6, recipe="refusal"))
+        run_model(options(server, connections=6, recipe="refusal"))
     assert 4 <= server.most_busy <= 6
 
 
@@ -381,44 +391,44 @@ def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
     replies = {}
     for most in (10, 1):
         with small_server(most_choices=most) as server:
-            run(options(server, recipe="agreement", samples=3, limit=6, out=Path(f"most{most}")))
+            run_model(options(server, recipe="agreement", samples=3, limit=6, out=Path(f"most{most}")))
         replies[most] = set(server.asked.values())
     assert replies == {10: {1}, 1: {3}}
 
 
 def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
     with small_server(several=False) as server:
-        done = run(options(server, recipe="agreement", samples=3, limit=6))
-    assert done.about["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
+        done = run_model(options(server, recipe="agreement", samples=3, limit=6))
+    assert done.record["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
 
 
 def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
     how = {"prompt": "ask", "recipe": "agreement", "samples": 3, "pixels": 2, "seed": 5, "max_tokens": 48}
     with small_server() as server:
-        done = run(options(server, subsets=("pt-hard",), part="all", limit=2, **how))
+        done = run_model(options(server, subsets=("pt-hard",), part="all", limit=2, **how))
     assert server.asked == {  # a turn of its own for each question, before that which wants an answer
         "Can this question be answered from what the picture shows? Reply with yes or no.": 2,
         **{question: 1 for question in server.asked if question.startswith("Is ")},
     }
-    assert done.about["generate"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
+    assert done.record["generate"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
     versions = {"inspect_ai": inspect_ai.__version__, "python": platform.python_version()}
-    assert done.about["versions"] == {"rgqa_scorers": VERSION} | versions
+    assert done.record["versions"] == {"rgqa_scorers": VERSION} | versions
     (path,) = Path().rglob("*.eval")
     log = read_eval_log(str(path))
     told = {name: log.eval.metadata[name] for name in ("part", "pixels", "samples", "blind")}
     assert told == {"part": "all", "pixels": 2, "samples": 3, "blind": False}
     for what in ("prompt", "recipe"):
-        assert log.eval.metadata[what] == done.about[what] and log.eval.metadata[what]["name"] == how[what]
+        assert log.eval.metadata[what] == done.record[what] and log.eval.metadata[what]["name"] == how[what]
     assert all(sample.metadata["subsets"] == ["pt-hard"] for sample in log.samples) and len(log.samples) == 2
 
 
 def test_other_weights_under_the_same_name_are_refused(options):
     with small_server() as server:
-        run(options(server, limit=4))
+        run_model(options(server, limit=4))
         about = json.loads(Path("run/run.json").read_text())
         Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 6}))
         with pytest.raises(UserError, match="its replies are of revision 1a, now None; name another --out"):
-            run(options(server, limit=6))
+            run_model(options(server, limit=6))
 
 
 def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path):
@@ -428,9 +438,9 @@ def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path
     tiny_vilt(tmp_path / "vilt")
     with small_server() as server:
         given = options(server, limit=8, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'vilt'}")
-    done = run(given)
-    assert done.about["prompt"]["name"] == "bare" and done.about["recipe"]["name"] == "token-probability"
-    assert done.about["weights"]["class"] == "ViltForQuestionAnswering"
+    done = run_model(given)
+    assert done.record["prompt"]["name"] == "bare" and done.record["recipe"]["name"] == "token-probability"
+    assert done.record["weights"]["class"] == "ViltForQuestionAnswering"
     rows = {row["questionId"]: row for row in map(json.loads, predictions(done).splitlines())}
     with np.load(done.folder.path / "distribution.npz") as kept:
         assert kept["items"].tolist() == [*rows] and len(rows) == 8
@@ -451,8 +461,8 @@ def test_lxmert_is_asked_about_the_pictures_whose_regions_were_brought(options, 
     arguments = (("features", str(features)), ("answers", str(tmp_path / "answers.txt")))
     with small_server() as server:
         given = options(server, limit=4, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'lxmert'}")
-    done = run(given._replace(model_args=arguments))
-    assert done.about["counts"]["answered"] == 4 and not done.about["warnings"]
+    done = run_model(given._replace(model_args=arguments))
+    assert done.record["counts"]["answered"] == 4 and not done.record["warnings"]
 
 
 @pytest.mark.parametrize(("empty", "warned"), [(0, 0), (1, 1), (20, 1)])
@@ -460,5 +470,5 @@ def test_from_five_percent_of_replies_without_text_on_a_run_warns(empty, warned,
     rows = [{"failure": "", "prediction": "" if n < empty else "red"} for n in range(20)]  # 1 of 20 is 5 %
     about = {"warnings": []}
     for _ in range(2):  # said once, though the run goes on
-        _warn_of_declined([*rows, {"failure": "truncated", "prediction": None}], about)
+        _warn_of_empty_replies([*rows, {"failure": "truncated", "prediction": None}], about)
     assert len(about["warnings"]) == warned and capsys.readouterr().err.count("warning:") == warned

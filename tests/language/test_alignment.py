@@ -3,8 +3,14 @@ import re
 import pytest
 
 from pipeline.core.records import Word
-from pipeline.language.alignment import align, attribute_forms, choice_forms, name_forms, relation_forms
-from pipeline.language.functional_programs import parse
+from pipeline.language.alignment import (
+    align_program,
+    get_attribute_forms,
+    get_choice_forms,
+    get_name_forms,
+    get_relation_forms,
+)
+from pipeline.language.functional_programs import parse_program
 from tests.notation import steps
 
 CASES = [  # question, program, annotations, names found {step: words}, values found {(step, i): words}
@@ -120,29 +126,31 @@ CASES = [  # question, program, annotations, names found {step: words}, values f
 @pytest.mark.parametrize("text, semantic, annotations, names, values", CASES)
 def test_every_step_is_found_where_the_question_says_it(text, semantic, annotations, names, values):
     small = [  # of the looks in these questions the one that stands in an annotated phrase
-        Word(start=match.start(), end=match.end(), tag="JJ", kind="attribute", name="small")
+        Word(start=match.start(), end=match.end(), tag="JJ", word_class="attribute", name="small")
         for match in re.finditer("small", text)
     ]
-    aligned = align(text, parse(steps(semantic)), annotations, small)
-    assert {step: aligned.said(span) for step, span in aligned.names.items()} == names
-    assert {place: aligned.said(span) for place, span in aligned.values.items()} == values
+    aligned = align_program(text, parse_program(steps(semantic)), annotations, small)
+    assert {step: aligned.get_text(span) for step, span in aligned.name_spans.items()} == names
+    assert {place: aligned.get_text(span) for place, span in aligned.value_spans.items()} == values
 
 
 def test_a_thing_in_other_words_is_its_noun_alone():
     """GQA annotates "the small animal" where its program says elephant; how it looks is no part of its name."""
     text = "Is the small animal to the left or to the right of the cup?"
     semantic = "select: cup (1)->choose rel: elephant,to the left of|to the right of,s (2) [0]"
-    words = [Word(start=7, end=12, tag="JJ", kind="attribute", name="small")]
-    aligned = align(text, parse(steps(semantic)), {"1:4": "2"}, words)
-    assert aligned.said(aligned.names[1]) == "animal"
+    words = [Word(start=7, end=12, tag="JJ", word_class="attribute", name="small")]
+    aligned = align_program(text, parse_program(steps(semantic)), {"1:4": "2"}, words)
+    assert aligned.get_text(aligned.name_spans[1]) == "animal"
 
 
 def test_two_things_of_one_name_are_told_apart_by_annotations_or_by_the_order_of_speech():
     semantic = "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]"
     text = "What color is the cup to the left of the cup?"
     for annotations in ({"4": "2", "10": "1"}, {}):
-        aligned = align(text, parse(steps(semantic)), annotations)
-        assert aligned.names[1].start == text.index("cup") and aligned.names[0].start == text.rindex("cup")
+        aligned = align_program(text, parse_program(steps(semantic)), annotations)
+        assert aligned.name_spans[1].start == text.index("cup") and aligned.name_spans[
+            0
+        ].start == text.rindex("cup")
 
 
 def test_a_place_is_not_found_among_the_places_that_are_asked_for():
@@ -152,14 +160,18 @@ def test_a_place_is_not_found_among_the_places_that_are_asked_for():
         "Is the cup to the left or to the right of the man on the right?",
         "Is the cup to the right or to the left of the man on the right?",
     ):
-        assert align(text, parse(steps(semantic)), {}).values[1, 0].start == text.rindex("right")
+        assert align_program(text, parse_program(steps(semantic)), {}).value_spans[1, 0].start == text.rindex(
+            "right"
+        )
 
 
 def test_a_place_is_not_found_where_the_question_asks_for_it():
     """ "To the left of" is asked; the first "left" of the text would be taken for where the man stands."""
     semantic = "select: man (1)->filter hposition: left [0]->verify rel: cup,to the left of,s (2) [1]"
     text = "Is the cup to the left of the man on the left?"
-    assert align(text, parse(steps(semantic)), {}).values[1, 0].start == text.rindex("left")
+    assert align_program(text, parse_program(steps(semantic)), {}).value_spans[1, 0].start == text.rindex(
+        "left"
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +186,7 @@ def test_a_place_is_not_found_where_the_question_asks_for_it():
     ],
 )
 def test_a_name_is_also_said(name, said):
-    assert tuple(said.split()) in name_forms(name)
+    assert tuple(said.split()) in get_name_forms(name)
 
 
 @pytest.mark.parametrize(
@@ -182,26 +194,26 @@ def test_a_name_is_also_said(name, said):
     [("wood", "wooden"), ("gray", "grey"), ("on", "turned on"), ("sitting", "sitting-down")],
 )
 def test_an_attribute_is_also_said(value, said):
-    assert {tuple(said.split()), (value,)} <= set(attribute_forms(value))
+    assert {tuple(said.split()), (value,)} <= set(get_attribute_forms(value))
 
 
 def test_longer_forms_come_first():
     for forms in (
-        name_forms("traffic light"),
-        relation_forms("to the left of"),
-        choice_forms(("on", "under")),
+        get_name_forms("traffic light"),
+        get_relation_forms("to the left of"),
+        get_choice_forms(("on", "under")),
     ):
         lengths = [len(form) for form in forms]
         assert lengths == sorted(lengths, reverse=True)
 
 
 def test_relations_are_shortened_but_not_on_and_in():
-    assert ("left", "of") in relation_forms("to the left of")
-    assert ("behind", "of") in relation_forms("behind")
-    assert relation_forms("on") == (("on",),)
+    assert ("left", "of") in get_relation_forms("to the left of")
+    assert ("behind", "of") in get_relation_forms("behind")
+    assert get_relation_forms("on") == (("on",),)
 
 
 def test_a_choice_is_said_in_either_order():
-    forms = choice_forms(("to the left of", "to the right of"))
+    forms = get_choice_forms(("to the left of", "to the right of"))
     assert ("to", "the", "left", "or", "to", "the", "right", "of") in forms
     assert ("to", "the", "right", "of", "or", "to", "the", "left", "of") in forms

@@ -1,13 +1,13 @@
 """What some rows of the tables say."""
 
-from pipeline.language.commonsense import looking, related
-from pipeline.language.object_taxonomy import is_among
+from pipeline.language.commonsense import get_attribute_rules, get_relation_rules
+from pipeline.language.object_taxonomy import is_selected
 
 
 def allowed(subject: str, relation: str, other: str) -> bool:
-    groups = related(relation)
+    groups = get_relation_rules(relation)
     return bool(groups) and all(
-        any(is_among(subject, own) and is_among(other, their) for own, their in rows) for rows in groups
+        any(is_selected(subject, own) and is_selected(other, their) for own, their in rows) for rows in groups
     )
 
 
@@ -20,7 +20,7 @@ def test_what_goes_and_what_does_not():
 
 
 def looks(name: str, look: str, type_: str) -> bool:
-    return any(is_among(name, things) for things in looking(look, type_) or ())
+    return any(is_selected(name, things) for things in get_attribute_rules(look, type_) or ())
 
 
 def test_what_looks_how():
@@ -28,4 +28,4 @@ def test_what_looks_how():
     assert looks("man", "young", "age") and not looks("car", "young", "age")
     assert not looks("sweater", "brick", "material") and not looks("field", "blue", "color")
     assert looks("broccoli", "green", "color") and not looks("broccoli", "black", "color")
-    assert looking("gizmoed", "") is None
+    assert get_attribute_rules("gizmoed", "") is None

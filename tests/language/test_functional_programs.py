@@ -8,15 +8,15 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.records import Question, Step
 from pipeline.language.functional_programs import (
-    NO_LOOK,
-    OVERLAPPING,
-    POSITIONS,
-    ZONES,
-    clause,
-    is_existence,
-    name_of,
-    parse,
-    phrase,
+    MULTI_VALUED_TYPES,
+    NON_ATTRIBUTE_TYPES,
+    POSITION_TYPES,
+    POSITION_VALUES,
+    describe_objects,
+    describe_relation,
+    get_display_name,
+    is_existence_question,
+    parse_program,
 )
 from tests.notation import steps
 
@@ -112,7 +112,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize(("program", "fields"), OPERATIONS)
 def test_the_last_step_is_read_into_its_parts(program, fields):
-    last = msgspec.structs.asdict(parse(steps(program))[-1])
+    last = msgspec.structs.asdict(parse_program(steps(program))[-1])
     defaults = {
         "type": "",
         "name": "",
@@ -137,25 +137,29 @@ def test_the_last_step_is_read_into_its_parts(program, fields):
     ],
 )
 def test_a_selection_names_things_with_or_without_ids(step, fields):
-    first = parse(steps(f"{step}->exist: ? [0]"))[0]
+    first = parse_program(steps(f"{step}->exist: ? [0]"))[0]
     assert (first.verb, first.name, first.values, first.object_ids) == fields
 
 
 def test_a_relation_tells_which_side_the_named_thing_is_on():
-    program = parse(
+    program = parse_program(
         steps(
             "select: man (1)->relate: _,wearing,o (2) [0]->relate: cup,on top of,s (3) [1]->query: name [2]"
         )
     )
-    assert [(o.name, o.values, o.subject, o.object_ids) for o in program[1:3]] == [
+    assert [(o.name, o.values, o.is_subject, o.object_ids) for o in program[1:3]] == [
         ("_", ("wearing",), False, ("2",)),
         ("cup", ("on top of",), True, ("3",)),
     ]
 
 
 def test_a_filter_may_be_negated_and_typed_by_several_words():
-    program = parse(steps("select: man (1)->filter face expression: not(happy) [0]->query: name [1]"))
-    assert (program[1].type, program[1].values, program[1].negated) == ("face expression", ("happy",), True)
+    program = parse_program(steps("select: man (1)->filter face expression: not(happy) [0]->query: name [1]"))
+    assert (program[1].type, program[1].values, program[1].is_negated) == (
+        "face expression",
+        ("happy",),
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,9 @@ def test_a_filter_may_be_negated_and_typed_by_several_words():
     ],
 )
 def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
-    assert [index for index, operation in enumerate(parse(steps(program))) if operation.asserted] == asserted
+    assert [
+        index for index, operation in enumerate(parse_program(steps(program))) if operation.is_asserted
+    ] == asserted
 
 
 @pytest.mark.parametrize(
@@ -201,7 +207,7 @@ def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
 )
 def test_a_malformed_program_is_refused_with_its_question_and_fault(program, complaint):
     with pytest.raises(UserError) as error:
-        parse(steps(program), "201307251")
+        parse_program(steps(program), "201307251")
     assert "201307251" in error.value.problems[0]
     assert complaint in "\n".join(error.value.problems[1:])
 
@@ -212,17 +218,17 @@ def test_all_faults_of_a_program_are_told_at_once():
         Step(operation="choose color", argument="red", dependencies=(0,)),
     )
     with pytest.raises(UserError) as error:
-        parse(program, "7")
+        parse_program(program, "7")
     assert len(error.value.problems) == 3  # the headline and two faults
     with pytest.raises(UserError, match="no steps"):
-        parse((), "7")
+        parse_program((), "7")
 
 
 def test_which_of_two_things_is_older_compares_them():
-    older = parse(steps("select: man (1)->select: boy (2)->choose older: ? [0, 1]"))[2]
+    older = parse_program(steps("select: man (1)->select: boy (2)->choose older: ? [0, 1]"))[2]
     assert (older.verb, older.type, older.values, older.inputs) == ("compare", "older", (), (0, 1))
     with pytest.raises(UserError, match="takes 2 earlier steps, got 1"):
-        parse(steps("select: man (1)->choose older: ? [0]"))
+        parse_program(steps("select: man (1)->choose older: ? [0]"))
 
 
 @pytest.mark.parametrize(
@@ -240,30 +246,36 @@ def test_which_of_two_things_is_older_compares_them():
     ],
 )
 def test_what_a_program_asks_of_is_said_in_words(program, words):
-    operations = parse(steps(program))
-    assert phrase(operations, operations[-1].inputs[0]) == words
+    operations = parse_program(steps(program))
+    assert describe_objects(operations, operations[-1].inputs[0]) == words
 
 
 def test_a_clause_takes_any_of_the_relations_that_are_offered():
-    program = parse(steps("select: table (1)->choose rel: cup,on|under,s (2) [0]"))
-    assert name_of(program[1]) == "cup"
-    assert [clause(program, program[1], value) for value in program[1].values] == [
+    program = parse_program(steps("select: table (1)->choose rel: cup,on|under,s (2) [0]"))
+    assert get_display_name(program[1]) == "cup"
+    assert [describe_relation(program, program[1], value) for value in program[1].values] == [
         "cup on table",
         "cup under table",
     ]
 
 
 def test_positions_are_thirds_of_the_picture():
-    assert {type_: len(values) for type_, values in ZONES.items()} == dict.fromkeys(POSITIONS, 3)
-    assert all("middle" in values for values in ZONES.values())
+    assert {type_: len(values) for type_, values in POSITION_VALUES.items()} == dict.fromkeys(
+        POSITION_TYPES, 3
+    )
+    assert all("middle" in values for values in POSITION_VALUES.values())
 
 
 def test_a_type_is_one_thing():
-    assert not NO_LOOK & POSITIONS and not OVERLAPPING & POSITIONS and not NO_LOOK & OVERLAPPING
+    assert (
+        not NON_ATTRIBUTE_TYPES & POSITION_TYPES
+        and not MULTI_VALUED_TYPES & POSITION_TYPES
+        and not NON_ATTRIBUTE_TYPES & MULTI_VALUED_TYPES
+    )
 
 
 def test_a_thing_has_one_colour_and_one_size_at_a_time():
-    assert OVERLAPPING.isdisjoint({"color", "size", "material", "pose"})
+    assert MULTI_VALUED_TYPES.isdisjoint({"color", "size", "material", "pose"})
 
 
 def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
@@ -303,7 +315,7 @@ def question(question_id="1", picture_id="a", text="What color is the cup?", det
     ],
 )
 def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps, expected):
-    assert is_existence(question(detailed=detailed, steps=steps)) is expected
+    assert is_existence_question(question(detailed=detailed, steps=steps)) is expected
 
 
 @pytest.mark.parametrize(
@@ -317,5 +329,7 @@ def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps
     ],
 )
 def test_without_type_and_program_the_first_words_tell_existence(text, expected):
-    assert is_existence(question(text=text)) is expected
-    assert not is_existence(question(text=text, detailed="query", steps=(("select", ()), ("query", (0,)))))
+    assert is_existence_question(question(text=text)) is expected
+    assert not is_existence_question(
+        question(text=text, detailed="query", steps=(("select", ()), ("query", (0,))))
+    )

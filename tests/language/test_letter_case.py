@@ -1,6 +1,11 @@
 import pytest
 
-from pipeline.language.letter_case import in_sentence_case, put_in, restyled, style_of
+from pipeline.language.letter_case import (
+    apply_case_style,
+    detect_case_style,
+    match_surrounding_case,
+    to_sentence_case,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +27,7 @@ from pipeline.language.letter_case import in_sentence_case, put_in, restyled, st
     ],
 )
 def test_the_style_of_a_text(text, case):
-    assert style_of(text).case == case
+    assert detect_case_style(text).case == case
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,7 @@ def test_the_style_of_a_text(text, case):
     ],
 )
 def test_a_text_is_written_like_another_one(like, expected):
-    assert restyled("Is there a t-shirt to the left of the bed?", style_of(like)) == expected
+    assert apply_case_style("Is there a t-shirt to the left of the bed?", detect_case_style(like)) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,9 +64,9 @@ def test_a_text_is_written_like_another_one(like, expected):
 )
 def test_new_words_follow_what_they_replace_and_the_text(new, text, old, expected):
     start = text.index(old)
-    assert put_in(new, text, start, start + len(old)) == expected
+    assert match_surrounding_case(new, text, start, start + len(old)) == expected
 
 
 @pytest.mark.parametrize("text", ["WHAT IS İT?", "STRASSE ß IS WHERE?", "Is It ǅ Red?"])
 def test_no_character_moves_in_sentence_case(text):
-    assert len(in_sentence_case(text)) == len(text)
+    assert len(to_sentence_case(text)) == len(text)

@@ -5,43 +5,51 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.language.lexicon import TABLE, Lexicon, kinds, members, standard, synonyms, wordnet
-from pipeline.language.nouns import lemma
-from pipeline.verifier.verification import evidence_for
-from research.studies.kinds.wordnet_choices import KINDS, pairs
+from pipeline.language.lexicon import (
+    WORDNET_TABLE_PATH,
+    Lexicon,
+    canonicalize_name,
+    get_hypernyms,
+    get_synonyms,
+    load_hyponyms,
+    load_wordnet,
+)
+from pipeline.language.nouns import lemmatize
+from pipeline.verifier.verification import build_evidence
+from research.studies.kinds.wordnet_choices import KINDS, parse_entries
 from tests.notation import LEXICON, answered_question, graphs
 
 
 def test_names_that_are_always_plural_stay_as_they_are():
     for name in ("jeans", "pants", "scissors", "shorts", "glasses"):
-        assert lemma(name) == name
-        assert name in LEXICON.kinds(name)
+        assert lemmatize(name) == name
+        assert name in LEXICON.get_hyponym_closure(name)
 
 
 def test_who_wears_glasses_holds_no_glass():
-    assert not LEXICON.is_one(("glasses",), "glass")
+    assert not LEXICON.is_a(("glasses",), "glass")
 
 
 def test_a_category_selects_its_members_and_those_of_the_categories_in_it():
     own = Lexicon({"blip": ("blap", "blop"), "blop": ("blep", "blup")}, {})  # words that WordNet lacks
-    assert own.kinds("blips") == {"blip", "blap", "blop", "blep", "blup"}
-    assert own.kinds("blaps") == {"blap"}
-    assert own.groups("blep") == {"blop", "blip"}
-    assert own.groups("blip") == frozenset()
+    assert own.get_hyponym_closure("blips") == {"blip", "blap", "blop", "blep", "blup"}
+    assert own.get_hyponym_closure("blaps") == {"blap"}
+    assert own.get_hypernyms("blep") == {"blop", "blip"}
+    assert own.get_hypernyms("blip") == frozenset()
 
 
 def test_a_blank_selects_anything_and_a_pronoun_a_person():
-    assert LEXICON.kinds("_") is None
-    assert LEXICON.kinds("this") is None
-    assert "woman" in LEXICON.kinds("she")
-    assert "man" not in LEXICON.kinds("she")
-    assert "person" in LEXICON.groups("she") and "man" not in LEXICON.groups("she")
+    assert LEXICON.get_hyponym_closure("_") is None
+    assert LEXICON.get_hyponym_closure("this") is None
+    assert "woman" in LEXICON.get_hyponym_closure("she")
+    assert "man" not in LEXICON.get_hyponym_closure("she")
+    assert "person" in LEXICON.get_hypernyms("she") and "man" not in LEXICON.get_hypernyms("she")
 
 
 def test_categories_that_contain_each_other_do_no_harm():
     circular = Lexicon({"blip": ("blop",), "blop": ("blip", "blap")}, {})
-    assert circular.kinds("blip") == {"blip", "blop", "blap"}
-    assert circular.groups("blap") == {"blip", "blop"}
+    assert circular.get_hyponym_closure("blip") == {"blip", "blop", "blap"}
+    assert circular.get_hypernyms("blap") == {"blip", "blop"}
 
 
 BARE = Lexicon({}, {})  # of a data set that tells of no categories
@@ -79,22 +87,22 @@ BARE = Lexicon({}, {})  # of a data set that tells of no categories
     ],
 )
 def test_a_thing_goes_by_the_names_above_its_own_and_perhaps_by_those_below(known, asked, truth):
-    assert BARE.may_be((lemma(known),), asked) is truth
-    assert BARE.is_one((lemma(known),), asked) is (truth is True)
+    assert BARE.evaluate_is_a((lemmatize(known),), asked) is truth
+    assert BARE.is_a((lemmatize(known),), asked) is (truth is True)
 
 
 def test_all_that_is_known_of_a_thing_counts():
-    assert BARE.may_be(("person", "woman"), "man") is False
-    assert BARE.may_be(("furniture", "chair"), "armchair") is None
-    assert BARE.may_be((), "armchair") is None
+    assert BARE.evaluate_is_a(("person", "woman"), "man") is False
+    assert BARE.evaluate_is_a(("furniture", "chair"), "armchair") is None
+    assert BARE.evaluate_is_a((), "armchair") is None
 
 
 def test_the_data_set_comes_first():
     own = Lexicon({"furniture": ("toaster",), "woman": ("person", "lady"), "fruit": ("pear",)}, {})
-    assert own.is_one(("toaster",), "furniture")
-    assert not own.is_one(("person",), "woman")  # a slip: WordNet has it the other way round
-    assert own.is_one(("apple",), "fruit") and not own.is_one(("apple",), "fruit", own=True)
-    assert own.is_one(("pear",), "fruit", own=True) and not own.is_one(("pear",), "food", own=True)
+    assert own.is_a(("toaster",), "furniture")
+    assert not own.is_a(("person",), "woman")  # a slip: WordNet has it the other way round
+    assert own.is_a(("apple",), "fruit") and not own.is_a(("apple",), "fruit", own=True)
+    assert own.is_a(("pear",), "fruit", own=True) and not own.is_a(("pear",), "food", own=True)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +118,9 @@ def test_the_data_set_comes_first():
 )
 def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_others(absent, asked, there):
     told = {"p": [answered_question(f"select: {absent} (-)->exist: ? [0]", "no")]}
-    facts = evidence_for("p", {}, graphs(told, BARE), BARE)
+    facts = build_evidence("p", {}, graphs(told, BARE), BARE)
     assert facts is not None
-    assert bool(facts.named(asked)) is there
+    assert bool(facts.select_objects(asked)) is there
 
 
 @pytest.mark.parametrize(
@@ -120,9 +128,9 @@ def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_o
 )
 def test_what_is_there_is_there_by_its_more_general_names(present, asked):
     told = {"p": [answered_question(f"select: {present} (1)->query: color [0]", "red")]}
-    facts = evidence_for("p", {}, graphs(told, BARE), BARE)
+    facts = build_evidence("p", {}, graphs(told, BARE), BARE)
     assert facts is not None
-    assert [thing.object_id for thing in facts.named(asked).sure] == ["1"]
+    assert [thing.object_id for thing in facts.select_objects(asked).certain] == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +176,7 @@ def test_what_is_there_is_there_by_its_more_general_names(present, asked):
     ],
 )
 def test_it_knows_what_everyday_things_are(name, kind):
-    assert kind in kinds(name)
+    assert kind in get_hypernyms(name)
 
 
 @pytest.mark.parametrize(
@@ -212,56 +220,67 @@ def test_it_knows_what_everyday_things_are(name, kind):
     ],
 )
 def test_it_says_nothing_that_gqa_or_people_do_not_say(name, kind):
-    assert kind not in kinds(name)
+    assert kind not in get_hypernyms(name)
 
 
 @pytest.mark.parametrize(
     "name", ["mouse", "bat", "crane", "chicken", "pot", "plate", "pitcher", "star", "arrow", "notebook"]
 )
 def test_it_is_silent_on_names_of_several_things(name):
-    assert kinds(name) == frozenset()
+    assert get_hypernyms(name) == frozenset()
 
 
 def test_a_name_that_is_not_listed_is_of_the_kind_of_its_last_word():
-    assert "velvet jacket" not in wordnet()
-    assert kinds("velvet jacket") == {"jacket", "clothing"}
-    assert kinds("big velvet jacket") == {"velvet jacket", "jacket", "clothing"}
-    assert kinds("toy zebra") == kinds("stuffed zebra") == {"toy"}
-    assert kinds("fake zebra") == kinds("velvet thingamajig") == frozenset()
+    assert "velvet jacket" not in load_wordnet()
+    assert get_hypernyms("velvet jacket") == {"jacket", "clothing"}
+    assert get_hypernyms("big velvet jacket") == {"velvet jacket", "jacket", "clothing"}
+    assert get_hypernyms("toy zebra") == get_hypernyms("stuffed zebra") == {"toy"}
+    assert get_hypernyms("fake zebra") == get_hypernyms("velvet thingamajig") == frozenset()
 
 
 def test_synonyms_stand_for_each_other():
-    assert standard("sofa") == standard("couch") == "couch"
-    assert {"sofa", "couch"} <= synonyms("sofa") == synonyms("couch")
-    assert standard("television") == standard("tv") and standard("trousers") == standard("pants")
-    assert synonyms("velvet jacket") == {"velvet jacket"}
-    assert standard("man") != standard("woman") and standard("boy") != standard("man")
+    assert canonicalize_name("sofa") == canonicalize_name("couch") == "couch"
+    assert {"sofa", "couch"} <= get_synonyms("sofa") == get_synonyms("couch")
+    assert canonicalize_name("television") == canonicalize_name("tv") and canonicalize_name(
+        "trousers"
+    ) == canonicalize_name("pants")
+    assert get_synonyms("velvet jacket") == {"velvet jacket"}
+    assert canonicalize_name("man") != canonicalize_name("woman") and canonicalize_name(
+        "boy"
+    ) != canonicalize_name("man")
 
 
 def test_the_words_it_generalises_to_are_those_that_were_chosen_or_names_in_it():
-    chosen = {kind for kind, _ in pairs(KINDS)}
-    assert {kind for kind in members() if kind not in chosen and kind not in wordnet()} <= {"sign"}
+    chosen = {kind for kind, _ in parse_entries(KINDS)}
+    assert {kind for kind in load_hyponyms() if kind not in chosen and kind not in load_wordnet()} <= {"sign"}
 
 
 def test_it_is_sound():
     """Names in the singular; a synonym stands for others itself and is of the same kinds; no circles but of synonyms."""
-    for name, row in wordnet().items():
-        assert lemma(name) == name
-        assert name not in row.kinds
-        if row.same:
-            assert standard(row.same) == row.same
-            assert kinds(row.same) - {name} == row.kinds
+    for name, row in load_wordnet().items():
+        assert lemmatize(name) == name
+        assert name not in row.hypernyms
+        if row.canonical_name:
+            assert canonicalize_name(row.canonical_name) == row.canonical_name
+            assert get_hypernyms(row.canonical_name) - {name} == row.hypernyms
     circles = {
         frozenset((name, kind))
-        for name, row in wordnet().items()
-        for kind in row.kinds
-        if name in kinds(kind)
+        for name, row in load_wordnet().items()
+        for kind in row.hypernyms
+        if name in get_hypernyms(kind)
     }
     assert circles <= {frozenset(("drink", "beverage")), frozenset(("instrument", "musical instrument"))}
 
 
 def test_it_is_small_sorted_and_comes_with_its_licence():
-    body = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    assert body == sorted(body) and len(body) == len(wordnet())
-    assert TABLE.stat().st_size < 300_000
-    assert "WordNet 3.0 Copyright 2006 by Princeton University" in TABLE.with_name("LICENSE").read_text()
+    body = [
+        line
+        for line in WORDNET_TABLE_PATH.read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    assert body == sorted(body) and len(body) == len(load_wordnet())
+    assert WORDNET_TABLE_PATH.stat().st_size < 300_000
+    assert (
+        "WordNet 3.0 Copyright 2006 by Princeton University"
+        in WORDNET_TABLE_PATH.with_name("LICENSE").read_text()
+    )

@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.core.records import Word
-from pipeline.language.noun_phrases import clause, phrase_start, whole_noun
+from pipeline.language.noun_phrases import expand_noun, find_phrase_start, parse_postmodifier
 from pipeline.language.sentence import Sentence
 
 
@@ -12,7 +12,7 @@ def tagged(said):
         word, tag, kind = (*part.split("/"), "other")[:3]
         start = len(text) + bool(text)
         text = f"{text} {word}".strip()
-        words.append(Word(start=start, end=start + len(word), tag=tag, kind=kind, name=word))
+        words.append(Word(start=start, end=start + len(word), tag=tag, word_class=kind, name=word))
     return Sentence(text, words)
 
 
@@ -30,14 +30,14 @@ PHRASES = [  # words, the noun's place, the whole noun, where its phrase starts
 @pytest.mark.parametrize("said, noun, whole, start", PHRASES)
 def test_a_noun_has_what_belongs_to_it_but_not_how_it_looks(said, noun, whole, start):
     sentence = tagged(said)
-    span, first = whole_noun(sentence, sentence.take(noun, noun + 1))
-    assert (sentence.said(span), first) == (whole, start)
+    span, first = expand_noun(sentence, sentence.mark_matched(noun, noun + 1))
+    assert (sentence.get_text(span), first) == (whole, start)
 
 
 def test_without_tags_a_phrase_goes_back_to_its_determiner_but_not_over_a_preposition():
     sentence = Sentence("Is there a cup on the rather shiny table?")
-    assert (phrase_start(sentence, 8), phrase_start(sentence, 3)) == (5, 2)
-    assert phrase_start(Sentence("Is the cup on tables?"), 4) == 4
+    assert (find_phrase_start(sentence, 8), find_phrase_start(sentence, 3)) == (5, 2)
+    assert find_phrase_start(Sentence("Is the cup on tables?"), 4) == 4
 
 
 CLAUSES = [  # words behind "the nurse", what they say of her; None: it cannot be told
@@ -54,11 +54,11 @@ CLAUSES = [  # words behind "the nurse", what they say of her; None: it cannot b
 @pytest.mark.parametrize("said, expected", CLAUSES)
 def test_a_clause_says_more_of_its_noun(said, expected):
     sentence = tagged(f"is/VBZ the/DT nurse/NN/object {said} ?/.")
-    sentence.take(2, 3)
-    assert clause(sentence, 3) == expected
+    sentence.mark_matched(2, 3)
+    assert parse_postmodifier(sentence, 3) == expected
 
 
 def test_what_a_step_has_is_said_already():
     sentence = tagged("the/DT nurse/NN/object that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object ?/.")
-    sentence.take(6, 7)
-    assert clause(sentence, 2) == ((), ())
+    sentence.mark_matched(6, 7)
+    assert parse_postmodifier(sentence, 2) == ((), ())

@@ -1,6 +1,13 @@
 import pytest
 
-from pipeline.language.nouns import agreeing, article, lemma, number_of, plural, singular
+from pipeline.language.nouns import (
+    choose_article,
+    compute_agreement_edits,
+    get_grammatical_number,
+    lemmatize,
+    pluralize,
+    singularize,
+)
 
 FORMS = [  # singular, plural
     ("cup", "cups"),
@@ -27,26 +34,26 @@ FORMS = [  # singular, plural
 
 @pytest.mark.parametrize("one, several", FORMS)
 def test_a_noun_has_one_form_for_one_and_one_for_several(one, several):
-    assert plural(one) == several
-    assert number_of(one) == "singular"
+    assert pluralize(one) == several
+    assert get_grammatical_number(one) == "singular"
     if several not in ("glasses",):  # glasses are worn, a glass is drunk from: kept apart
-        assert singular(several) == one
-        assert number_of(several) == "plural"
+        assert singularize(several) == one
+        assert get_grammatical_number(several) == "plural"
 
 
 @pytest.mark.parametrize("name", ["jeans", "pants", "glasses", "scissors", "swimming trunks", "people"])
 def test_some_names_are_plural_only(name):
-    assert (singular(name), plural(name), number_of(name)) == (name, name, "plural")
+    assert (singularize(name), pluralize(name), get_grammatical_number(name)) == (name, name, "plural")
 
 
 @pytest.mark.parametrize("name", ["grass", "water", "sea foam", "toilet paper", "furniture", "snow"])
 def test_some_names_cannot_be_counted(name):
-    assert (singular(name), plural(name), number_of(name)) == (name, name, "mass")
+    assert (singularize(name), pluralize(name), get_grammatical_number(name)) == (name, name, "mass")
 
 
 @pytest.mark.parametrize("name", ["sheep", "fish", "aircraft"])
 def test_some_names_are_the_same_for_one_and_for_several(name):
-    assert (singular(name), plural(name)) == (name, name)
+    assert (singularize(name), pluralize(name)) == (name, name)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_some_names_are_the_same_for_one_and_for_several(name):
     ],
 )
 def test_the_article_follows_the_sound(word, expected):
-    assert article(word) == expected
+    assert choose_article(word) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_the_article_follows_the_sound(word, expected):
     ],
 )
 def test_plural_names_mean_what_their_singulars_mean(plural, one):
-    assert lemma(plural) == one
+    assert lemmatize(plural) == one
 
 
 CASES = [  # question, noun, its number and the new one, the sentence with what changes (noun left as it is), None: not certain
@@ -143,7 +150,7 @@ def test_determiner_and_verb_follow_the_noun_where_it_is_certain_which_verb_is_i
     head = tokens.index(noun)
     start = head - 1 if tokens[head - 1] in ("the", "a", "this", "each", "both") else head
     governed = tokens[start - 1] in ("near", "wearing", "holds")
-    changes = agreeing(tokens, start, head, old, new, governed)
+    changes = compute_agreement_edits(tokens, start, head, old, new, governed)
     if changes is not None:
         for index, word in changes:
             tokens[index] = word
@@ -154,6 +161,8 @@ def test_determiner_and_verb_follow_the_noun_where_it_is_certain_which_verb_is_i
 def test_a_subject_after_a_preposition_keeps_the_verb_of_another():
     # "wears" belongs to the man, whether or not it stands right after the cup.
     assert (
-        agreeing(["the", "man", "near", "the", "cup", "wears", "what"], 0, 1, "singular", "plural", False)
+        compute_agreement_edits(
+            ["the", "man", "near", "the", "cup", "wears", "what"], 0, 1, "singular", "plural", False
+        )
         is None
     )

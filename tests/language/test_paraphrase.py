@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pipeline.core.records import Question, Step
-from pipeline.language.paraphrase import Known, paraphrase, reworded
+from pipeline.language.paraphrase import ProgramInfo, paraphrase_questions, paraphrase_text
 from tests.notation import steps
 
 
@@ -20,11 +20,11 @@ def asked(text, program="", key="1", picture="p", annotations=None, split="val")
     )
 
 
-NOTHING = Known()
+NOTHING = ProgramInfo()
 
 
 def in_other_words(text, known=NOTHING, seeds=60):
-    return {reworded(text, known, seed).text for seed in range(seeds)}
+    return {paraphrase_text(text, known, seed).text for seed in range(seeds)}
 
 
 COLOUR = "select: cup (7)->query: color [0]"
@@ -32,7 +32,7 @@ COLOUR = "select: cup (7)->query: color [0]"
 
 def test_a_text_has_one_wording_on_all_pictures_and_keeps_its_source():
     questions = [asked("What color is the cup?", COLOUR, str(n), f"p{n}") for n in range(5)]
-    said = list(paraphrase(questions, "val", 3))
+    said = list(paraphrase_questions(questions, "val", 3))
     assert len({question.text for question in said}) == 1
     assert said[0].text != "What color is the cup?"
     assert {question.source_text for question in said} == {"What color is the cup?"}
@@ -42,15 +42,18 @@ def test_a_text_has_one_wording_on_all_pictures_and_keeps_its_source():
 
 def test_other_splits_and_what_no_row_reads_stay():
     questions = [asked("What color is the cup?", COLOUR, split="train"), asked("Hmm, well?", key="2")]
-    assert list(paraphrase(questions, "val", 3)) == questions
+    assert list(paraphrase_questions(questions, "val", 3)) == questions
 
 
 def test_a_wording_that_the_picture_has_already_is_not_taken_twice():
     first, second = "What color is the cup?", "Which color is the cup?"
     for seed in range(40):
-        texts = [q.text for q in paraphrase([asked(first, COLOUR), asked(second, COLOUR, "2")], "val", seed)]
+        texts = [
+            q.text
+            for q in paraphrase_questions([asked(first, COLOUR), asked(second, COLOUR, "2")], "val", seed)
+        ]
         assert len(set(texts)) == 2
-    same = [{reworded(text, NOTHING, seed).text for text in (first, second)} for seed in range(40)]
+    same = [{paraphrase_text(text, NOTHING, seed).text for text in (first, second)} for seed in range(40)]
     assert min(map(len, same)) == 1  # some seeds would have made one of them
 
 
@@ -60,7 +63,7 @@ def test_nothing_is_left_in_the_sources_words_where_there_are_others():
 
 
 def test_a_verb_agrees_with_what_was_read():
-    known = Known(nameless=True)
+    known = ProgramInfo(is_nameless=True)
     assert {"What are the judges wearing?", "The judges wear what?"} <= in_other_words(
         "What do the judges wear?", known
     )
@@ -84,21 +87,24 @@ def test_what_the_program_names_is_no_phrase_without_a_name():
     """The thing asked for is "the tool" itself: "the tool the judge sits on" does nothing."""
     text = "What is the tool the judge sits on?"
     assert all(
-        said.startswith(("What is the", "What's the")) for said in in_other_words(text, Known(nameless=False))
+        said.startswith(("What is the", "What's the"))
+        for said in in_other_words(text, ProgramInfo(is_nameless=False))
     )
-    named = in_other_words("What is the tool on the desk?", Known(nameless=False))
+    named = in_other_words("What is the tool on the desk?", ProgramInfo(is_nameless=False))
     assert "The tool on the desk is called what?" in named
-    assert "The judge is on what?" in in_other_words("What is the judge on?", Known(nameless=True))
+    assert "The judge is on what?" in in_other_words("What is the judge on?", ProgramInfo(is_nameless=True))
 
 
 def test_a_picture_on_the_wall_is_not_the_photo():
     text = "Is there a lamp in the picture?"
     assert "Is there a lamp in the photo?" in in_other_words(text)
-    assert not any("photo" in said for said in in_other_words(text, Known(names=frozenset(("picture",)))))
+    assert not any(
+        "photo" in said for said in in_other_words(text, ProgramInfo(names=frozenset(("picture",))))
+    )
 
 
 def test_options_are_parted_as_the_program_says():
-    known = Known(options=("short sleeved", "sleeveless"))
+    known = ProgramInfo(options=("short sleeved", "sleeveless"))
     said = in_other_words("Is the gown short sleeved or sleeveless?", known)
     assert said == {
         "Is the gown sleeveless or short sleeved?",
@@ -128,21 +134,29 @@ def test_annotations_go_where_their_words_go(before, after):
     )
     said = {}
     for seed in range(400):
-        for row in paraphrase([question], "val", seed):
+        for row in paraphrase_questions([question], "val", seed):
             said[row.text] = row.annotations
     assert said[after] == {words(after)[name]: key for name, key in things.items()}
 
 
 def test_an_annotation_of_several_words_moves_whole_and_goes_with_words_that_go():
     question = asked("What color is the big cup?", COLOUR, annotations={"4:6": "7", "0:2": "8"})
-    rows = {row.text: row.annotations for seed in range(200) for row in paraphrase([question], "val", seed)}
+    rows = {
+        row.text: row.annotations
+        for seed in range(200)
+        for row in paraphrase_questions([question], "val", seed)
+    }
     assert rows["The big cup is what color?"] == {"1:3": "7"}
 
 
 def test_an_annotation_of_words_that_are_parted_goes_and_one_of_a_single_letter_stays():
     program = "select: x (7)->verify color: red [0]"
     question = asked("Is the x red?", program, annotations={"1:4": "8", "2": "7"})
-    rows = {row.text: row.annotations for seed in range(40) for row in paraphrase([question], "val", seed)}
+    rows = {
+        row.text: row.annotations
+        for seed in range(40)
+        for row in paraphrase_questions([question], "val", seed)
+    }
     assert rows["Do you think the x is red?"] == {"4": "7"}
 
 
@@ -150,7 +164,7 @@ def test_a_malformed_program_is_left_to_the_stages_that_need_it():
     broken = msgspec.structs.replace(
         asked("What color is the cup?"), program=(Step(operation="fly", argument="", dependencies=()),)
     )
-    assert [row.text != broken.text for row in paraphrase([broken], "val", 1)] == [True]
+    assert [row.text != broken.text for row in paraphrase_questions([broken], "val", 1)] == [True]
 
 
 def test_who_asks_is_no_relative_clause():
@@ -167,11 +181,14 @@ def title(text):
 @pytest.mark.parametrize("style", [str.upper, str.lower, title])
 def test_other_words_follow_the_letter_case_of_the_source(style):
     text = "Who is wearing the shirt?"
-    texts = {reworded(style(text), Known(), seed).text for seed in range(20)}
-    assert texts == {style(reworded(text, Known(), seed).text) for seed in range(20)} and len(texts) > 2
+    texts = {paraphrase_text(style(text), ProgramInfo(), seed).text for seed in range(20)}
+    assert (
+        texts == {style(paraphrase_text(text, ProgramInfo(), seed).text) for seed in range(20)}
+        and len(texts) > 2
+    )
 
 
 def test_a_capital_inside_a_text_stays_with_its_word():
-    known = Known(("young", "asian"))
-    texts = {reworded("Is the man Asian or young?", known, seed).text for seed in range(20)}
+    known = ProgramInfo(("young", "asian"))
+    texts = {paraphrase_text("Is the man Asian or young?", known, seed).text for seed in range(20)}
     assert "Is the man young or Asian?" in texts and not any("Young" in text for text in texts)

@@ -1,10 +1,10 @@
 """What a wording reads: the shortest phrase that leaves the rest to be read, and options only as the program has them."""
 
-from pipeline.language.paraphrase_patterns import pattern_of
+from pipeline.language.paraphrase_patterns import compile_template
 
 
 def read(wording, text, options=(), whole=True):
-    pattern = pattern_of(wording, options, whole)
+    pattern = compile_template(wording, options, whole)
     match = pattern.fullmatch(text) if whole else pattern.search(text)
     return match and {name: found for name, found in match.groupdict().items() if found}
 
@@ -35,8 +35,8 @@ def test_options_are_those_of_the_program_in_either_order():
     found = read(wording, "Is the lamp blue or dark red?", ("dark red", "blue"))
     assert found == {"be": "Is", "the": "the lamp", "look": "blue or dark red"}
     assert read(wording, "Is the lamp red?", ("red",))["look"] == "red"
-    assert pattern_of(wording, (), True) is None
-    assert pattern_of("{one} or {two}?", ("red",), False) is None
+    assert compile_template(wording, (), True) is None
+    assert compile_template("{one} or {two}?", ("red",), False) is None
 
 
 def test_within_a_text_whole_words_are_read():

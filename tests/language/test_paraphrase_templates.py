@@ -2,30 +2,30 @@
 
 import pytest
 
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.language import paraphrase
-from pipeline.language.paraphrase import Known, Wording
-from pipeline.language.paraphrase_templates import FRAMES, PHRASES, SHORT
+from pipeline.language.paraphrase import AlignedText, ProgramInfo
+from pipeline.language.paraphrase_templates import CONTRACTION_TEMPLATES, PHRASE_TEMPLATES, QUESTION_TEMPLATES
 
-KNOWN = Known(options=("red", "blue"), nameless=True)
-STRIPED = Known(options=("blue", "long striped"))
-NAMED = Known(nameless=False)
+KNOWN = ProgramInfo(options=("red", "blue"), is_nameless=True)
+STRIPED = ProgramInfo(options=("blue", "long striped"))
+NAMED = ProgramInfo(is_nameless=False)
 
 
 def known_of(row):
     return NAMED if row.nameless is False else STRIPED if "striped" in row.text else KNOWN
 
 
-ROWS = [*FRAMES, *PHRASES, SHORT]
+ROWS = [*QUESTION_TEMPLATES, *PHRASE_TEMPLATES, CONTRACTION_TEMPLATES]
 
 
 def all_wordings(row, text, known=KNOWN):
     """What a row may make of a text, in many draws."""
-    said, rng = Wording(text, tuple(range(len(text)))), generator(1, text)
-    if row not in FRAMES:
-        return {paraphrase._everywhere(row, said, known, rng).text for _ in range(200)}
-    match = paraphrase._found(row, text, known, 0, True)
-    return {paraphrase._worded(row, said, match, rng).text for _ in range(200)} if match else {text}
+    said, rng = AlignedText(text, tuple(range(len(text)))), make_generator(1, text)
+    if row not in QUESTION_TEMPLATES:
+        return {paraphrase._rewrite_all_matches(row, said, known, rng).text for _ in range(200)}
+    match = paraphrase._find_match(row, text, known, 0, True)
+    return {paraphrase._sample_rewrite(row, said, match, rng).text for _ in range(200)} if match else {text}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.text)
@@ -33,9 +33,13 @@ def test_a_row_makes_of_its_text_what_it_says(row):
     assert row.becomes in all_wordings(row, row.text, known_of(row))
 
 
-@pytest.mark.parametrize("row", FRAMES, ids=lambda row: row.text)
+@pytest.mark.parametrize("row", QUESTION_TEMPLATES, ids=lambda row: row.text)
 def test_the_first_row_that_fits_a_frames_text_is_its_own(row):
-    fitting = [other for other in FRAMES if paraphrase._found(other, row.text, known_of(row), 0, True)]
+    fitting = [
+        other
+        for other in QUESTION_TEMPLATES
+        if paraphrase._find_match(other, row.text, known_of(row), 0, True)
+    ]
     assert fitting[0] is row
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from pipeline.core.records import Word
-from pipeline.language.alignment import align
-from pipeline.language.functional_programs import parse
-from pipeline.language.presuppositions import asked_step, premises
+from pipeline.language.alignment import align_program
+from pipeline.language.functional_programs import parse_program
+from pipeline.language.presuppositions import find_presuppositions, find_queried_step
 from tests.notation import steps
 
 
@@ -22,14 +22,14 @@ def read(text, semantic, tags=""):
                 start=position,
                 end=position + len(word),
                 tag=tag,
-                kind=kind,
+                word_class=kind,
                 name=name[0].replace("_", " ") if name else word,
             )
         )
         position += len(word)
-    program = parse(steps(semantic))
-    sentence = align(text, program, {}, words)
-    return premises(program, sentence), sentence
+    program = parse_program(steps(semantic))
+    sentence = align_program(text, program, {}, words)
+    return find_presuppositions(program, sentence), sentence
 
 
 def roles(found, sentence):
@@ -143,7 +143,7 @@ def test_what_something_is_said_to_be_is_asserted(text):
     semantic = f"select: nurse (1)->verify age: {'old' if 'old' in text else 'young'} [0]"
     found, sentence = read(text, semantic)
     assert roles(found, sentence) == {}
-    assert found.asserted == {"object", "attribute"}
+    assert found.asserted_kinds == {"object", "attribute"}
 
 
 def test_a_look_that_the_program_leaves_out_is_a_premise_of_its_own():
@@ -152,9 +152,9 @@ def test_a_look_that_the_program_leaves_out_is_a_premise_of_its_own():
         "select: lamp (1)->choose rel: vase,to the left of|to the right of,s (2) [0]",
         "the/DT/other red/JJ/attribute vase/NN/object lamp/NN/object",
     )
-    (look,) = found.looks
-    assert (sentence.said(look.span), look.word, look.step, look.of) == ("red", "red", -1, 1)
-    said = {thing.word: thing.said for thing in found.things}
+    (look,) = found.attributes
+    assert (sentence.get_text(look.span), look.word, look.step, look.object_step) == ("red", "red", -1, 1)
+    said = {thing.word: thing.modifiers for thing in found.objects}
     assert said == {"lamp": ((), ()), "vase": (("red",), ())}
 
 
@@ -177,9 +177,9 @@ CLAUSES = [  # the words behind "the nurse", their tags, what they say of her be
 def test_a_clause_that_the_program_leaves_out_binds_its_noun(clause, tags, said):
     text = f"How tall is the nurse {clause}?"
     found, _ = read(text, "select: nurse (1)->query: height [0]", f"is/VBZ/other nurse/NN/object {tags}")
-    (nurse,) = found.things
-    assert nurse.closed == (said is None)
-    assert nurse.said == (said or ((), ()))
+    (nurse,) = found.objects
+    assert nurse.has_unparsed_modifiers == (said is None)
+    assert nurse.modifiers == (said or ((), ()))
 
 
 def test_a_clause_that_the_program_has_says_nothing_more():
@@ -188,7 +188,7 @@ def test_a_clause_that_the_program_has_says_nothing_more():
         "select: belt (1)->relate: nurse,wearing,s (2) [0]->query: height [1]",
         "nurse/NN/object is/VBZ/other wearing/VBG/relation belt/NN/object",
     )
-    assert [(thing.word, thing.said, thing.closed) for thing in found.things] == [
+    assert [(thing.word, thing.modifiers, thing.has_unparsed_modifiers) for thing in found.objects] == [
         ("belt", ((), ()), False),
         ("nurse", ((), ()), False),
     ]
@@ -200,7 +200,7 @@ def test_what_stands_after_the_is_fixed_even_if_no_step_names_it():
         "select: she (1)->choose rel: nurse,in front of|behind,s (1) [0]",
         "she/PRP/frame in_front_of/IN/relation the/DT/other lamp/NN/object",
     )
-    assert [(thing.word, thing.step, thing.weak) for thing in found.things] == [("lamp", -1, False)]
+    assert [(thing.word, thing.step, thing.is_query_only) for thing in found.objects] == [("lamp", -1, False)]
 
 
 def test_a_thing_that_only_the_text_names_is_fixed_where_the_program_has_no_premise_of_its_own():
@@ -210,10 +210,10 @@ def test_a_thing_that_only_the_text_names_is_fixed_where_the_program_has_no_prem
         "select: she (1)->verify rel: person,to the right of,o (1) [0]",
         "toaster/NN/object her/PRP/other",
     )
-    assert [(thing.word, thing.step) for thing in found.things] == [("toaster", -1)]
-    assert [(person.word, person.step) for person in found.persons] == [("she", 0)]
+    assert [(thing.word, thing.step) for thing in found.objects] == [("toaster", -1)]
+    assert [(person.word, person.step) for person in found.pronouns] == [("she", 0)]
     scene, _ = read("Which room of the house is this?", "select: scene->query: room [0]", "house/NN/object")
-    assert scene.things == ()
+    assert scene.objects == ()
 
 
 def test_who_names_a_person():
@@ -222,9 +222,11 @@ def test_who_names_a_person():
 
 
 def test_the_step_that_is_asked_for_is_the_one_that_names_it():
-    asks = parse(steps("select: lamp (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]"))
-    assert asked_step(asks) == 1
-    assert asked_step(parse(steps("select: lamp (1)->query: color [0]"))) is None
+    asks = parse_program(
+        steps("select: lamp (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]")
+    )
+    assert find_queried_step(asks) == 1
+    assert find_queried_step(parse_program(steps("select: lamp (1)->query: color [0]"))) is None
 
 
 ASSERTED = [  # question, program, kinds of what it asserts
@@ -243,4 +245,4 @@ ASSERTED = [  # question, program, kinds of what it asserts
 
 @pytest.mark.parametrize("text, semantic, kinds", ASSERTED)
 def test_what_is_asserted_is_told_by_its_kind(text, semantic, kinds):
-    assert read(text, semantic)[0].asserted == kinds
+    assert read(text, semantic)[0].asserted_kinds == kinds

@@ -9,18 +9,21 @@ TEXT = "What color is the girl's T-shirt?"
 def test_a_text_is_parted_into_words_and_signs():
     sentence = Sentence(TEXT)
     assert sentence.tokens == ("what", "color", "is", "the", "girl", "'s", "t-shirt", "?")
-    assert [TEXT[start:end].lower() for start, end in sentence.places] == list(sentence.tokens)
+    assert [TEXT[start:end].lower() for start, end in sentence.char_spans] == list(sentence.tokens)
 
 
 def test_a_phrase_is_found_where_nothing_of_it_is_taken():
     sentence = Sentence("Is the red cup near the other red cup?")
-    assert sentence.find([("red", "cup"), ("cup",)]) == [(2, 4), (7, 9)]  # the first form that fits wins
-    assert sentence.said(sentence.take(2, 4)) == "red cup"
-    assert sentence.find([("cup",)]) == [(8, 9)]
+    assert sentence.find_forms([("red", "cup"), ("cup",)]) == [
+        (2, 4),
+        (7, 9),
+    ]  # the first form that fits wins
+    assert sentence.get_text(sentence.mark_matched(2, 4)) == "red cup"
+    assert sentence.find_forms([("cup",)]) == [(8, 9)]
 
 
 def test_the_token_before_the_first_is_none():
-    assert (Sentence(TEXT).before(0), Sentence(TEXT).before(1)) == ("", "what")
+    assert (Sentence(TEXT).get_previous_token(0), Sentence(TEXT).get_previous_token(1)) == ("", "what")
 
 
 @pytest.mark.parametrize(
@@ -35,16 +38,16 @@ def test_the_token_before_the_first_is_none():
     ],
 )
 def test_some_words_belong_to_the_noun_after_them(token, tag, kind, belongs):
-    word = Word(start=0, end=len(token), tag=tag, kind=kind, name=token)
-    assert Sentence(f"{token} cake", [word]).modifies(0) is belongs
-    assert Sentence("other cake").modifies(0)
+    word = Word(start=0, end=len(token), tag=tag, word_class=kind, name=token)
+    assert Sentence(f"{token} cake", [word]).is_modifier(0) is belongs
+    assert Sentence("other cake").is_modifier(0)
 
 
 def test_a_pronoun_is_found_as_subject_or_object_but_not_as_owner():
     owner = Word(start=9, end=12, tag="PRP$")
-    assert Sentence("What is her hat?").pronoun("she")
-    assert Sentence("Where is her hat?", [owner]).pronoun("she") is None
+    assert Sentence("What is her hat?").find_pronoun("she")
+    assert Sentence("Where is her hat?", [owner]).find_pronoun("she") is None
     sentence = Sentence("Is the cup behind her hat or her?", [Word(start=18, end=21, tag="PRP$")])
-    assert sentence.pronoun("she").first == 7
-    assert sentence.pronoun("he") is None
-    assert sentence.pronoun("cup") is None
+    assert sentence.find_pronoun("she").first_token == 7
+    assert sentence.find_pronoun("he") is None
+    assert sentence.find_pronoun("cup") is None

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from pipeline.language.tagger import Tagger, verb_forms
+from pipeline.language.tagger import Tagger, get_verb_forms
 
 
 def test_the_tagger_alone_gives_the_tags_of_the_whole_pipeline():
@@ -40,4 +40,4 @@ def test_a_module_is_loaded_without_torch_which_can_be_loaded_later():
     ],
 )
 def test_a_verb_is_said_in_three_forms(relation, forms):
-    assert verb_forms(relation) == forms
+    assert get_verb_forms(relation) == forms

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.records import ObjectEntry, Vocabulary
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classification import WordClasses, tagged
+from pipeline.language.word_classification import WordClassifier, tag_texts
 
 NAMES = (
     "man",
@@ -46,10 +46,10 @@ VOCABULARY = Vocabulary(
     attribute_types=dict.fromkeys(LOOKS, "color"),
     relations={"wearing": 1, "sitting on": 1, "on": 1, "behind": 1},
     categories={"furniture": ("table", "bed")},
-    places={},
+    locations={},
     weathers={},
 )
-CLASSES = WordClasses(VOCABULARY)
+CLASSES = WordClassifier(VOCABULARY)
 
 CASES = [  # question, word or phrase, its tag, class, name
     ("What color is the traffic light?", "traffic light", "NN", "object", "traffic light"),
@@ -101,7 +101,7 @@ def test_the_vocabulary_decides_what_a_word_is(text, phrase, tag, kind, name):
         for m in re.finditer(r"\w+", text)
     ]
     word = next(word for word in CLASSES.classify(text, tokens) if word.start <= start < word.end)
-    assert (text[word.start : word.end], word.kind, word.name) == (phrase, kind, name)
+    assert (text[word.start : word.end], word.word_class, word.name) == (phrase, kind, name)
 
 
 def test_words_do_not_overlap_and_cover_every_token():
@@ -122,7 +122,7 @@ FEW = Vocabulary(
     attribute_types={},
     relations={},
     categories={},
-    places={},
+    locations={},
     weathers={},
 )
 
@@ -141,15 +141,15 @@ class Counting:
 
 def test_every_distinct_text_is_tagged_once_and_in_order():
     counting = Counting()
-    rows = list(tagged(["b?", "a?", "b?", "a?", "c?"], WordClasses(FEW), counting))
+    rows = list(tag_texts(["b?", "a?", "b?", "a?", "c?"], WordClassifier(FEW), counting))
     assert counting.seen == [row.text for row in rows] == ["a?", "b?", "c?"]
 
 
 def test_tags_and_the_vocabulary_together_tell_what_words_are():
     texts = ["Is the closed can to the left of the traffic light?", "What color is the red cup?"]
     found = {
-        row.text: {row.text[w.start : w.end]: w.kind for w in row.words}
-        for row in tagged(texts, WordClasses(FEW), Tagger())
+        row.text: {row.text[w.start : w.end]: w.word_class for w in row.words}
+        for row in tag_texts(texts, WordClassifier(FEW), Tagger())
     }
     assert found[texts[0]] == {
         "Is": "other",

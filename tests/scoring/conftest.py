@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.scoring.cli import main
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options, Predictions
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 
 ROWS = [  # id, picture, answer, pair, part, category, said, confidence
     ("a1", "n1", "red", "p1", "dev", None, "red", 0.9),
@@ -90,13 +90,13 @@ def scored(tmp_path, *arguments):
 def answered(rows=ROWS, **options):
     """Items as in `ROWS`, of all parts unless one is named, joined with their predictions."""
     items = [
-        BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", part=part, pair=pair)
+        BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", part=part, pair_id=pair)
         for i, p, a, pair, part, c, *_ in rows
     ]
-    return join(
-        Items.of(items),
+    return join_predictions(
+        Items.from_rows(items),
         model({row[0]: (row[-2], row[-1]) for row in rows}),
-        Options(**{"part": "all"} | options),
+        ScoringOptions(**{"part": "all"} | options),
     )
 
 
@@ -114,10 +114,10 @@ def vqa_answered(people, said, confidence=None):
         for i, texts in enumerate(people)
     ]
     confidence = confidence if confidence is not None else np.full(len(said), None)
-    return join(
-        Items.of(items),
+    return join_predictions(
+        Items.from_rows(items),
         model({str(i): pair for i, pair in enumerate(zip(said, confidence, strict=True))}),
-        Options(),
+        ScoringOptions(),
     )
 
 

@@ -3,15 +3,15 @@ import pytest
 
 from pipeline.scoring import is_abstention
 from pipeline.scoring.abstention import (
-    ABSTAINS,
-    ANSWERS,
+    ABSTAINED,
+    ANSWERED,
     UNCLEAR,
-    ReaderError,
-    abstention_group,
+    ClassifierErrorRates,
+    classify_abstention,
     corrected_auaf,
-    read,
+    score_abstention,
 )
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.realistic_vqa import auaf
 from tests.scoring.conftest import ROWS, answered, predictions, refused, scored, write
 
@@ -70,8 +70,8 @@ def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
             return np.array([float(reply) for reply in replies])
 
     monkeypatch.setattr("pipeline.scoring.abstention.reader", Drawn)
-    said = read([""] * 6, ["0.87", "0.855", "0.845", "0.83", "", "UQ."])
-    assert said.tolist() == [ABSTAINS, UNCLEAR, UNCLEAR, ANSWERS, ABSTAINS, ABSTAINS]
+    said = classify_abstention([""] * 6, ["0.87", "0.855", "0.845", "0.83", "", "UQ."])
+    assert said.tolist() == [ABSTAINED, UNCLEAR, UNCLEAR, ANSWERED, ABSTAINED, ABSTAINED]
 
 
 def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
@@ -82,33 +82,33 @@ def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
             return np.zeros(len(replies))
 
     monkeypatch.setattr("pipeline.scoring.abstention.reader", Answering)
-    assert read([""] * 3, ["<red>", "<answer>UQ</answer>", "unanswerable</s>"]).tolist() == [
-        ANSWERS,
-        ABSTAINS,
-        ABSTAINS,
+    assert classify_abstention([""] * 3, ["<red>", "<answer>UQ</answer>", "unanswerable</s>"]).tolist() == [
+        ANSWERED,
+        ABSTAINED,
+        ABSTAINED,
     ]
 
 
 def test_the_readers_error_is_corrected_as_rogan_and_gladen_do():
-    error = ReaderError(0.8, 0.1)
+    error = ClassifierErrorRates(0.8, 0.1)
     # of 30 % that abstain 0.8 x 0.3 + 0.1 x 0.7 = 0.31 are read so
-    assert error.corrected(0.31) == pytest.approx(0.3)
-    assert (error.corrected(0.05), error.corrected(0.95)) == (0.0, 1.0)
+    assert error.correct_proportion(0.31) == pytest.approx(0.3)
+    assert (error.correct_proportion(0.05), error.correct_proportion(0.95)) == (0.0, 1.0)
     drawn = np.random.default_rng(0)
     abstains = drawn.random(200_000) < 0.3
     seen = drawn.random(200_000) < np.where(abstains, 0.8, 0.1)
-    assert error.corrected(seen.mean()) == pytest.approx(0.3, abs=0.01)
+    assert error.correct_proportion(seen.mean()) == pytest.approx(0.3, abs=0.01)
 
 
 def test_auaf_is_corrected_to_that_of_a_reader_without_error():
-    drawn, count, error = np.random.default_rng(1), 100_000, ReaderError(0.9, 0.05)
+    drawn, count, error = np.random.default_rng(1), 100_000, ClassifierErrorRates(0.9, 0.05)
     answerable = np.arange(2 * count) < count
     correct = (answerable & (drawn.random(2 * count) < 0.7)).astype(float)
     abstains = drawn.random(2 * count) < np.where(answerable, np.where(correct, 0.0, 0.5), 0.6)
-    seen = drawn.random(2 * count) < np.where(abstains, error.recall, error.false_share)
-    truth = auaf(np.where(abstains, ABSTAINS, ANSWERS), correct, answerable)
-    read_off = auaf(np.where(seen, ABSTAINS, ANSWERS), correct, answerable)
-    found = corrected_auaf(np.where(seen, ABSTAINS, ANSWERS), correct, answerable, error)
+    seen = drawn.random(2 * count) < np.where(abstains, error.recall, error.false_positive_rate)
+    truth = auaf(np.where(abstains, ABSTAINED, ANSWERED), correct, answerable)
+    read_off = auaf(np.where(seen, ABSTAINED, ANSWERED), correct, answerable)
+    found = corrected_auaf(np.where(seen, ABSTAINED, ANSWERED), correct, answerable, error)
     assert abs(read_off - truth) > 0.02
     assert found == pytest.approx(truth, abs=0.005)
     assert np.isnan(corrected_auaf(np.ones(2), np.ones(2), np.array([True, True]), error))
@@ -118,8 +118,8 @@ def test_the_range_is_that_of_all_ways_to_read_what_is_unclear():
     drawn = np.random.default_rng(2)
     for _ in range(30):
         joined = answered()
-        said = drawn.choice([ABSTAINS, UNCLEAR, ANSWERS], 6)
-        found = abstention_group(joined._replace(confidence=said), Options(free_text=True))
+        said = drawn.choice([ABSTAINED, UNCLEAR, ANSWERED], 6)
+        found = score_abstention(joined._replace(confidence=said), ScoringOptions(detect_abstention=True))
         open_ones = np.flatnonzero(said == UNCLEAR)
         ways = []
         for way in range(2 ** len(open_ones)):
@@ -148,8 +148,10 @@ def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(relea
 
 def test_words_are_read_only_where_asked_for():
     joined = answered()
-    assert "absent" in abstention_group(joined, Options())
-    found = abstention_group(joined._replace(missing=joined.answerable), Options(scores=("abstention",)))
+    assert "absent" in score_abstention(joined, ScoringOptions())
+    found = score_abstention(
+        joined._replace(missing=joined.answerable), ScoringOptions(scores=("abstention",))
+    )
     assert (found["wrong"], found["missed"], found["missed_share"]) == (0, 3, 1.0)
     assert found["wrong_share"] != found["wrong_share"]  # no AQ is left: undefined
     assert len(predictions()) == 6

@@ -2,9 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.scoring.abstention_classifier import PADDING, UNKNOWN, WEIGHTS, ReplyReader, reader
-from pipeline.scoring.abstention_features import pair_of
-from research.studies.abstention_training import Network
+from pipeline.scoring.abstention_classifier import (
+    PADDING_TOKEN,
+    UNKNOWN_TOKEN,
+    WEIGHTS_FILE,
+    AbstentionClassifier,
+    load_abstention_classifier,
+)
+from pipeline.scoring.abstention_features import tokenize_pair
+from research.studies.abstention_training import AbstentionNet
 
 QUESTIONS = ["What color is the umbrella?", "Is it red?", "What color is the umbrella?", "?"]
 REPLIES = [
@@ -19,20 +25,20 @@ REPLIES = [
 def networks():
     """Two networks with drawn weights."""
     torch.manual_seed(1)
-    return [Network().eval() for _ in range(2)]
+    return [AbstentionNet().eval() for _ in range(2)]
 
 
 @pytest.fixture(scope="module")
 def drawn(networks):
     """A reader of a few words with these networks."""
-    words = [PADDING, UNKNOWN, "no", "umbrella", "red", "the", "is", "it", "dark", "only", "?"]
+    words = [PADDING_TOKEN, UNKNOWN_TOKEN, "no", "umbrella", "red", "the", "is", "it", "dark", "only", "?"]
     vectors = np.random.default_rng(1).normal(size=(len(words), 100)).astype(np.float32)
     weights = [{name: value.detach().numpy() for name, value in net.named_parameters()} for net in networks]
-    return ReplyReader({word: place for place, word in enumerate(words)}, vectors, weights)
+    return AbstentionClassifier({word: place for place, word in enumerate(words)}, vectors, weights)
 
 
 def test_the_network_is_torchs(networks, drawn):
-    pairs = [pair_of(question, reply) for question, reply in zip(QUESTIONS, REPLIES, strict=True)]
+    pairs = [tokenize_pair(question, reply) for question, reply in zip(QUESTIONS, REPLIES, strict=True)]
     asked, asked_flags, _, said, said_flags, _ = map(torch.from_numpy, drawn.batch(pairs))
     with torch.no_grad():
         votes = torch.stack([network(asked, asked_flags, said, said_flags) for network in networks])
@@ -56,11 +62,11 @@ def test_words_that_it_does_not_know_are_alike(drawn):
 
 
 def test_the_weights_that_come_with_the_scorers():
-    ours = reader()
-    assert [*ours.places][:2] == [PADDING, UNKNOWN]
-    assert len(ours.places) == len(ours.vectors)
-    assert np.isfinite(ours.vectors).all()
-    assert WEIGHTS.stat().st_size < 6e6
-    p = ours.p_abstains(["What color is the umbrella?"] * 2, ["There is no umbrella.", "red"])
+    ours = load_abstention_classifier()
+    assert [*ours.vocabulary][:2] == [PADDING_TOKEN, UNKNOWN_TOKEN]
+    assert len(ours.vocabulary) == len(ours.embeddings)
+    assert np.isfinite(ours.embeddings).all()
+    assert WEIGHTS_FILE.stat().st_size < 6e6
+    p = ours.predict_abstention(["What color is the umbrella?"] * 2, ["There is no umbrella.", "red"])
     assert p[0] > 0.9
     assert p[1] < 0.1

@@ -1,10 +1,10 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.abstention_labels import judged, labels_of
+from pipeline.scoring.abstention_labels import add_external_labels, parse_labels
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.prediction_reader import read_predictions
 from tests.scoring.conftest import ROWS, refused, run, scored, write
 
@@ -27,11 +27,14 @@ def said(tmp_path, *rows, name="m.json"):
     ],
 )
 def test_columns(row, label):
-    assert labels_of([{"question_id": 7, **row}], as_text=False) == ({"7": label}, [])
+    assert parse_labels([{"question_id": 7, **row}], numbers_as_text=False) == ({"7": label}, [])
 
 
 def test_numbers_of_a_table_are_text():
-    assert labels_of([{"id": "a", "p_answerable": "0.5", "abstained": ""}], as_text=True) == ({"a": 0.5}, [])
+    assert parse_labels([{"id": "a", "p_answerable": "0.5", "abstained": ""}], numbers_as_text=True) == (
+        {"a": 0.5},
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,29 +49,34 @@ def test_numbers_of_a_table_are_text():
     ],
 )
 def test_labels_that_are_none_are_faults(row, fault):
-    assert labels_of([{"id": "0", **row}], as_text=False) == ({}, [fault])
+    assert parse_labels([{"id": "0", **row}], numbers_as_text=False) == ({}, [fault])
 
 
 def test_labels_of_all_rows_are_the_confidence_where_there_is_no_other(tmp_path):
     assert said(tmp_path, {"abstained": True}, {"abstained": False}).confidence.tolist() == [0.0, 1.0]
     some = said(tmp_path, {"abstained": True}, {})
     assert some.confidence is None
-    assert some.labels == {"0": 0.0}
+    assert some.abstention_labels == {"0": 0.0}
     both = said(tmp_path, {"abstained": True, "confidence": 0.4}, {"abstained": False, "confidence": 0.3})
     assert both.confidence.tolist() == [0.4, 0.3]
 
 
 def test_labels_overrule_what_the_words_say(tmp_path):
-    items = [BenchmarkItem("0", "p", {"red": 1.0}, asked="Red?"), BenchmarkItem("1", "p", {}, asked="Red?")]
+    items = [
+        BenchmarkItem("0", "p", {"red": 1.0}, question_text="Red?"),
+        BenchmarkItem("1", "p", {}, question_text="Red?"),
+    ]
     rows = [{"prediction": "I cannot tell.", "abstained": False}, {"prediction": "I cannot tell."}]
-    joined = join(Items.of(items), said(tmp_path, *rows), Options(free_text=True))
+    joined = join_predictions(
+        Items.from_rows(items), said(tmp_path, *rows), ScoringOptions(detect_abstention=True)
+    )
     assert joined.confidence.tolist() == [1.0, 0.0]
 
 
 def test_a_judges_labels_count_before_the_files_own(tmp_path):
     model = said(tmp_path, {"abstained": True}, {"abstained": True})
     judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
-    assert judged(model, judge).labels == {"0": 0.0, "1": 1.0}
+    assert add_external_labels(model, judge).abstention_labels == {"0": 0.0, "1": 1.0}
 
 
 def test_a_judges_file_with_faults_lists_them_all(tmp_path):
@@ -76,14 +84,14 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
     rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}, {"id": "0", "abstained": True}]
     rows.append({"id": "0", "abstained": False})
     with pytest.raises(UserError) as caught:
-        judged(model, write(tmp_path / "judge.json", rows))
+        add_external_labels(model, write(tmp_path / "judge.json", rows))
     assert caught.value.problems[1:] == [
         "1: abstained is 'maybe', wanted true or false",
         "0: stands there 2 times",
         "1 id has no prediction in m: 7",
     ]
     with pytest.raises(UserError, match="no row has item_id and p_answerable or abstained"):
-        judged(model, write(tmp_path / "judge.json", [{"id": "1"}]))
+        add_external_labels(model, write(tmp_path / "judge.json", [{"id": "1"}]))
 
 
 def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
@@ -101,7 +109,7 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
 def test_a_judge_overrules_what_was_a_confidence_only_by_the_files_own_labels(tmp_path):
     model = said(tmp_path, {"abstained": True}, {"abstained": True})
     judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
-    assert judged(model, judge, free_text=False).confidence.tolist() == [0.0, 1.0]
+    assert add_external_labels(model, judge, detect_abstention=False).confidence.tolist() == [0.0, 1.0]
 
 
 def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, tmp_path, capsys):

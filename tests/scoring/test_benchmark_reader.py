@@ -4,7 +4,7 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.benchmark_reader import read_benchmark, release_name
+from pipeline.scoring.benchmark_reader import read_benchmark, read_release_name
 from tests.scoring.conftest import predictions, scored, write
 
 
@@ -14,7 +14,7 @@ def test_a_release_tells_what_it_knows_of_its_items(release):
     assert list(benchmark.subsets) == ["clip-easy", "pt-hard"]
     _, item, *_ = benchmark.subsets["pt-hard"]
     assert (item.id, item.picture, item.answers, item.category) == ("u1", "n1", {}, "missing object")
-    assert (item.edits, item.structural, item.part, item.pair) == (("object",), "query", "dev", "p1")
+    assert (item.edits, item.structural, item.part, item.pair_id) == (("object",), "query", "dev", "p1")
     data = (release / "rgqa/clip-easy.json").read_bytes()
     assert benchmark.sha256["rgqa/clip-easy.json"] == hashlib.sha256(data).hexdigest()
     assert set(benchmark.sha256) == {"provenance.jsonl", "rgqa/clip-easy.json", "rgqa/pt-hard.json"}
@@ -108,7 +108,7 @@ def test_gqas_own_file_keeps_ids_and_questions_as_they_are(tmp_path):
     benchmark = read_benchmark(write(tmp_path / "q.json", {"0071": question}))
     (item,) = benchmark.subsets["q"]
     assert (benchmark.kind, item.id, item.picture, item.answers) == ("gqa", "0071", "n5", {"red": 1.0})
-    assert (item.structural, item.semantic, item.question) == ("query", "", question)
+    assert (item.structural, item.semantic, item.gqa_question) == ("query", "", question)
 
 
 def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
@@ -117,7 +117,7 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
     benchmark = read_benchmark(write(tmp_path / "v.json", {"annotations": rows}))
     (item,) = benchmark.subsets["v"]
     assert (benchmark.kind, item.id, item.picture, item.structural) == ("vqa", "7", "3", "other")
-    assert item.people == ("red", "blue", "red") and item.answers == {"red": 1.0, "blue": 1.0}
+    assert item.human_answers == ("red", "blue", "red") and item.answers == {"red": 1.0, "blue": 1.0}
     faulty = [*rows, *rows, {"question_id": 8, "answers": []}, {"answers": answers}]
     with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "v.json", {"annotations": faulty}))
@@ -154,7 +154,7 @@ def test_a_release_is_named_by_its_title_wherever_it_lies(release):
     title = {"release": {"title": "Kitchens"}, "dataset": "kitchens-2", "version": "1.2.0"}
     assert named(release, **title) == "Kitchens 1.2.0"
     moved = release.rename(release.with_name("download(1)"))
-    assert str(release_name(moved)) == "Kitchens 1.2.0"
+    assert str(read_release_name(moved)) == "Kitchens 1.2.0"
     assert named(moved, dataset="kitchens-2", version="1.2.0") == "kitchens-2 1.2.0"
     assert named(moved, release={"title": "Kitchens 1.2.0"}, version="1.2.0") == "Kitchens 1.2.0"
     assert named(moved, version="1.2.0") == "download(1) 1.2.0" and named(moved) == "download(1)"

@@ -10,17 +10,17 @@ from sklearn.metrics import roc_auc_score
 from pipeline.scoring.bootstrap import (
     bootstrap,
     cluster_auroc,
-    cluster_counts,
     cluster_mean,
     number_clusters,
     percentile_interval,
     percentile_intervals,
+    sample_cluster_counts,
     simultaneous_intervals,
 )
 
 
 def test_clusters_are_drawn_with_replacement():
-    counts = cluster_counts(2, 500, 0)
+    counts = sample_cluster_counts(2, 500, 0)
     assert counts.shape == (500, 2) and (counts.sum(axis=1) == 2).all()
     # Each count is binomial(2, 1/2): mean 1, standard error 0.03.
     assert counts.mean(axis=0) == pytest.approx([1, 1], abs=0.12)
@@ -32,10 +32,10 @@ def test_a_cluster_of_two_columns_has_one_number():
 
 
 def test_a_replicate_depends_on_its_number_and_the_seed_alone():
-    first, again, other = (cluster_counts(4, 5, seed) for seed in (7, 7, 8))
+    first, again, other = (sample_cluster_counts(4, 5, seed) for seed in (7, 7, 8))
     assert (first == again).all() and (first != other).any()
-    assert (cluster_counts(4, range(3, 5), 7) == first[3:]).all()
-    assert cluster_counts(0, 3, 7).shape == (3, 0)
+    assert (sample_cluster_counts(4, range(3, 5), 7) == first[3:]).all()
+    assert sample_cluster_counts(0, 3, 7).shape == (3, 0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -43,7 +43,7 @@ def test_a_replicate_depends_on_its_number_and_the_seed_alone():
 def test_batches_and_threads_change_nothing(threads, num_rows):
     statistic = cluster_mean([0.1, 0.2, 0.7], np.array([0, 1, 1]))
     found = bootstrap(statistic, 2, 21, 3, threads=threads, num_rows=num_rows)
-    assert (found == statistic(cluster_counts(2, 21, 3))).all()
+    assert (found == statistic(sample_cluster_counts(2, 21, 3))).all()
 
 
 def test_memory_does_not_grow_with_the_number_of_replicates():
@@ -59,7 +59,7 @@ def test_a_weighted_mean_is_that_of_the_repeated_rows():
     rng = np.random.default_rng(0)
     values, cluster = rng.random((40, 2)), rng.integers(0, 9, 40)
     values[::7, 0] = math.nan
-    counts = cluster_counts(9, 20, 0)
+    counts = sample_cluster_counts(9, 20, 0)
     expected = [np.nanmean(np.repeat(values, row[cluster], axis=0), axis=0) for row in counts]
     np.testing.assert_allclose(cluster_mean(values, cluster)(counts), expected)
 
@@ -69,7 +69,7 @@ def test_a_weighted_auroc_is_that_of_the_repeated_rows(levels):
     rng = np.random.default_rng(0)
     scores, positive = rng.integers(0, levels, 60), rng.random(60) < 0.4
     cluster = rng.integers(0, 20, 60)
-    counts = cluster_counts(20, 30, 0)
+    counts = sample_cluster_counts(20, 30, 0)
     expected = [roc_auc_score(positive, scores, sample_weight=row[cluster]) for row in counts]
     np.testing.assert_allclose(cluster_auroc(scores, positive, cluster)(counts), expected)
 

@@ -6,8 +6,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
 from pipeline.scoring import brier_score, expected_calibration_error, reliability_table
-from pipeline.scoring.calibration import calibration_group
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.calibration import score_calibration
+from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import ROWS, answered, vqa_answered
 
 ITEMS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=60)
@@ -16,11 +16,13 @@ ITEMS = st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1
 @given(ITEMS)
 def test_bins_and_brier_are_scikit_learns(items):
     confidence, correct = (np.array(column) for column in zip(*items, strict=True))
-    table = reliability_table(confidence, correct, bins=10)
+    table = reliability_table(confidence, correct, num_bins=10)
     right, meant = calibration_curve(
         np.append(correct, [True, False]), np.append(confidence, [1.0, 1.0]), n_bins=10
     )
-    ours = reliability_table(np.append(confidence, [1.0, 1.0]), np.append(correct, [True, False]), bins=10)
+    ours = reliability_table(
+        np.append(confidence, [1.0, 1.0]), np.append(correct, [True, False]), num_bins=10
+    )
     assert ours[:, 1] == pytest.approx(meant) and ours[:, 2] == pytest.approx(right)
     assert table[:, 0].sum() == len(items)
     assert brier_score(confidence, correct) == pytest.approx(
@@ -32,10 +34,10 @@ def test_bins_and_brier_are_scikit_learns(items):
 
 def test_ece_is_worked_out_by_hand():
     # bins (0.0, 0.1], ..., (0.9, 1.0]: {0.1, 0.1}: |0.1 - 0.5| = 0.4; {0.95}: |0.95 - 1| = 0.05. (2 x 0.4 + 0.05) / 3
-    assert expected_calibration_error([0.1, 0.1, 0.95], [1, 0, 1], bins=10) == pytest.approx(0.85 / 3)
+    assert expected_calibration_error([0.1, 0.1, 0.95], [1, 0, 1], num_bins=10) == pytest.approx(0.85 / 3)
     # two bins of equal mass: {0.1, 0.2}: |0.15 - 0| ; {0.3, 0.9}: |0.6 - 1| -> (0.15 + 0.4) / 2
     assert expected_calibration_error(
-        [0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], bins=2, binning="mass"
+        [0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], num_bins=2, binning="mass"
     ) == pytest.approx(0.275)
 
 
@@ -63,7 +65,7 @@ def test_a_logit_is_no_probability():
 
 
 def test_confidence_is_held_against_answerable_and_against_right():
-    found = calibration_group(answered(), Options())
+    found = score_calibration(answered(), ScoringOptions())
     # AQs 0.9, 0.8, 0.6; UQs 0.2, 0.7, 0.1: (0.01 + 0.04 + 0.16 + 0.04 + 0.49 + 0.01) / 6.
     assert found["answerable"]["brier"] == pytest.approx(0.75 / 6)
     # Right are a1 and a3 alone: the 0.04 of a2 becomes 0.64.
@@ -73,13 +75,13 @@ def test_confidence_is_held_against_answerable_and_against_right():
 def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
     joined = answered()
     missing = joined._replace(missing=np.array([True] + [False] * 5))
-    assert calibration_group(missing, Options())["items"] == 5
+    assert score_calibration(missing, ScoringOptions())["items"] == 5
     logits = answered([(*row[:-1], 10 * row[-1]) for row in ROWS])
-    assert "no probabilities" in calibration_group(logits, Options())["absent"]
+    assert "no probabilities" in score_calibration(logits, ScoringOptions())["absent"]
 
 
 def test_with_people_right_is_the_commonest_answer():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "cat"], [0.8, 0.6])
-    found = calibration_group(joined, Options())
+    found = score_calibration(joined, ScoringOptions())
     assert found["right"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found
-    assert "no confidences" in calibration_group(vqa_answered([["red"]], ["red"]), Options())["absent"]
+    assert "no confidences" in score_calibration(vqa_answered([["red"]], ["red"]), ScoringOptions())["absent"]

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.scoring.cli import json_of, read
-from pipeline.scoring.cli_options import parser
-from pipeline.scoring.model_report import GROUPS, score
+from pipeline.scoring.cli import format_json, load_inputs
+from pipeline.scoring.cli_options import build_parser
+from pipeline.scoring.model_report import SCORE_GROUPS, score_models
 from tests.scoring.conftest import predictions, refused, run, scored, write
 
 
@@ -96,14 +96,16 @@ def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
         (("--scores", "pairs,selective"), {"pairs", "selective"}),
         (("--scores", "pairs", "--by", "category"), {"pairs", "by"}),
         (("--extra", "human=h.json"), {"realistic", "pairs", "human"}),
-        (("--full",), {name for name, (_, kinds) in GROUPS.items() if "rgqa" in kinds}),
+        (("--full",), {name for name, (_, kinds) in SCORE_GROUPS.items() if "rgqa" in kinds}),
     ],
 )
 def test_only_what_is_shown_is_computed(release, tmp_path, monkeypatch, words, expected):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "h.json", [{"question_id": "a1", "accepted": True}])
-    arguments = parser().parse_args([str(release), str(write(tmp_path / "m.json", predictions())), *words])
-    groups = score(*read(arguments)).models[0].subsets["clip-easy"]
+    arguments = build_parser().parse_args(
+        [str(release), str(write(tmp_path / "m.json", predictions())), *words]
+    )
+    groups = score_models(*load_inputs(arguments)).models[0].subsets["clip-easy"]
     assert set(groups) - {"counts", "intervals"} == expected
 
 
@@ -148,7 +150,7 @@ def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
 
 def test_json_has_null_for_undefined_and_a_word_for_infinite():
     report = {"b": math.nan, "a": [np.float64(0.1), np.int64(3)], "c": (math.inf,), 4: "x"}
-    assert json.loads(json_of(report)) == {"b": None, "a": [0.1, 3], "c": ["infinity"], "4": "x"}
+    assert json.loads(format_json(report)) == {"b": None, "a": [0.1, 3], "c": ["infinity"], "4": "x"}
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

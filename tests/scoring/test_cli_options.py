@@ -4,39 +4,43 @@ import re
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.cli_options import OPTIONS, WANTED, options_of, parser
-from pipeline.scoring.joined_predictions import FILES, Options
+from pipeline.scoring.cli_options import OPTION_GROUPS, VALUE_CHECKS, build_parser, parse_options
+from pipeline.scoring.joined_predictions import FILE_OPTIONS, ScoringOptions
 from tests.scoring.conftest import predictions, refused, run, write
 
-EVERY = [option for group in OPTIONS.values() for option in group]
+EVERY = [option for group in OPTION_GROUPS.values() for option in group]
 
 
 def test_the_help_has_every_option_once_with_its_default_and_an_example(monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")  # nothing is wrapped
-    shown = parser("any").format_help()
+    shown = build_parser("any").format_help()
     for option in EVERY:
-        assert option.help and re.search(r"\(default: [^;]+; example: --\S", option.shown), option.name
-        assert shown.count(option.shown) == 1, option.name
+        assert option.help and re.search(r"\(default: [^;]+; example: --\S", option.help_text), option.name
+        assert shown.count(option.help_text) == 1, option.name
 
 
 @pytest.mark.parametrize("option", EVERY, ids=lambda option: option.name)
 def test_its_example_is_taken(option):
     words = option.example.split(",") if option.name == "--dev" else option.example.split()
-    parsed = vars(parser().parse_args(["b.json", "m.json", option.name, *words]))
+    parsed = vars(build_parser().parse_args(["b.json", "m.json", option.name, *words]))
     assert (
-        options_of(parsed) != options_of({})
-        or option.name[2:] not in Options._fields
-        or option.name[2:] in FILES
+        parse_options(parsed) != parse_options({})
+        or option.name[2:] not in ScoringOptions._fields
+        or option.name[2:] in FILE_OPTIONS
     )
 
 
 def test_each_option_of_scoring_can_be_given():
     given = {option.name[2:].replace("-", "_") for option in EVERY}
-    assert set(Options._fields) - set(FILES) <= given
+    assert set(ScoringOptions._fields) - set(FILE_OPTIONS) <= given
 
 
 def test_what_is_not_given_is_as_the_options_have_it():
-    assert options_of({}) == options_of(vars(parser().parse_args(["b.json", "m.json"]))) == Options()
+    assert (
+        parse_options({})
+        == parse_options(vars(build_parser().parse_args(["b.json", "m.json"])))
+        == ScoringOptions()
+    )
     words = {
         "scores": "realistic, pairs",
         "by": "edit,category",
@@ -44,7 +48,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
         "match": "exact",
         "bootstrap": 0,
     }
-    assert options_of(words) == Options(
+    assert parse_options(words) == ScoringOptions(
         ("realistic", "pairs"), ("edit", "category"), mode="parity", match="exact", bootstrap=0
     )
 
@@ -62,7 +66,7 @@ def test_what_is_not_given_is_as_the_options_have_it():
 )
 def test_what_cannot_be_is_refused(words, expected):
     with pytest.raises(UserError) as caught:
-        options_of(words)
+        parse_options(words)
     (problem,) = caught.value.problems
     assert problem.startswith(expected)
 
@@ -77,7 +81,7 @@ def test_what_cannot_be_is_refused(words, expected):
     ],
 )
 def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
-    wanted, fits = WANTED[name]
+    wanted, fits = VALUE_CHECKS[name]
     assert wanted == " or ".join((", ".join(values[:-1]), values[-1]))
     assert all(fits(value) for value in values) and not any(fits(value.upper()) for value in values)
 

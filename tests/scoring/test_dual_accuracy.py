@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.scoring import dual_accuracy
-from pipeline.scoring.dual_accuracy import best_dual_threshold, pairs_group
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.dual_accuracy import choose_dual_threshold, score_pairs
+from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import ROWS, answered
 
 AQ_UQ = np.array([True, False])
@@ -49,7 +49,7 @@ PAIRS = st.lists(
 @given(PAIRS)
 def test_the_chosen_threshold_is_the_lowest_of_the_best(rows):
     confidence, correct, answerable, pair = (np.array(column) for column in zip(*rows, strict=True))
-    chosen = best_dual_threshold(confidence, correct, answerable, pair)
+    chosen = choose_dual_threshold(confidence, correct, answerable, pair)
     options = np.unique(confidence)
     values = [dual_accuracy(confidence, correct, answerable, pair, threshold=t) for t in options]
     if math.isnan(values[0]):
@@ -69,7 +69,7 @@ def times(count, rows=ROWS):
 
 def test_one_threshold_for_all_pairs_is_chosen_on_dev_and_applied_to_test():
     # dev is p1: a1 0.9 right, u1 0.2: the lowest threshold that parts them is 0.9. At 0.9 no test pair is handled.
-    found = pairs_group(answered(times(10), part="test"), Options(threshold=0.4))
+    found = score_pairs(answered(times(10), part="test"), ScoringOptions(threshold=0.4))
     assert (found["pairs"], found["threshold"], found["threshold_from"]) == (20, 0.9, "dev")
     # Each pair by itself: a2 is wrong, a3 right and above u3.
     assert found["dual_accuracy"] == 0.5 and found["dual_accuracy_at_threshold"] == 0.0
@@ -79,7 +79,7 @@ def test_one_threshold_for_all_pairs_is_chosen_on_dev_and_applied_to_test():
 def test_without_dev_items_the_fixed_threshold_serves(threshold, source, right):
     # At 0.5: p1 and p3 are handled right, p2's answer is wrong. At 0.85 p1 alone is.
     rows = [(*row[:4], "", *row[5:]) for row in times(7)]
-    found = pairs_group(answered(rows), Options(threshold=threshold))
+    found = score_pairs(answered(rows), ScoringOptions(threshold=threshold))
     assert (found["threshold"], found["threshold_from"]) == (threshold, source)
     assert found["dual_accuracy_at_threshold"] == pytest.approx(right)
 
@@ -87,14 +87,14 @@ def test_without_dev_items_the_fixed_threshold_serves(threshold, source, right):
 def test_fewer_than_twenty_pairs_have_no_score():
     rows = [(*row[:4], "", *row[5:]) for row in times(10)]
     pairs = [row for row in rows if not row[0].startswith("a1")]  # 30 UQs, of which 20 have their AQ
-    assert pairs_group(answered(pairs), Options())["dual_accuracy"] == 0.5
-    found = pairs_group(answered([row for row in pairs if row[0] != "a3.0"]), Options())
+    assert score_pairs(answered(pairs), ScoringOptions())["dual_accuracy"] == 0.5
+    found = score_pairs(answered([row for row in pairs if row[0] != "a3.0"]), ScoringOptions())
     assert found.keys() == {"pairs", "absent"} and found["pairs"] == 19 and "(19)" in found["absent"]
 
 
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():
     rows = [(*row[:3], "", *row[4:]) for row in ROWS]
-    assert "which AQ and UQ belong together" in pairs_group(answered(rows), Options())["absent"]
+    assert "which AQ and UQ belong together" in score_pairs(answered(rows), ScoringOptions())["absent"]
 
 
 def test_without_a_pair_dual_accuracy_is_undefined_and_numpy_does_not_warn():

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.scoring.errata import without_errata
+from pipeline.scoring.errata import exclude_errata
 from tests.scoring.conftest import predictions, refused, run, scored, write
 
 FAULTY = [{"item_id": "u2", "reason": "it has an answer", "version": "1.0.0"}]
@@ -42,7 +42,7 @@ def test_a_list_that_names_no_item_here_is_said_all_the_same(release, model, tmp
 
 def test_where_items_name_no_pair_they_go_alone(release, tmp_path):
     single = release / "rgqa/pt-hard.json"
-    left = without_errata(read_benchmark(single), single, str(write(tmp_path / "e.json", FAULTY)))
+    left = exclude_errata(read_benchmark(single), single, str(write(tmp_path / "e.json", FAULTY)))
     assert left.errata == ("u2",) and len(left.subsets["pt-hard"]) == 5 and "u2" in left.ids
 
 
@@ -50,7 +50,7 @@ def test_where_items_name_no_pair_they_go_alone(release, tmp_path):
 def test_a_file_of_another_form_is_refused(release, tmp_path, content):
     path = write(tmp_path / "e.json", content)
     with pytest.raises(UserError, match="wanted a list of"):
-        without_errata(read_benchmark(release), release, str(path))
+        exclude_errata(read_benchmark(release), release, str(path))
 
 
 def test_a_release_without_a_list_says_what_to_do(release, model, capsys):

@@ -1,10 +1,10 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.gqa_diagnostics import gqa_diagnostics, gqa_group, steps
+from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics, count_reasoning_steps, score_gqa
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import answered, model
 
 
@@ -41,7 +41,7 @@ def test_accuracy_in_all_its_parts():
         "c": question("no", "verify", "attr"),
         "d": question("left", "choose", "rel"),
     }
-    found = gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes", "d": "right"})
+    found = compute_gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes", "d": "right"})
     assert found["accuracy"] == {"value": 0.5, "items": 4}
     assert found["open"] == {"value": 1.0, "items": 1} and found["binary"] == {
         "value": pytest.approx(1 / 3),
@@ -58,8 +58,11 @@ def test_accuracy_in_all_its_parts():
 
 
 def test_steps_that_only_ask_do_not_count():
-    assert steps(question("x", program=("select: dog (1)", "relate: _,on,s (2)", "query: name"))) == 2
-    assert steps(question("x", program=("select: dog (1)", "query: color"))) == 2
+    assert (
+        count_reasoning_steps(question("x", program=("select: dog (1)", "relate: _,on,s (2)", "query: name")))
+        == 2
+    )
+    assert count_reasoning_steps(question("x", program=("select: dog (1)", "query: color"))) == 2
 
 
 def test_consistency_is_the_mean_over_right_questions_of_the_share_of_entailed_ones_right():
@@ -69,19 +72,21 @@ def test_consistency_is_the_mean_over_right_questions_of_the_share_of_entailed_o
         "b": question("yes", entailed=["b", "c"]),
         "c": question("no", entailed=["c", "a"]),
     }
-    found = gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes"})
+    found = compute_gqa_diagnostics(questions, {"a": "red", "b": "yes", "c": "yes"})
     assert found["consistency"] == {"value": 0.25, "items": 2}
 
 
 def test_entailed_questions_of_the_unbalanced_file_count_when_predicted():
     questions, others = {"a": question("red", entailed=["a", "z"])}, {"z": question("yes")}
-    assert gqa_diagnostics(questions, {"a": "red", "z": "yes"}, all_questions=others)["consistency"] == {
+    assert compute_gqa_diagnostics(questions, {"a": "red", "z": "yes"}, all_questions=others)[
+        "consistency"
+    ] == {
         "value": 1.0,
         "items": 1,
     }
     assert (
         "1 entailed questions have no prediction"
-        in gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["absent"]
+        in compute_gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["absent"]
     )
 
 
@@ -91,7 +96,7 @@ def test_distribution_is_chi_square_weighted_by_group():
         "h": question("dog", group="h"),
         "n": question("cat"),
     }
-    found = gqa_diagnostics(questions, {**{str(i): "red" for i in range(4)}, "h": "dog", "n": "dog"})
+    found = compute_gqa_diagnostics(questions, {**{str(i): "red" for i in range(4)}, "h": "dog", "n": "dog"})
     assert found["distribution"] == {"value": pytest.approx(4 / 3 * 4 / 5 / 100), "items": 5}
 
 
@@ -102,7 +107,7 @@ def test_validity_and_plausibility_look_answers_up():
         "b": {"valid": ["red", "blue"], "plausible": ["blue"]},
         "c": {"valid": [], "plausible": []},
     }
-    found = gqa_diagnostics(questions, {"a": "blue", "b": "green", "c": "shape"}, choices=choices)
+    found = compute_gqa_diagnostics(questions, {"a": "blue", "b": "green", "c": "shape"}, choices=choices)
     assert found["validity"] == {"value": pytest.approx(2 / 3), "items": 3} and found["plausibility"] == {
         "value": pytest.approx(1 / 3),
         "items": 3,
@@ -120,7 +125,7 @@ SCENES = {
 
 
 def grounding(attention, **pointers):
-    return gqa_diagnostics(
+    return compute_gqa_diagnostics(
         {"a": question("red", **pointers)}, {"a": "red"}, scenes=SCENES, attention=attention
     )["grounding"]
 
@@ -163,13 +168,13 @@ def test_attention_that_is_none_is_refused(attention, message):
 def test_unbalanced_questions_are_not_scored_but_can_be_entailed():
     # a, right, entails u, wrong; u itself, marked as unbalanced, counts nowhere.
     questions = {"a": question("red", entailed=["u"]), "u": question("no") | {"isBalanced": False}}
-    scores = gqa_diagnostics(questions, {"a": "red", "u": "yes"})
+    scores = compute_gqa_diagnostics(questions, {"a": "red", "u": "yes"})
     assert scores["accuracy"] == {"value": 1.0, "items": 1}
     assert scores["consistency"] == {"value": 0.0, "items": 1}
 
 
 def test_what_a_split_has_no_files_for_is_said_and_not_zero():
-    found = gqa_diagnostics({"a": question("red")}, {"a": "red"})
+    found = compute_gqa_diagnostics({"a": question("red")}, {"a": "red"})
     assert {name for name, value in found.items() if "absent" in value} == {
         "binary",
         "consistency",
@@ -182,21 +187,21 @@ def test_what_a_split_has_no_files_for_is_said_and_not_zero():
 
 def test_a_question_without_prediction_is_refused():
     with pytest.raises(UserError, match="1 question without a prediction: a"):
-        gqa_diagnostics({"a": question("red")}, {})
+        compute_gqa_diagnostics({"a": question("red")}, {})
 
 
 def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     asked = question("red", entailed=["other"])
-    items = Items.of([BenchmarkItem("a", "n1", {"red": 1.0}, question=asked)])
-    joined = join(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), Options())
-    found = gqa_group(joined, Options(all_questions={"other": question("yes")}))
+    items = Items.from_rows([BenchmarkItem("a", "n1", {"red": 1.0}, gqa_question=asked)])
+    joined = join_predictions(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), ScoringOptions())
+    found = score_gqa(joined, ScoringOptions(all_questions={"other": question("yes")}))
     assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}
-    assert "needs GQA's questions file" in gqa_group(answered(), Options())["absent"]
+    assert "needs GQA's questions file" in score_gqa(answered(), ScoringOptions())["absent"]
 
 
 def test_what_is_absent_says_which_file_it_needs():
     def grounding_of(**given):
-        return gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
+        return compute_gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
 
     assert grounding_of() == {
         "absent": "needs the model's attention over the picture (--extra attention=FILE)"

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.scoring.resources import read_extras
+from pipeline.scoring.resources import read_resources
 from tests.scoring.conftest import write
 
 GOOD = {
@@ -64,4 +64,4 @@ def test_other_files_of_gqas_are_told(tmp_path, name, value, wanted):
         tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
     )
     with pytest.raises(UserError, match=f"x.json: wanted for each question {wanted}; not so for 7$"):
-        read_extras([f"{name}={path}"], None)
+        read_resources([f"{name}={path}"], None)

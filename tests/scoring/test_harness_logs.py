@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scoring.harness_logs import HARNESSES, find
+from pipeline.scoring.harness_logs import HARNESSES, find_field
 
 LOGS = Path(__file__).parent / "logs"
 
@@ -25,8 +25,8 @@ def rows():
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_each_row_is_one_harnesss_and_says_the_item_and_the_answer(harness):
     row = rows()[harness]
-    assert [name for name in HARNESSES if HARNESSES[name].writes(row)] == [harness]
-    sample = HARNESSES[harness].sample(row)
+    assert [name for name in HARNESSES if HARNESSES[name].is_log_row(row)] == [harness]
+    sample = HARNESSES[harness].parse_row(row)
     assert (sample.id[1], sample.answer[1], sample.failure) == ("a1", "red", "")
 
 
@@ -40,29 +40,29 @@ def test_each_row_is_one_harnesss_and_says_the_item_and_the_answer(harness):
     ],
 )
 def test_rows_of_no_harness_are_left_alone(row):
-    assert not any(harness.writes(row) for harness in HARNESSES.values())
+    assert not any(harness.is_log_row(row) for harness in HARNESSES.values())
 
 
 def test_the_probability_of_a_batchs_words_is_no_confidence():
     # A refusal of which the model is sure would be the surest answer of all.
     row = rows()["OpenAI batch"]
     row["response"]["body"]["choices"][0]["logprobs"] = {"content": [{"token": "red", "logprob": -0.01}]}
-    assert HARNESSES["OpenAI batch"].sample(row).beside == {}
+    assert HARNESSES["OpenAI batch"].parse_row(row).confidence_sources == {}
 
 
 @pytest.mark.parametrize(
     ("given", "read"), [("0.25", 0.25), (0.0, 0.0), (0, 0.0), ("", ""), ("high", "high")]
 )
 def test_a_vlmevalkit_tables_confidences_are_numbers_even_where_it_holds_text(given, read):
-    sample = HARNESSES["VLMEvalKit"].sample(rows()["VLMEvalKit"] | {"confidence": given})
-    assert sample.beside[""]["confidence"] == read
+    sample = HARNESSES["VLMEvalKit"].parse_row(rows()["VLMEvalKit"] | {"confidence": given})
+    assert sample.confidence_sources[""]["confidence"] == read
 
 
 def test_names_are_looked_for_in_their_order_before_places():
     places = {"": {"id": "1"}, "metric": {"item_id": "a", "id": ""}}
-    assert find(places, ("item_id", "id")) == ("metric.item_id", "a")
-    assert find(places, ("id",)) == ("id", "1")
-    assert find(places, ("confidence",)) == ("", None)
+    assert find_field(places, ("item_id", "id")) == ("metric.item_id", "a")
+    assert find_field(places, ("id",)) == ("id", "1")
+    assert find_field(places, ("confidence",)) == ("", None)
 
 
 def with_answer(harness, text):
@@ -104,13 +104,13 @@ def with_answer(harness, text):
     ],
 )
 def test_words_that_a_harness_writes_where_a_request_failed_are_no_answer(harness, text, failure):
-    assert HARNESSES[harness].sample(with_answer(harness, text)).failure == failure
+    assert HARNESSES[harness].parse_row(with_answer(harness, text)).failure == failure
 
 
 def inspect_sample(text, stop_reason="stop", **more):
     choice = {"message": {"content": text}, "stop_reason": stop_reason}
     row = {"id": "a1", "epoch": 1, "output": {"choices": [choice], "completion": text}}
-    return HARNESSES["inspect_ai"].sample(row | more)
+    return HARNESSES["inspect_ai"].parse_row(row | more)
 
 
 @pytest.mark.parametrize("stop_reason", ["max_tokens", "model_length"])
@@ -123,8 +123,8 @@ def test_what_inspect_says_was_cut_off_is_a_failure_unless_it_was_said_after_the
 def test_an_lmms_eval_response_that_took_all_the_tokens_allowed_is_a_failure(tokens, failure):
     counts = None if tokens is None else {"input_tokens": 9, "output_tokens": tokens}
     row = rows()["lmms-eval"] | {"token_counts": [counts]}
-    assert HARNESSES["lmms-eval"].sample(row | {"max_new_tokens": 64}).failure == failure
-    assert HARNESSES["lmms-eval"].sample(row).failure == ""
+    assert HARNESSES["lmms-eval"].parse_row(row | {"max_new_tokens": 64}).failure == failure
+    assert HARNESSES["lmms-eval"].parse_row(row).failure == ""
 
 
 def test_inspects_errors_and_limits_are_failures_and_its_refusals_are_none():
@@ -154,11 +154,11 @@ def test_a_scorers_prediction_that_is_no_text_is_not_passed_over():
 def test_a_batchs_answer_that_was_cut_off_is_a_failure():
     row = rows()["OpenAI batch"]
     row["response"]["body"]["choices"][0]["finish_reason"] = "length"
-    assert HARNESSES["OpenAI batch"].sample(row).failure == "truncated"
+    assert HARNESSES["OpenAI batch"].parse_row(row).failure == "truncated"
     said = [{"type": "message", "content": [{"type": "output_text", "text": "The"}]}]
     body = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": said}
     row = {"custom_id": "a1", "response": {"status_code": 200, "body": body}}
-    assert HARNESSES["OpenAI batch"].sample(row).failure == "truncated"
+    assert HARNESSES["OpenAI batch"].parse_row(row).failure == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_a_batchs_answer_that_was_cut_off_is_a_failure():
     ],
 )
 def test_a_harness_is_known_by_these_keys_and_by_none_of_them_fewer(harness, row):
-    assert [name for name in HARNESSES if HARNESSES[name].writes(row)] == [harness]
+    assert [name for name in HARNESSES if HARNESSES[name].is_log_row(row)] == [harness]
     for key in row:
         assert not any(
-            known.writes({name: row[name] for name in row if name != key}) for known in HARNESSES.values()
+            known.is_log_row({name: row[name] for name in row if name != key}) for known in HARNESSES.values()
         )

@@ -3,14 +3,19 @@ import math
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.human_baseline import human_group, human_rejection, read_judgements, rejection_at_tpr
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.human_baseline import (
+    compute_human_rejection,
+    read_human_judgments,
+    rejection_at_tpr,
+    score_human_baseline,
+)
+from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import answered, predictions, scored, write
 
 
 def test_people_reject_and_a_model_at_their_rate():
     # People accept 3 of 4 AQs and reject 1 of 2 UQs.
-    assert human_rejection([1, 1, 1, 0, 0, 1], [True] * 4 + [False] * 2) == {
+    assert compute_human_rejection([1, 1, 1, 0, 0, 1], [True] * 4 + [False] * 2) == {
         "true_positive_rate": 0.75,
         "rejection_accuracy": 0.5,
         "aqs": 4,
@@ -23,7 +28,7 @@ def test_people_reject_and_a_model_at_their_rate():
     assert rejection_at_tpr(confidence, answerable, 0.0) == 1.0
     # All tied: to accept half of the AQs half of the UQs go along.
     assert rejection_at_tpr([0.5] * 4, [True, True, False, False], 0.5) == 0.5
-    assert math.isnan(human_rejection([1], [True])["rejection_accuracy"]) and math.isnan(
+    assert math.isnan(compute_human_rejection([1], [True])["rejection_accuracy"]) and math.isnan(
         rejection_at_tpr([1], [True], 0.5)
     )
 
@@ -45,22 +50,25 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
 def test_each_judgement_of_an_item_counts():
     # a1 is taken by one of two people, u1 rejected by one of three: 1/2 and 1/3, on 2 items of 5 judgements.
     study = {"u1": [True, False, True], "a1": [True, False], "elsewhere": [True]}
-    found = human_group(answered(), Options(human=study))
+    found = score_human_baseline(answered(), ScoringOptions(human_judgments=study))
     assert (found["aqs"], found["uqs"], found["items"]) == (2, 3, 2)
     assert found["true_positive_rate"] == 0.5 and found["rejection_accuracy"] == pytest.approx(1 / 3)
 
 
 def test_without_judgements_there_is_nothing_to_compare():
-    assert "--extra human=FILE" in human_group(answered(), Options())["absent"]
+    assert "--extra human=FILE" in score_human_baseline(answered(), ScoringOptions())["absent"]
     study = {"elsewhere": [True]}
-    assert "no item of this subset" in human_group(answered(), Options(human=study))["absent"]
+    assert (
+        "no item of this subset"
+        in score_human_baseline(answered(), ScoringOptions(human_judgments=study))["absent"]
+    )
 
 
 def test_judgements_are_gathered_by_item_and_every_faulty_one_is_listed(tmp_path):
     rows = [{"question_id": 7, "accepted": True}, {"question_id": "7", "accepted": False}]
-    assert read_judgements(write(tmp_path / "h.json", rows)) == {"7": [True, False]}
+    assert read_human_judgments(write(tmp_path / "h.json", rows)) == {"7": [True, False]}
     with pytest.raises(UserError) as caught:
-        read_judgements(
+        read_human_judgments(
             write(tmp_path / "h.json", [*rows, 3, {"accepted": True}, {"question_id": "8", "accepted": 1}])
         )
     wanted = "wanted an object with item_id (or question_id) and accepted (true or false)"

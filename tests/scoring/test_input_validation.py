@@ -5,22 +5,22 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.scoring import vqa_accuracy
 from pipeline.scoring.input_validation import (
-    arrays,
-    each,
-    fractions,
-    no_collection,
+    check_arrays,
+    check_fractions,
+    check_strings,
+    parse_each_row,
     parse_json,
-    parse_lines,
+    parse_json_lines,
+    pause_garbage_collection,
     read_bytes,
-    read_mapping,
-    strings,
+    read_json_object,
 )
 
 
 def test_arrays_come_back_in_the_order_named():
-    first, second, third = arrays(a=[1, 2], b=[True, False], c=(0.5, 1.0))
+    first, second, third = check_arrays(a=[1, 2], b=[True, False], c=(0.5, 1.0))
     assert [first.dtype.kind, second.dtype.kind, third.dtype.kind] == ["i", "b", "f"]
-    assert [array.dtype.kind for array in arrays(empty=[])] == ["f"]
+    assert [array.dtype.kind for array in check_arrays(empty=[])] == ["f"]
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ def test_arrays_come_back_in_the_order_named():
 )
 def test_wrong_arrays_are_refused_with_everything_that_is_wrong(arguments, expected):
     with pytest.raises(ValueError) as caught:
-        arrays(**arguments)
+        check_arrays(**arguments)
     assert expected in str(caught.value)
 
 
 def test_fractions_lie_between_0_and_1():
-    (accuracy,) = fractions(accuracy=[True, False])
+    (accuracy,) = check_fractions(accuracy=[True, False])
     assert accuracy.dtype.kind == "f" and accuracy.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="accuracy has 2 values outside"):
-        fractions(accuracy=[-0.1, 0.5, 1.1])
+        check_fractions(accuracy=[-0.1, 0.5, 1.1])
     with pytest.raises(ValueError, match="a has 1 NaN"):
-        fractions(a=[float("nan")])
+        check_fractions(a=[float("nan")])
 
 
 def test_rows_are_made_one_by_one_and_every_fault_says_where():
@@ -54,8 +54,11 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
             raise UserError(["below 0", "no good"])
         return 2 * row
 
-    assert each([1, 2], "row", make) == ([2, 4], [])
-    assert each([1, -1, 3], "file, row", make) == ([2, 6], ["file, row 2: below 0", "file, row 2: no good"])
+    assert parse_each_row([1, 2], "row", make) == ([2, 4], [])
+    assert parse_each_row([1, -1, 3], "file, row", make) == (
+        [2, 6],
+        ["file, row 2: below 0", "file, row 2: no good"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,7 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
     ],
 )
 def test_wrong_answers_are_refused(predictions, answers, expected):
-    for function in (strings, vqa_accuracy):
+    for function in (check_strings, vqa_accuracy):
         with pytest.raises(ValueError, match=expected):
             function(predictions, answers)
 
@@ -90,9 +93,9 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
 
 
 def test_lines_are_numbered_and_empty_ones_passed_over():
-    assert list(parse_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
+    assert list(parse_json_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
     with pytest.raises(UserError, match=r"x\.jsonl, line 2: not valid JSON"):
-        list(parse_lines(b"1\n{", "x.jsonl"))
+        list(parse_json_lines(b"1\n{", "x.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -102,25 +105,25 @@ def test_a_key_that_stands_twice_in_an_object_is_refused(text):
     with pytest.raises(UserError, match=r"^x\.json: an object has the key a twice; keep one$"):
         parse_json(text.encode(), "x.json")
     with pytest.raises(UserError, match=r"^x\.jsonl, line 2: an object has the key a twice; keep one$"):
-        list(parse_lines(f'{{"a": ["a", {{"a": 1}}]}}\n{text}'.encode(), "x.jsonl"))
+        list(parse_json_lines(f'{{"a": ["a", {{"a": 1}}]}}\n{text}'.encode(), "x.jsonl"))
 
 
 def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
     (tmp_path / "choices.json").write_text("[1]")
     with pytest.raises(UserError, match="choices.json: wanted an object by id, got a list"):
-        read_mapping(tmp_path / "choices.json")
+        read_json_object(tmp_path / "choices.json")
 
 
 def test_of_many_lines_the_broken_one_is_named():
     lines = ['{"a": 1}'] * 2000
-    assert len(list(parse_lines("\n".join(lines).encode(), "x"))) == 2000
+    assert len(list(parse_json_lines("\n".join(lines).encode(), "x"))) == 2000
     for broken in ('{"a": 1}, {"a": 1}', "[1", '{"a": 1'):
         with pytest.raises(UserError, match="x, line 1501: not valid JSON"):
-            list(parse_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
+            list(parse_json_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
 
 
 def test_the_collector_is_left_as_it_was():
-    with pytest.raises(ZeroDivisionError), no_collection():
+    with pytest.raises(ZeroDivisionError), pause_garbage_collection():
         assert not gc.isenabled()
         _ = 1 / 0
     assert gc.isenabled()

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.core import table_reader
 from pipeline.core.errors import UserError
-from pipeline.scoring.inspect_eval_log import eval_samples
-from pipeline.scoring.row_reader import rows_of
+from pipeline.scoring.inspect_eval_log import read_eval_samples
+from pipeline.scoring.row_reader import read_rows
 
 LOG = (
     Path(__file__).parent / "logs" / "inspect_ai.eval"
@@ -27,13 +27,13 @@ def packed(members, method=zipfile.ZIP_DEFLATED):
 
 def refusal(data, name="log.eval"):
     with pytest.raises(UserError) as caught:
-        [*rows_of(Path(name), data)[0]]
+        [*read_rows(Path(name), data)[0]]
     (problem,) = caught.value.problems
     return problem
 
 
 def test_an_inspect_log_is_read_by_pyarrow_and_by_python_alone_where_it_is_deflated():
-    samples = eval_samples(LOG, LOG.read_bytes())
+    samples = read_eval_samples(LOG, LOG.read_bytes())
     assert [(row["id"], row["output"]["completion"]) for row in samples] == [
         ("a1", "red"),
         ("u1", "blue"),
@@ -42,8 +42,10 @@ def test_an_inspect_log_is_read_by_pyarrow_and_by_python_alone_where_it_is_defla
         ("a3", "Dog"),
         ("u3", "cat"),
     ]
-    assert eval_samples(Path("log.eval"), packed({MEMBER: '{"id": 1}', "header.json": "{}"})) == [{"id": 1}]
-    assert eval_samples(Path("log.eval"), packed({"header.json": "{}"})) == []
+    assert read_eval_samples(Path("log.eval"), packed({MEMBER: '{"id": 1}', "header.json": "{}"})) == [
+        {"id": 1}
+    ]
+    assert read_eval_samples(Path("log.eval"), packed({"header.json": "{}"})) == []
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_without_what_unpacks_it_the_message_says_what_to_install(without):
 def test_zstandard_serves_as_well_as_pyarrow(without):
     pytest.importorskip("zstandard")
     without |= {"pyarrow"}
-    assert len(eval_samples(LOG, LOG.read_bytes())) == 6
+    assert len(read_eval_samples(LOG, LOG.read_bytes())) == 6
 
 
 def test_a_log_that_is_cut_off_changed_or_none_is_refused():
@@ -91,11 +93,11 @@ def test_a_log_that_is_cut_off_changed_or_none_is_refused():
 def test_what_unpacks_to_more_than_any_log_holds_is_refused_unread(monkeypatch):
     bomb = packed({MEMBER: " " * 10_000_000})
     assert len(bomb) < 20_000
-    monkeypatch.setattr(table_reader, "MEMBER_BYTES", 1_000_000)
+    monkeypatch.setattr(table_reader, "MAX_ZIP_MEMBER_BYTES", 1_000_000)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb, "m.xlsx")
-    monkeypatch.setattr(table_reader, "MEMBER_BYTES", 1 << 28)
-    monkeypatch.setattr(table_reader, "ALL_BYTES", 1_000_000)
+    monkeypatch.setattr(table_reader, "MAX_ZIP_MEMBER_BYTES", 1 << 28)
+    monkeypatch.setattr(table_reader, "MAX_UNZIPPED_BYTES", 1_000_000)
     assert "would unpack to 10,000,000 bytes" in refusal(bomb)
 
 

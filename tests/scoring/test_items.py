@@ -7,11 +7,14 @@ def test_fields_that_no_file_names_are_empty_in_the_table_too():
     items = Items({"id": ["a", "b"], "part": ["dev", "test"], "picture": ["n", ""]}, 2)
     assert items["people"].tolist() == [(), ()] and items["question"].tolist() == [{}, {}]
     assert items.clusters.tolist() == ["n", "b"]
-    assert [item.part for item in items.at(np.array([1, 0]))] == ["test", "dev"]
-    assert items.with_columns(part=["", ""]).at(np.array([False, True]))["part"].tolist() == [""]
-    assert not len(Items.of([])) and not [*Items.of([])]
+    assert [item.part for item in items.select(np.array([1, 0]))] == ["test", "dev"]
+    assert items.with_columns(part=["", ""]).select(np.array([False, True]))["part"].tolist() == [""]
+    assert not len(Items.from_rows([])) and not [*Items.from_rows([])]
 
 
 def test_the_words_of_a_benchmark_are_peoples():
     items = [BenchmarkItem("1", "n", {}, ("Dark red", "red")), BenchmarkItem("2", "n", {"blue": 1.0})]
-    assert Benchmark("vqa", "b", "", {}, {"x": Items.of(items)}, frozenset()).words() == {"dark", "red"}
+    assert Benchmark("vqa", "b", "", {}, {"x": Items.from_rows(items)}, frozenset()).human_answer_words() == {
+        "dark",
+        "red",
+    }

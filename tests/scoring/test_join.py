@@ -3,17 +3,17 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from pipeline.scoring.join import faults, join
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.join import find_faults, join_predictions
+from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import ROWS, answered, model, predictions, refused, scored, write
 
-ITEMS = Items.of([BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})])
+ITEMS = Items.from_rows([BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})])
 
 
 def test_predictions_find_their_items_by_id_whatever_the_order():
     said = {"u": ("UQ", 0.1), "zz": ("?", 0.2), "a": ("DOG", 0.9)}
-    joined = join(ITEMS, model(said), Options())
-    assert joined.said == ["DOG", "UQ"] and joined.confidence.tolist() == [0.9, 0.1]
+    joined = join_predictions(ITEMS, model(said), ScoringOptions())
+    assert joined.answer == ["DOG", "UQ"] and joined.confidence.tolist() == [0.9, 0.1]
     assert joined.answerable.tolist() == [True, False] and not joined.missing.any()
 
 
@@ -31,46 +31,49 @@ def test_predictions_find_their_items_by_id_whatever_the_order():
     ],
 )
 def test_an_answer_is_worth_what_its_label_says(said, match, worth, literal):
-    joined = join(ITEMS, model({"a": (said, 0.5), "u": (said, 0.5)}), Options(match=match))
+    joined = join_predictions(ITEMS, model({"a": (said, 0.5), "u": (said, 0.5)}), ScoringOptions(match=match))
     assert joined.correct.tolist() == [worth, 0.0]
-    assert joined.literal.tolist() == [literal, said == "UQ"]
+    assert joined.is_literal_match.tolist() == [literal, said == "UQ"]
 
 
 def test_missing_predictions_are_wrong_and_accepted_before_all_others():
-    joined = join(ITEMS, model({"a": ("dog", 3.0)}), Options(missing="wrong"))
-    assert joined.missing.tolist() == [False, True] and joined.said == ["dog", ""]
+    joined = join_predictions(ITEMS, model({"a": ("dog", 3.0)}), ScoringOptions(missing="wrong"))
+    assert joined.missing.tolist() == [False, True] and joined.answer == ["dog", ""]
     assert joined.confidence.tolist() == [3.0, 4.0] and joined.correct.tolist() == [1.0, 0.0]
-    assert joined.literal.tolist() == [True, False]
+    assert joined.is_literal_match.tolist() == [True, False]
 
 
 def test_a_missing_answer_to_an_aq_does_not_help_to_tell_aqs_from_uqs():
-    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(missing="wrong"))
+    joined = join_predictions(ITEMS, model({"u": ("red", -3.0)}), ScoringOptions(missing="wrong"))
     assert joined.confidence.tolist() == [-2.0, -3.0] and joined.correct.tolist() == [0.0, 0.0]
-    assert joined.columns[0][0] < joined.columns[0][1] == -3.0
+    assert joined.metric_inputs[0][0] < joined.metric_inputs[0][1] == -3.0
 
 
 def test_missing_predictions_can_be_left_out():
-    joined = join(ITEMS, model({"u": ("red", -3.0)}), Options(missing="drop"))
+    joined = join_predictions(ITEMS, model({"u": ("red", -3.0)}), ScoringOptions(missing="drop"))
     assert [item.id for item in joined.items] == ["u"] and not joined.missing.any()
 
 
 def test_without_confidences_all_items_are_alike_and_free_text_reads_them_from_the_answers():
     said = model({"a": ("dog", None), "u": ("I cannot tell.", None)})
-    plain, free = join(ITEMS, said, Options()), join(ITEMS, said, Options(free_text=True))
-    assert plain.confidence.tolist() == [1.0, 1.0] and not plain.confident
-    assert free.confidence.tolist() == [1.0, 0.0] and free.confident
+    plain, free = (
+        join_predictions(ITEMS, said, ScoringOptions()),
+        join_predictions(ITEMS, said, ScoringOptions(detect_abstention=True)),
+    )
+    assert plain.confidence.tolist() == [1.0, 1.0] and not plain.has_confidence
+    assert free.confidence.tolist() == [1.0, 0.0] and free.has_confidence
 
 
 def test_a_subset_without_any_prediction_is_refused():
     with pytest.raises(UserError, match="m: no item of the subset has a prediction"):
-        join(ITEMS, model({"zz": ("red", 1.0)}), Options())
+        join_predictions(ITEMS, model({"zz": ("red", 1.0)}), ScoringOptions())
 
 
 def test_some_items_are_taken_with_all_that_belongs_to_them():
-    at = answered().at(np.array([False, True, False, False, True, False]))
-    assert [item.id for item in at.items] == ["u1", "a3"] and at.said == ["blue", "Dog"]
+    at = answered().select(np.array([False, True, False, False, True, False]))
+    assert [item.id for item in at.items] == ["u1", "a3"] and at.answer == ["blue", "Dog"]
     assert at.confidence.tolist() == [0.2, 0.6] and at.correct.tolist() == [0.0, 1.0]
-    assert [item.id for item in answered().at(np.array([4, 1])).items] == ["a3", "u1"]
+    assert [item.id for item in answered().select(np.array([4, 1])).items] == ["a3", "u1"]
 
 
 def test_unknown_and_missing_ids_and_another_version_are_refused_together(release, tmp_path, capsys):
@@ -104,39 +107,39 @@ def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_othe
 def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u", "other"}))
     said = model(dict.fromkeys(("a", "u", "other", "entailed"), ("red", 0.5)))
-    assert [*faults(benchmark, said, Options())] == [
+    assert [*find_faults(benchmark, said, ScoringOptions())] == [
         "1 id is not in the benchmark (is it another version or subset?): entailed"
     ]
-    assert [*faults(benchmark, said, Options(all_questions={"entailed": {}}))] == []
+    assert [*find_faults(benchmark, said, ScoringOptions(all_questions={"entailed": {}}))] == []
 
 
 def test_who_answered_whole_subsets_is_asked_whether_these_were_meant():
-    items = {name: Items.of([BenchmarkItem(name, "n", {})]) for name in ("x", "y", "z")}
+    items = {name: Items.from_rows([BenchmarkItem(name, "n", {})]) for name in ("x", "y", "z")}
     benchmark = Benchmark("rgqa", "b", "", {}, items, frozenset(items))
 
     def hint(*names):
-        (fault,) = faults(benchmark, model(dict.fromkeys(names, ("red", 0.5))), Options())
+        (fault,) = find_faults(benchmark, model(dict.fromkeys(names, ("red", 0.5))), ScoringOptions())
         return fault.partition("leaves them out)")[2].partition(": ")[0]
 
     assert hint("x") == "; did you mean --subset x?"
     assert hint("x", "z") == "; did you mean --subset x --subset z?"
-    benchmark = benchmark._replace(subsets={"x": Items.of(BenchmarkItem(i, "n", {}) for i in "xy")})
+    benchmark = benchmark._replace(subsets={"x": Items.from_rows(BenchmarkItem(i, "n", {}) for i in "xy")})
     assert hint("x") == ""  # no subset is whole
 
 
 def test_of_many_ids_five_are_shown():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({f"z{i:02}": ("red", 0.5) for i in range(23)})
-    (unknown,) = faults(benchmark, said, Options(missing="wrong"))
+    (unknown,) = find_faults(benchmark, said, ScoringOptions(missing="wrong"))
     assert unknown.startswith("23 ids") and unknown.endswith("z04 and 18 more")
 
 
 def test_confidences_are_needed_where_questions_can_be_rejected():
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({"a": ("red", None), "u": ("red", None)})
-    assert ["no confidences" in line for line in faults(benchmark, said, Options())] == [True]
-    assert [*faults(benchmark, said, Options(free_text=True))] == []
-    assert [*faults(benchmark._replace(kind="gqa"), said, Options())] == []
+    assert ["no confidences" in line for line in find_faults(benchmark, said, ScoringOptions())] == [True]
+    assert [*find_faults(benchmark, said, ScoringOptions(detect_abstention=True))] == []
+    assert [*find_faults(benchmark._replace(kind="gqa"), said, ScoringOptions())] == []
 
 
 @pytest.mark.parametrize(("left_out", "facc", "auroc"), [("a1", 1 / 3, 5 / 9), ("u3", 2 / 3, 5 / 9)])
@@ -165,17 +168,17 @@ def test_what_is_left_out_is_said(release, tmp_path, capsys):
 def test_a_release_is_scored_on_its_test_part_with_dev_beside_it():
     joined = answered(part="test")
     assert [item.id for item in joined.items] == ["a2", "u2", "a3", "u3"]
-    assert joined.dev and [item.id for item in joined.dev.items] == ["a1", "u1"]
+    assert joined.validation and [item.id for item in joined.validation.items] == ["a1", "u1"]
     dev = answered(part="dev")
-    assert [item.id for item in dev.items] == ["a1", "u1"] and dev.dev is None
-    assert answered(part="all").dev is None and len(answered(part="all").items) == 6
+    assert [item.id for item in dev.items] == ["a1", "u1"] and dev.validation is None
+    assert answered(part="all").validation is None and len(answered(part="all").items) == 6
 
 
 def test_items_predicted_for_dev_are_not_scored():
-    said = model({"a": ("dog", 0.9)})._replace(dev=model({"u": ("red", 0.2)}))
-    joined = join(ITEMS, said, Options())
-    assert [item.id for item in joined.items] == ["a"] and joined.dev
-    assert joined.dev.said == ["red"] and joined.dev.confidence.tolist() == [0.2]
+    said = model({"a": ("dog", 0.9)})._replace(validation=model({"u": ("red", 0.2)}))
+    joined = join_predictions(ITEMS, said, ScoringOptions())
+    assert [item.id for item in joined.items] == ["a"] and joined.validation
+    assert joined.validation.answer == ["red"] and joined.validation.confidence.tolist() == [0.2]
 
 
 def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, capsys):
@@ -189,8 +192,8 @@ def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, c
 
 def test_an_item_cannot_be_scored_and_chosen_on():
     benchmark = Benchmark("vqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
-    said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(dev=model({"u": ("red", 0.2)}))
-    assert [*faults(benchmark, said, Options())] == ["1 id is both scored and in --dev: u"]
+    said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(validation=model({"u": ("red", 0.2)}))
+    assert [*find_faults(benchmark, said, ScoringOptions())] == ["1 id is both scored and in --dev: u"]
 
 
 def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):

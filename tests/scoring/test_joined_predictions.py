@@ -1,23 +1,25 @@
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options, Reading
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import PredictionFileInfo, ScoringOptions
 from tests.scoring.conftest import ROWS, answered, model, vqa_answered
 
 
 def test_the_right_answers_are_peoples_one_by_one_or_the_labels():
-    items = Items.of([BenchmarkItem("1", "n", {"red": 1.0, "dark red": 0.5}), BenchmarkItem("2", "n", {})])
+    items = Items.from_rows(
+        [BenchmarkItem("1", "n", {"red": 1.0, "dark red": 0.5}), BenchmarkItem("2", "n", {})]
+    )
     said = model({"1": ("red", 0.5), "2": ("UQ", 0.1)})
-    assert join(items, said, Options()).right == [["red", "dark red"], []]
-    assert vqa_answered([["red", "red", "blue"]], ["red"]).right == [["red", "red", "blue"]]
+    assert join_predictions(items, said, ScoringOptions()).reference_answers == [["red", "dark red"], []]
+    assert vqa_answered([["red", "red", "blue"]], ["red"]).reference_answers == [["red", "red", "blue"]]
 
 
 def test_items_are_paired_where_each_names_its_pair():
-    assert answered().paired[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
+    assert answered().paired_metric_inputs[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
     assert answered().has_pairs
     assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).has_pairs
 
 
 def test_how_a_file_was_read_says_which_fields_it_lacks():
-    (line,) = Reading("plain CSV", "id", "answer").lines()
+    (line,) = PredictionFileInfo("plain CSV", "id", "answer").describe()
     assert line == "read as plain CSV: id from id, answer from answer, no confidence"
-    assert Reading().lines() == ["read as : no id, no answer, no confidence"]
+    assert PredictionFileInfo().describe() == ["read as : no id, no answer, no confidence"]

@@ -3,30 +3,36 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.json_streaming import PART, parse_list
+from pipeline.scoring.json_streaming import BYTES_PER_CHUNK, stream_list
 
 
 def values_of(text):
-    return list(parse_list(text.encode(), "x.json") or "no list")
+    return list(stream_list(text.encode(), "x.json") or "no list")
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
 def test_a_long_list_is_read_in_parts(layout):
     rows = [
-        {"id": str(i), "label": {"red": 1.0}, "text": "}, {", "more": [{}, {}]} for i in range(PART // 20)
+        {"id": str(i), "label": {"red": 1.0}, "text": "}, {", "more": [{}, {}]}
+        for i in range(BYTES_PER_CHUNK // 20)
     ]
     text = f" {json.dumps(rows, **layout)}\n"
-    assert len(text) > 3 * PART and values_of(text) == rows
+    assert len(text) > 3 * BYTES_PER_CHUNK and values_of(text) == rows
 
 
 def test_a_part_never_ends_inside_of_a_value():
     # Every gap is in a string or in an inner list, so that after some tries the rest is read at once.
-    rows = [{"text": "}, {" * PART}, {"inner": [{"a": 1}, {"b": 2}] * PART}, 3, {"last": {}}]
+    rows = [
+        {"text": "}, {" * BYTES_PER_CHUNK},
+        {"inner": [{"a": 1}, {"b": 2}] * BYTES_PER_CHUNK},
+        3,
+        {"last": {}},
+    ]
     assert values_of(json.dumps(rows)) == rows
 
 
 def test_what_is_no_list_and_what_is_empty():
-    assert parse_list(b'{"a": [1]}', "x.json") is None and parse_list(b"3", "x.json") is None
+    assert stream_list(b'{"a": [1]}', "x.json") is None and stream_list(b"3", "x.json") is None
     assert values_of("[]") == values_of(" [ ] ") == []
 
 
@@ -34,7 +40,7 @@ def test_what_is_no_list_and_what_is_empty():
     "broken", ['{"id": 1} {"id": 2}]', '{"id": 1}]]', '{"id": 1},]', '{"id": 1}', '{"id": }]']
 )
 def test_a_list_that_breaks_says_where_as_json_does(broken):
-    text = "[" + '{"id": 0}, ' * PART + broken
+    text = "[" + '{"id": 0}, ' * BYTES_PER_CHUNK + broken
     with pytest.raises(json.JSONDecodeError) as theirs:
         json.loads(text)
     with pytest.raises(UserError) as ours:
@@ -44,5 +50,5 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-be"])
 def test_encodings_are_told_apart_as_json_does(encoding):
-    rows = [{"text": "Ä 犬 }, {"}] * PART
-    assert list(parse_list(json.dumps(rows, ensure_ascii=False).encode(encoding), "x.json") or ()) == rows
+    rows = [{"text": "Ä 犬 }, {"}] * BYTES_PER_CHUNK
+    assert list(stream_list(json.dumps(rows, ensure_ascii=False).encode(encoding), "x.json") or ()) == rows

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.logs import recognised, samples_of
+from pipeline.scoring.logs import convert_log_rows, get_log_samples
 from pipeline.scoring.prediction_reader import read_predictions
 from tests.scoring.conftest import ROWS, numbers, predictions, refused, scored, write
 
@@ -87,7 +87,7 @@ def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
     ("name", "form"), [("m", "plain JSON"), ("m.jsonl.gz", "plain JSONL"), ("m.1.csv", "plain CSV")]
 )
 def test_a_plain_files_form_is_its_ending(name, form):
-    assert recognised([{"id": "a", "answer": "red"}], Path(name))[1].form == form
+    assert convert_log_rows([{"id": "a", "answer": "red"}], Path(name))[1].file_format == form
 
 
 def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path, capsys):
@@ -97,7 +97,7 @@ def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path
     path = tmp_path / "batch.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
     read = read_predictions(path)
-    assert read.reading.failed == {"a2": "rate_limit_exceeded", "u2": "status 500"} and read.faults == ()
+    assert read.file_info.failures == {"a2": "rate_limit_exceeded", "u2": "status 500"} and read.faults == ()
     message = refused(capsys, release, path, "--free-text")
     assert "2 of 6 items have no prediction" in message
     assert "2 FAILED (1 rate_limit_exceeded, 1 status 500): a2, u2" in message
@@ -106,7 +106,7 @@ def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path
     assert report["models"][0]["reading"]["failed"] == {"a2": "rate_limit_exceeded", "u2": "status 500"}
     # A request that was sent again and answered did not fail.
     path.write_text("\n".join(map(json.dumps, [*lines, openai_line("a2", "no")])))
-    assert list(read_predictions(path).reading.failed) == ["u2"]
+    assert list(read_predictions(path).file_info.failures) == ["u2"]
 
 
 def test_a_batch_of_responses_and_a_refusal_are_read(tmp_path):
@@ -120,11 +120,11 @@ def test_a_batch_of_responses_and_a_refusal_are_read(tmp_path):
         openai_line("b", None, refusal="I cannot help with that."),
     ]
     read = read_predictions(write(tmp_path / "batch.json", lines))
-    assert read.answers == {"a": "red", "b": "I cannot help with that."}
+    assert read.answer_by_id == {"a": "red", "b": "I cannot help with that."}
 
 
 def read_rows(rows):
-    kept, reading, faults = recognised(rows, Path("log.jsonl"))
+    kept, reading, faults = convert_log_rows(rows, Path("log.jsonl"))
     return list(kept), reading, faults
 
 
@@ -140,7 +140,7 @@ def test_the_first_of_several_responses_is_taken_and_this_is_said():
 def test_what_the_tasks_filter_left_of_a_response_is_the_answer():
     rows = [{"doc_id": 0, "item_id": "a", "resps": ["<think>blue?</think>red"], "filtered_resps": "red"}]
     kept, reading, _ = read_rows(rows)
-    assert (kept[0]["prediction"], reading.answer) == ("red", "filtered_resps")
+    assert (kept[0]["prediction"], reading.answer_field) == ("red", "filtered_resps")
 
 
 def inspect_row(name, text, epoch=1, **more):
@@ -158,7 +158,7 @@ def test_of_several_epochs_the_first_that_has_an_answer_counts():
     ]
     kept, reading, faults = read_rows(rows)
     assert {row["item_id"]: row["prediction"] for row in kept} == {"a": "red", "b": "blue"}
-    assert reading.failed == {"c": "out of memory"} and reading.notes == ("the first answer of 2 epochs",)
+    assert reading.failures == {"c": "out of memory"} and reading.notes == ("the first answer of 2 epochs",)
     assert faults == []
 
 
@@ -177,7 +177,7 @@ def test_of_several_epochs_the_first_that_has_an_answer_counts():
 )
 def test_a_confidence_is_found_where_scorers_and_solvers_put_it(more, field):
     kept, reading, _ = read_rows([inspect_row("a", "red", **more)])
-    assert (reading.confidence, kept[0]["confidence"]) == (field, 0.25 if field else None)
+    assert (reading.confidence_field, kept[0]["confidence"]) == (field, 0.25 if field else None)
 
 
 def test_what_a_task_says_of_abstaining_comes_along():
@@ -188,7 +188,7 @@ def test_what_a_task_says_of_abstaining_comes_along():
         "p_answerable": 0.0,
         "abstained": True,
     }
-    assert reading.confidence == "p_answerable"
+    assert reading.confidence_field == "p_answerable"
 
 
 def test_an_item_may_be_named_in_a_metric_or_in_the_document_and_its_document_has_no_confidence():
@@ -198,7 +198,7 @@ def test_an_item_may_be_named_in_a_metric_or_in_the_document_and_its_document_ha
     ]
     kept, reading, _ = read_rows(rows)
     assert [(row["item_id"], row["confidence"]) for row in kept] == [("a", 0.5), ("b", None)]
-    assert reading.id == "submission.question_id or doc.item_id"
+    assert reading.id_field == "submission.question_id or doc.item_id"
 
 
 def test_a_log_that_names_no_item_is_refused_with_what_to_do(release, tmp_path, capsys):
@@ -228,7 +228,7 @@ def test_a_question_asked_once_for_several_items_answers_all_of_them():
     rows = [inspect_row("a", "red", **asked), inspect_row("c", None, metadata={"items": ["c", "d"]})]
     kept, reading, _ = read_rows(rows)
     assert kept == [{"item_id": name, "prediction": "red", "confidence": 0.25} for name in "ab"]
-    assert reading.failed == {"c": "no answer", "d": "no answer"}
+    assert reading.failures == {"c": "no answer", "d": "no answer"}
 
 
 def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
@@ -277,12 +277,14 @@ def test_vlmevalkits_failures_are_counted_and_are_no_answers(release, tmp_path, 
     report = scored(tmp_path, release, path, "--free-text", "--missing", "wrong", "--bootstrap", 0)
     missing = report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"]
     if ending == "json":  # JSON tells an empty reply, which abstains, from none
-        assert read.reading.failed == {"a2": "Failed to obtain answer"} and read.reading.declined == {
-            "a3": "empty"
-        }
+        assert read.file_info.failures == {
+            "a2": "Failed to obtain answer"
+        } and read.file_info.empty_replies == {"a3": "empty"}
         assert missing == 1 and "1 empty reply counts as abstaining" in capsys.readouterr().out
     else:
-        assert read.reading.failed == {"a2": "Failed to obtain answer", "a3": "no answer"} and missing == 2
+        assert (
+            read.file_info.failures == {"a2": "Failed to obtain answer", "a3": "no answer"} and missing == 2
+        )
 
 
 def test_loglikelihoods_are_no_answers(tmp_path):
@@ -309,7 +311,7 @@ def test_samples_of_odd_shapes_are_told_without_a_traceback(tmp_path):
 
 def test_an_inspect_log_that_was_cut_to_its_header_has_no_rows(tmp_path):
     log = json.loads(gzip.decompress((LOGS / "inspect_ai.json.gz").read_bytes()))
-    assert len(samples_of(log, tmp_path) or []) == 6 and samples_of([log], tmp_path) is None
+    assert len(get_log_samples(log, tmp_path) or []) == 6 and get_log_samples([log], tmp_path) is None
     del log["samples"]
     assert read_predictions(write(tmp_path / "log.json", log)).faults[1:] == ("no rows",)
 

@@ -3,16 +3,16 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.masses import (
+    load_spacy_vectors,
+    load_word_vectors,
     majority,
     masses,
-    masses_group,
-    read_vectors,
+    read_vector_file,
+    score_masses,
     semantic_subjectivity,
-    spacy_vectors,
     subjectivity,
-    vectors_of,
 )
 from tests.scoring.conftest import answered, vqa_answered
 
@@ -143,30 +143,30 @@ def test_answers_merge_by_the_cosine_with_the_centroid_of_different_answers():
 
 def test_a_report_has_masses_with_and_without_word_vectors():
     joined = vqa_answered([["red"] * 6 + ["blue"] * 4], ["blue"])
-    plain = masses_group(joined, Options())
+    plain = score_masses(joined, ScoringOptions())
     # MA = 4 / 6, S = 5 / 9.
     assert plain["ma"] == pytest.approx(4 / 6) and plain["ma_x_s"] == pytest.approx(4 / 6 * 5 / 9)
     assert "--extra vectors=FILE" in plain["ses"]["absent"]
     # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
     vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
-    merged = masses_group(joined, Options(vectors=vectors))
+    merged = score_masses(joined, ScoringOptions(word_vectors=vectors))
     assert merged["ses_0.7"] == merged["masses_0.7"] == 1.0
     assert merged["ses_0.9"] == pytest.approx(5 / 9) and merged["masses_0.9"] == plain["ma_x_s"]
 
 
 def test_without_people_there_is_nobody_to_agree():
-    assert "several people's answers" in masses_group(answered(), Options())["absent"]
+    assert "several people's answers" in score_masses(answered(), ScoringOptions())["absent"]
 
 
 def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
     for first in ("", "2 3\n"):
         (tmp_path / "v.txt").write_text(first + "cat 1 0 0.5\ndog 0 1 2\n")
-        found = read_vectors(tmp_path / "v.txt", {"cat", "dog", "cow"})
+        found = read_vector_file(tmp_path / "v.txt", {"cat", "dog", "cow"})
         assert {word: vector.tolist() for word, vector in found.items()} == {
             "cat": [1, 0, 0.5],
             "dog": [0, 1, 2],
         }
-    assert list(read_vectors(tmp_path / "v.txt", {"dog"})) == ["dog"]
+    assert list(read_vector_file(tmp_path / "v.txt", {"dog"})) == ["dog"]
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
 def test_broken_vector_files_are_refused(tmp_path, text, expected):
     (tmp_path / "v.txt").write_text(text)
     with pytest.raises(UserError, match=expected):
-        read_vectors(tmp_path / "v.txt", {"cat", "dog"})
+        read_vector_file(tmp_path / "v.txt", {"cat", "dog"})
 
 
 def test_vectors_are_a_file_or_a_model_of_spacy(tmp_path):
     (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n")
-    assert list(vectors_of(str(tmp_path / "v.txt"), {"cat", "cow"})) == ["cat"]
+    assert list(load_word_vectors(str(tmp_path / "v.txt"), {"cat", "cow"})) == ["cat"]
     with pytest.raises(UserError, match=r"no-such-model: no such spaCy model|needs spacy"):
-        vectors_of("no-such-model", set())
+        load_word_vectors("no-such-model", set())
 
 
 def test_of_a_spacy_model_the_words_with_a_vector_are_taken(tmp_path):
@@ -198,8 +198,8 @@ def test_of_a_spacy_model_the_words_with_a_vector_are_taken(tmp_path):
     model = spacy.blank("en")
     model.vocab.set_vector("cat", np.array([1.0, 0.0], np.float32))
     model.to_disk(tmp_path / "model")
-    vectors = vectors_of(str(tmp_path / "model"), {"cat", "dog"})
+    vectors = load_word_vectors(str(tmp_path / "model"), {"cat", "dog"})
     assert {word: vector.tolist() for word, vector in vectors.items()} == {"cat": [1.0, 0.0]}
     spacy.blank("en").to_disk(tmp_path / "bare")
     with pytest.raises(UserError, match="this spaCy model has no word vectors"):
-        spacy_vectors(str(tmp_path / "bare"), {"cat"})
+        load_spacy_vectors(str(tmp_path / "bare"), {"cat"})

@@ -5,8 +5,8 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from pipeline.scoring.joined_predictions import Options, Reading
-from pipeline.scoring.model_report import GROUPS, ModelReport, score
+from pipeline.scoring.joined_predictions import PredictionFileInfo, ScoringOptions
+from pipeline.scoring.model_report import SCORE_GROUPS, ModelReport, score_models
 from pipeline.scoring.version import VERSION
 from tests.scoring.conftest import ROWS, model, predictions, refused, run, scored, write
 
@@ -162,13 +162,13 @@ def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
 
 @pytest.mark.parametrize(("ids", "told"), [(["0", "1"], True), (["a1", "1"], False)])
 def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, told):
-    subset = Items.of([BenchmarkItem("a1", "n", {"red": 1.0}), BenchmarkItem("u1", "n", {})])
+    subset = Items.from_rows([BenchmarkItem("a1", "n", {"red": 1.0}), BenchmarkItem("u1", "n", {})])
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": subset}, frozenset({"a1", "u1"}))
     log = model(dict.fromkeys(ids, ("red", 0.5)))._replace(
-        reading=Reading("VLMEvalKit", "index", "prediction")
+        file_info=PredictionFileInfo("VLMEvalKit", "index", "prediction")
     )
     with pytest.raises(UserError) as caught:
-        score(benchmark, [log], Options(bootstrap=0))
+        score_models(benchmark, [log], ScoringOptions(bootstrap=0))
     assert (
         "m: read as VLMEvalKit: id from index, answer from prediction, no confidence" in caught.value.problems
     )
@@ -230,15 +230,19 @@ def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(rel
     assert mean["selective"]["coverage_at_risk/0.1"] == easy["selective"]["coverage_at_risk"]["0.1"]
     assert not [name for name in mean["selective"] if "reliability" in name]
     report = ModelReport("m", "", {"x": {}}, {"realistic": {"auaf": 1.0}})
-    assert list(report.places) == ["mean", "x"] and list(ModelReport("m", "", {"x": {}}).places) == ["x"]
+    assert list(report.scores_by_subset) == ["mean", "x"] and list(
+        ModelReport("m", "", {"x": {}}).scores_by_subset
+    ) == ["x"]
 
 
 def test_subsets_without_pairs_do_not_stop_the_mean():
     # The first subset says which questions belong together, the second does not: no mean of dual accuracy.
-    items = [BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, pair=pair) for i, p, a, pair, *_ in ROWS]
-    subsets = {"x": Items.of(items), "y": Items.of(item._replace(pair="") for item in items)}
+    items = [BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, pair_id=pair) for i, p, a, pair, *_ in ROWS]
+    subsets = {"x": Items.from_rows(items), "y": Items.from_rows(item._replace(pair_id="") for item in items)}
     benchmark = Benchmark("rgqa", "b", "", {}, subsets, frozenset(item.id for item in items))
-    found = score(benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], Options(bootstrap=5))
+    found = score_models(
+        benchmark, [model({row[0]: (row[-2], row[-1]) for row in ROWS})], ScoringOptions(bootstrap=5)
+    )
     (report,) = found.models
     assert "dual_accuracy" in report.subsets["x"]["intervals"]
     assert report.mean and set(report.mean["intervals"]) == set(report.subsets["y"]["intervals"])
@@ -249,12 +253,14 @@ def test_every_group_is_in_the_documentation():
 
     text = (ROOT / "docs/scores.md").read_text()
     listed = text.partition("`--scores` takes groups: ")[2].partition(".")[0]
-    assert set(listed.replace("\n", " ").split(", ")) == {*GROUPS, "efficiency"}
+    assert set(listed.replace("\n", " ").split(", ")) == {*SCORE_GROUPS, "efficiency"}
 
 
 def test_a_report_is_plain_json_but_for_what_is_undefined(release, tmp_path):
     with pytest.raises(UserError):  # no model's file is whole
-        score(Benchmark("rgqa", "b", "", {}, {"x": Items.of([])}, frozenset()), [], Options())
+        score_models(
+            Benchmark("rgqa", "b", "", {}, {"x": Items.from_rows([])}, frozenset()), [], ScoringOptions()
+        )
     run(release, write(tmp_path / "m.json", predictions()), "--json", tmp_path / "s.json", "--bootstrap", 0)
     assert not any(
         math.isnan(v)

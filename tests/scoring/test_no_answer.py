@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.core.no_answer_texts import means_no_answer
+from pipeline.core.no_answer_texts import is_no_answer
 
 
 @pytest.mark.parametrize(
@@ -13,11 +13,11 @@ from pipeline.core.no_answer_texts import means_no_answer
     ],
 )  # fmt: skip
 def test_every_writing_of_a_text_that_says_there_is_no_answer_is_known(text):
-    assert means_no_answer(text)
+    assert is_no_answer(text)
 
 
 @pytest.mark.parametrize(
     "text", ["no", "none", "None", "nothing", "nobody", "NA", "nan", "0", "", " ", "?", "suitable", "answer", "uqs", "quiz"]
 )  # fmt: skip
 def test_answers_stay_answers(text):
-    assert not means_no_answer(text)
+    assert not is_no_answer(text)

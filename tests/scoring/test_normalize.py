@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.scoring import normalize_answer
-from pipeline.scoring.normalize import fold
+from pipeline.scoring.normalize import fold_case
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,10 @@ from pipeline.scoring.normalize import fold
 )
 def test_normalisation(text, official, corrected):
     assert normalize_answer(text) == official
-    assert normalize_answer(text, form="corrected") == corrected
+    assert normalize_answer(text, normalization="corrected") == corrected
 
 
 def test_letter_case_and_spaces_aside_texts_are_the_same():
-    assert fold("  Dark\tRED ") == fold("dark red") == "dark red" and fold("dark-red") != fold("dark red")
+    assert fold_case("  Dark\tRED ") == fold_case("dark red") == "dark red" and fold_case(
+        "dark-red"
+    ) != fold_case("dark red")

@@ -59,13 +59,15 @@ def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
         "1 row has no `confidence`, others have one (row 2)",
     )
     none = read_predictions(write(tmp_path / "m.json", [{"id": 1, "answer": "red"}, rows[1]]))
-    assert none.confidence is None and none.faults == () and none.answers == {"1": "red", "2": ""}
+    assert none.confidence is None and none.faults == () and none.answer_by_id == {"1": "red", "2": ""}
 
 
 def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
     (tmp_path / "m.csv").write_text("\ufeffid,answer,confidence\n1,red,0.25\n2,blue,high\n")
     found = read_predictions(tmp_path / "m.csv")
-    assert found.places == {"1": 0, "2": 1} and found.confidence is not None and found.confidence[0] == 0.25
+    assert (
+        found.index_by_id == {"1": 0, "2": 1} and found.confidence is not None and found.confidence[0] == 0.25
+    )
     assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
 
 
@@ -82,15 +84,17 @@ def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
 
 def test_the_version_may_stand_in_the_file_or_in_its_rows(tmp_path):
     row = {"id": 1, "answer": "red"}
-    assert read_predictions(write(tmp_path / "m.json", [row])).version == ""
+    assert read_predictions(write(tmp_path / "m.json", [row])).benchmark_version == ""
     assert (
-        read_predictions(write(tmp_path / "m.json", {"benchmark_version": 2, "predictions": [row]})).version
+        read_predictions(
+            write(tmp_path / "m.json", {"benchmark_version": 2, "predictions": [row]})
+        ).benchmark_version
         == "2"
     )
     # With and without a confidence in the row.
-    assert read_predictions(write(tmp_path / "m.json", [row | {"version": "1.1"}])).version == "1.1"
+    assert read_predictions(write(tmp_path / "m.json", [row | {"version": "1.1"}])).benchmark_version == "1.1"
     rows = [row | {"version": "1.2", "confidence": 1}]
-    assert read_predictions(write(tmp_path / "m.json", rows)).version == "1.2"
+    assert read_predictions(write(tmp_path / "m.json", rows)).benchmark_version == "1.2"
 
 
 def test_an_empty_file_is_a_fault(tmp_path):
@@ -120,13 +124,13 @@ def test_an_answer_beside_what_may_be_the_models_is_refused(tmp_path):
     assert "3 rows have `answer` beside response (rows 1, 2, 3)" in faults[1]
     named = [row | {"prediction": row["response"]} for row in rows]
     read = read_predictions(write(tmp_path / "log.json", named))
-    assert read.faults == () and set(read.answers.values()) == {"blue"}
+    assert read.faults == () and set(read.answer_by_id.values()) == {"blue"}
 
 
 def test_a_file_packed_by_gzip_is_read(tmp_path):
     rows = [{"id": "a", "prediction": "red", "confidence": 0.5}]
     (tmp_path / "m.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
-    assert read_predictions(tmp_path / "m.json.gz").answers == {"a": "red"}
+    assert read_predictions(tmp_path / "m.json.gz").answer_by_id == {"a": "red"}
     (tmp_path / "m.csv.gz").write_bytes(gzip.compress(b"id,prediction,confidence\na,red,0.5\n"))
     packed = read_predictions(tmp_path / "m.csv.gz")
     assert packed.confidence is not None and packed.confidence.tolist() == [0.5]
@@ -162,7 +166,7 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
     rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
     read = read_predictions(write(tmp_path / "m.json", rows))
     assert read.faults == () and read.confidence is not None and read.confidence[1999] == 1999 / 2000
-    assert read.places == {str(i): i for i in range(2000)} and read.said == ["red"] * 2000
+    assert read.index_by_id == {str(i): i for i in range(2000)} and read.answer == ["red"] * 2000
     faulty = [
         *rows,
         {"id": 3, "answer": "red", "confidence": 1},
@@ -181,7 +185,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
         {"questionId": None, "id": "c", "answer": None, "prediction": "x", "confidence": 0},
     ]
     read = read_predictions(write(tmp_path / "m.json", rows))
-    assert read.faults == () and read.answers == {"a": "red", "b": "blue", "c": "x"}
+    assert read.faults == () and read.answer_by_id == {"a": "red", "b": "blue", "c": "x"}
 
 
 @pytest.mark.parametrize(
@@ -248,4 +252,4 @@ def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):
     said = [True, *[None] * 69_998, False]
     columns = {"id": [str(i) for i in range(70_000)], "answer": ["red"] * 70_000, "abstained": said}
     parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
-    assert read_predictions(tmp_path / "m.parquet").labels == {"0": 0.0, "69999": 1.0}
+    assert read_predictions(tmp_path / "m.parquet").abstention_labels == {"0": 0.0, "69999": 1.0}

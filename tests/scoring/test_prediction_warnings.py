@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.prediction_warnings import cautions
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.prediction_warnings import find_prediction_warnings
 from tests.scoring.conftest import model
 
 
@@ -14,8 +14,8 @@ def said(confidences, answers=("dog", "cat", "dog", "cat"), **options):
         BenchmarkItem(str(i), "n", labels) for i, labels in enumerate(({"dog": 1.0}, {"cat": 1.0}, {}, {}))
     ]
     rows = {str(i): pair for i, pair in enumerate(zip(answers, confidences, strict=True))}
-    chosen = Options(**options)
-    return cautions(join(Items.of(items), model(rows), chosen), chosen)
+    chosen = ScoringOptions(**options)
+    return find_prediction_warnings(join_predictions(Items.from_rows(items), model(rows), chosen), chosen)
 
 
 def test_nothing_is_said_of_good_predictions():

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.scoring.provenance import details_of
+from pipeline.scoring.provenance import parse_provenance
 from tests.scoring.conftest import predictions, refused, write
 
 ITEM = {"subset": "s", "item_id": "a", "part": "test", "pair_id": "p", "edits": [{"kind": "object"}]}
@@ -33,7 +33,9 @@ def lines(*rows):
 )
 def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, fault):
     with pytest.raises(UserError) as caught:
-        details_of(lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl")
+        parse_provenance(
+            lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl"
+        )
     first, problem = caught.value.problems
     assert first == f"{tmp_path / 'p.jsonl'}: 1 fault"
     assert problem.startswith("line 2 (s's item a): ") and fault in problem
@@ -43,7 +45,7 @@ def test_all_lines_are_told_at_once(tmp_path):
     rows = [3, {"item": ITEM}, {"item": None}, {"item": {"subset": "s", "item_id": 7}}]
     rows += [{"item": ITEM | {"part": "dev"}}, {"item": ITEM | {"subset": "t"}}]
     with pytest.raises(UserError) as caught:
-        details_of(lines(*rows), tmp_path / "p.jsonl")
+        parse_provenance(lines(*rows), tmp_path / "p.jsonl")
     none = "not an item's provenance, wanted item with subset and item_id"
     assert caught.value.problems[1:] == [
         *(f"line {number}: {none}" for number in (1, 3, 4)),
@@ -53,7 +55,7 @@ def test_all_lines_are_told_at_once(tmp_path):
 
 def test_fields_may_be_missing_or_null(tmp_path):
     item = {"subset": "s", "item_id": "a", "category": None}
-    assert details_of(lines({"item": item}), tmp_path) == {"s": {"a": item}}
+    assert parse_provenance(lines({"item": item}), tmp_path) == {"s": {"a": item}}
 
 
 @pytest.mark.parametrize("name", ["params.json", "provenance.jsonl"])

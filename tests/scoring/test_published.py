@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.scoring import published_scores, vqa_accuracy
-from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
 from tests.scoring import published
 
 CASES = 5_000
@@ -76,7 +76,7 @@ def test_vqa_accuracy_is_that_of_the_published_code(form, theirs):
         people.append([draw.choice(pool) for _ in range(draw.choice([2, 3, 10, 10, 10]))])
         said.append(draw.choice([*pool, draw.choice(pool).strip(" .!").lower()]))
     expected = [theirs(text, answers) for text, answers in zip(said, people, strict=True)]
-    assert vqa_accuracy(said, people, form=form) == pytest.approx(expected, abs=1e-12)
+    assert vqa_accuracy(said, people, normalization=form) == pytest.approx(expected, abs=1e-12)
     assert 0.05 < np.mean(expected) < 0.95  # the cases are not all alike
 
 
@@ -85,7 +85,10 @@ def test_corrected_vqa_accuracy_loses_no_match_that_official_makes():
     for _ in range(CASES):
         text, other = tricky_answer(draw), tricky_answer(draw)
         people = [text] * 5 + [other] * 5
-        assert vqa_accuracy([text], [people], form="corrected") >= vqa_accuracy([text], [people]) - 1e-12
+        assert (
+            vqa_accuracy([text], [people], normalization="corrected")
+            >= vqa_accuracy([text], [people]) - 1e-12
+        )
 
 
 def realistic_rows(draw):
@@ -159,6 +162,8 @@ def test_gqas_diagnostics_are_those_of_gqas_script():
     for _ in range(CASES):
         questions, predictions, choices, scenes, attention = gqa_case(draw)
         expected = published.gqa(questions, predictions, choices, scenes, attention, 4)
-        ours = gqa_diagnostics(questions, predictions, choices=choices, scenes=scenes, attention=attention)
+        ours = compute_gqa_diagnostics(
+            questions, predictions, choices=choices, scenes=scenes, attention=attention
+        )
         # What has no item is 0 in the script and absent in ours.
         assert {name: ours[name].get("value", 0) for name in expected} == pytest.approx(expected, abs=1e-12)

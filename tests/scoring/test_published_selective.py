@@ -3,9 +3,9 @@ import random
 import numpy as np
 import pytest
 
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.published_selective import published_selective_scores
-from pipeline.scoring.selective_prediction import selective_group
+from pipeline.scoring.selective_prediction import score_selective_prediction
 from tests.scoring import published
 from tests.scoring.conftest import vqa_answered
 
@@ -34,7 +34,7 @@ def test_parity_mode_gives_the_scripts_numbers():
     joined = vqa_answered(
         [["red", "red"], ["cat", "cat"], ["cat", "cat"]], ["red", "dog", "dog"], [0.9, 0.5, 0.5]
     )
-    scores = selective_group(joined, Options(mode="parity"))
+    scores = score_selective_prediction(joined, ScoringOptions(mode="parity"))
     expected = published.reliable_vqa([(0.9, 1 / 3), (0.5, 0.0), (0.5, 0.0)], [], (0.01, 0.05, 0.1, 0.2), ())
     assert scores == pytest.approx(expected)
 

@@ -20,8 +20,8 @@ from pipeline.scoring import (
     fpr_at_tpr,
     realistic_scores,
 )
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.realistic_vqa import SCORES, answerability_group, realistic_group
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.realistic_vqa import REALISTIC_SCORES, score_answerability, score_realistic_vqa
 from tests.scoring.conftest import answered
 
 ROWS = st.lists(
@@ -52,7 +52,7 @@ def test_every_score_keeps_under_permutation_doubling_and_rising_maps(rows):
         ),  # exact in floating point: ties stay ties, others apart
     ):
         assert other == pytest.approx(scores, nan_ok=True)
-    assert all(0 <= scores[name] <= 1 or math.isnan(scores[name]) for name in SCORES)
+    assert all(0 <= scores[name] <= 1 or math.isnan(scores[name]) for name in REALISTIC_SCORES)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_every_score_keeps_under_permutation_doubling_and_rising_maps(rows):
                 "detection_error": math.nan,
             },
         ),
-        ([], [], [], dict.fromkeys(SCORES, math.nan)),
+        ([], [], [], dict.fromkeys(REALISTIC_SCORES, math.nan)),
     ],
 )
 def test_degenerate_inputs(confidence, correct, answerable, expected):
@@ -130,8 +130,8 @@ def test_degenerate_inputs(confidence, correct, answerable, expected):
 
 def test_the_mode_chooses_between_our_definitions_and_the_scripts():
     # "Dog" for "dog" is right, letter case aside, but not in the script.
-    assert realistic_group(answered(), Options())["facc"] == pytest.approx(2 / 3)
-    assert realistic_group(answered(), Options(mode="parity"))["facc"] == pytest.approx(1 / 3)
+    assert score_realistic_vqa(answered(), ScoringOptions())["facc"] == pytest.approx(2 / 3)
+    assert score_realistic_vqa(answered(), ScoringOptions(mode="parity"))["facc"] == pytest.approx(1 / 3)
 
 
 TIED = st.lists(
@@ -245,8 +245,8 @@ def test_answerability_is_scikit_learns_f1_and_average_precision_of_unanswerable
 
 def test_unanswerable_is_what_lies_below_the_threshold_of_the_options():
     # Below 0.5: u1, u3, both right; of three UQs: F1 = 2 x 2 / (2 + 3). Below 0.75 a3 and u2 too: 2 x 3 / (4 + 3).
-    assert answerability_group(answered(), Options())["f1"] == pytest.approx(4 / 5)
-    found = answerability_group(answered(), Options(threshold=0.75))
+    assert score_answerability(answered(), ScoringOptions())["f1"] == pytest.approx(4 / 5)
+    found = score_answerability(answered(), ScoringOptions(threshold=0.75))
     assert found["f1"] == pytest.approx(6 / 7) and found["threshold"] == 0.75
     # Lowest first: u3, u1, a3, u2: precisions 1, 1 and 3/4 at the UQs.
     assert found["average_precision"] == pytest.approx(2.75 / 3)

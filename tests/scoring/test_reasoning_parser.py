@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.scoring.reasoning_parser import final_answer
+from pipeline.scoring.reasoning_parser import extract_final_answer
 
 OF_REASONING = [
     ("<think>", "</think>"),
@@ -35,22 +35,22 @@ OF_REASONING = [
 @pytest.mark.parametrize("answer", ["red", " \n\nred\n", "+"])
 def test_reasoning_is_no_part_of_the_answer(opening, closing, answer):
     reply = f"{opening}The cup is blue. Or is it?{closing}{answer}"
-    found = final_answer(reply)
+    found = extract_final_answer(reply)
     assert (found.text, found.is_truncated) == (answer.strip(), False)
     assert reply[found.start : found.end] == found.text
 
 
 @pytest.mark.parametrize(("opening", "closing"), OF_REASONING)
 def test_reasoning_that_does_not_end_is_no_answer(opening, closing):
-    assert final_answer(f"{opening}The cup is blue. Or").is_truncated
-    assert final_answer(f"red{opening}The cup").is_truncated == (
+    assert extract_final_answer(f"{opening}The cup is blue. Or").is_truncated
+    assert extract_final_answer(f"red{opening}The cup").is_truncated == (
         opening not in ("analysis", "Here is my thought process:", "Thinking...\n")
     )
 
 
 @pytest.mark.parametrize("closing", [closing for _, closing in OF_REASONING])
 def test_the_prompt_may_have_opened_the_reasoning(closing):
-    assert final_answer(f"The cup is blue.{closing}red").text == "red"
+    assert extract_final_answer(f"The cup is blue.{closing}red").text == "red"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_prompt_may_have_opened_the_reasoning(closing):
     ],
 )
 def test_marks_around_an_answer_are_no_part_of_it(reply):
-    found = final_answer(reply)
+    found = extract_final_answer(reply)
     assert (found.text, found.is_truncated) == ("red", False)
     assert reply[found.start : found.end] == "red"
 
@@ -110,7 +110,7 @@ def test_marks_around_an_answer_are_no_part_of_it(reply):
     ],
 )
 def test_a_reply_without_marks_is_left_to_the_letter(reply):
-    assert final_answer(reply) == (reply, False, 0, len(reply))
+    assert extract_final_answer(reply) == (reply, False, 0, len(reply))
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_a_reply_without_marks_is_left_to_the_letter(reply):
     ],
 )
 def test_a_reply_of_marks_alone_is_empty(reply):
-    assert final_answer(reply)[:2] == ("", False)
+    assert extract_final_answer(reply)[:2] == ("", False)

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.abstention import ABSTAINS, UNCLEAR, read
+from pipeline.scoring.abstention import ABSTAINED, UNCLEAR, classify_abstention
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from pipeline.scoring.join import faults
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.matching import verdicts
+from pipeline.scoring.join import find_faults
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.matching import match_answers
 from pipeline.scoring.normalize import normalize_answer
 from pipeline.scoring.prediction_reader import read_predictions
 from tests.scoring.conftest import ROWS, predictions, refused, scored, write
@@ -57,13 +57,13 @@ def read_form(tmp_path, form, reply, suffix="json"):
 @pytest.mark.parametrize("form", FORMS)
 def test_reasoning_is_removed_by_every_reader(tmp_path, form):
     for reply in ("<think>x</think>red", "x</think>\nred", "[THINK]x[/THINK]red</s>", "\\boxed{red}"):
-        assert read_form(tmp_path, form, reply).answers == {"a1": "red"}
+        assert read_form(tmp_path, form, reply).answer_by_id == {"a1": "red"}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_reasoning_without_an_end_is_truncated_in_every_reader(tmp_path, form):
     found = read_form(tmp_path, form, "<think>The cup is red")
-    assert found.answers == {} and found.reading.failed == {"a1": "truncated"} and not found.faults
+    assert found.answer_by_id == {} and found.file_info.failures == {"a1": "truncated"} and not found.faults
 
 
 def test_the_published_scripts_take_a_reply_as_it_is_written(release, tmp_path):
@@ -83,8 +83,8 @@ def test_the_published_scripts_take_a_reply_as_it_is_written(release, tmp_path):
     ],
 )  # fmt: skip
 def test_marks_beyond_ascii_cost_nothing(said):
-    assert verdicts([said], [{"yes": 1.0}], "vqa").tolist() == [1.0]
-    assert verdicts([said], [{"yes": 1.0}], "exact").tolist() == [0.0]
+    assert match_answers([said], [{"yes": 1.0}], "vqa").tolist() == [1.0]
+    assert match_answers([said], [{"yes": 1.0}], "exact").tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,13 @@ def test_marks_beyond_ascii_cost_nothing(said):
     [("cafe\u0301", "café"), ("ﬁsh", "fish"), ("t‑shirt", "t-shirt"), ("t–shirt", "t-shirt"), ("don’t", "don't"), ("①", "1"), ("50％", "50%")],
 )  # fmt: skip
 def test_equivalent_characters_are_alike_on_both_sides(said, label):
-    assert verdicts([said, label], [{label: 1.0}, {said: 1.0}], "vqa").tolist() == [1.0, 1.0]
+    assert match_answers([said, label], [{label: 1.0}, {said: 1.0}], "vqa").tolist() == [1.0, 1.0]
 
 
 def test_the_official_form_is_that_of_the_published_code():
-    assert normalize_answer("yes。") == "yes。" and normalize_answer("yes。", form="corrected") == "yes"
+    assert (
+        normalize_answer("yes。") == "yes。" and normalize_answer("yes。", normalization="corrected") == "yes"
+    )
 
 
 UNREADABLE = [
@@ -108,7 +110,7 @@ UNREADABLE = [
 
 @pytest.mark.parametrize("reply", UNREADABLE)
 def test_a_reply_in_another_language_is_unclear(reply):
-    assert read(["What color is the dog?"], [reply]).tolist() == [UNCLEAR]
+    assert classify_abstention(["What color is the dog?"], [reply]).tolist() == [UNCLEAR]
 
 
 # The list of words in `abstention` was made beside the replies above. These were written after it, by a reader who did not change
@@ -126,14 +128,14 @@ HELD_OUT = [
 
 
 def test_most_replies_in_other_languages_that_the_list_was_not_made_from_are_unclear():
-    found = read(["What color is the cat?"] * len(HELD_OUT), HELD_OUT)
+    found = classify_abstention(["What color is the cat?"] * len(HELD_OUT), HELD_OUT)
     assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (50, 43)  # docs/scores.md states these numbers
 
 
 def test_names_of_the_question_and_of_the_benchmarks_answers_are_known():
-    assert read(["Is it a Zxqv?"], ["Zxqv"]).tolist() != [UNCLEAR]
-    assert read(["What is it?"], ["zxqv"]).tolist() == [UNCLEAR]
-    assert read(["What is it?"], ["zxqv"], {"zxqv"}).tolist() != [UNCLEAR]
+    assert classify_abstention(["Is it a Zxqv?"], ["Zxqv"]).tolist() != [UNCLEAR]
+    assert classify_abstention(["What is it?"], ["zxqv"]).tolist() == [UNCLEAR]
+    assert classify_abstention(["What is it?"], ["zxqv"], {"zxqv"}).tolist() != [UNCLEAR]
 
 
 def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_path):
@@ -156,17 +158,19 @@ def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_
 )  # fmt: skip
 def test_unanswerable_abstains_whatever_is_around_it(reply, monkeypatch):
     monkeypatch.setattr("pipeline.scoring.abstention.reader", lambda: pytest.fail("by definition"))
-    assert read(["What color is the dog?"], [reply]).tolist() == [ABSTAINS]
+    assert classify_abstention(["What color is the dog?"], [reply]).tolist() == [ABSTAINED]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_empty_reply_abstains_in_every_reader(tmp_path, form):
     found = read_form(tmp_path, form, "")
     assert (
-        found.answers == {"a1": ""} and found.reading.declined == {"a1": "empty"} and not found.reading.failed
+        found.answer_by_id == {"a1": ""}
+        and found.file_info.empty_replies == {"a1": "empty"}
+        and not found.file_info.failures
     )
     for reply in ("<think>x</think>", " \n", "\ufeff\u200b", "</s>"):
-        assert read_form(tmp_path, form, reply).reading.declined == {"a1": "empty"}
+        assert read_form(tmp_path, form, reply).file_info.empty_replies == {"a1": "empty"}
 
 
 @pytest.mark.parametrize("text", ["", None, "The answer is"])
@@ -179,8 +183,8 @@ def test_a_filtered_reply_abstains_in_every_reader(tmp_path, text):
     blocked = log_rows("lmms-eval", "[SAFETY_BLOCKED:prohibited]")
     for one in (row, other, inspect, blocked):
         found = read_predictions(write(tmp_path / "m.json", [one]))
-        assert found.answers == {"a1": ""} and found.reading.declined == {"a1": "filtered"}
-        assert not found.reading.failed
+        assert found.answer_by_id == {"a1": ""} and found.file_info.empty_replies == {"a1": "filtered"}
+        assert not found.file_info.failures
 
 
 @pytest.mark.parametrize(("empty", "warned"), [(0, False), (1, True)])
@@ -212,7 +216,11 @@ def test_from_five_percent_on_empty_replies_are_warned_about(release, tmp_path, 
 def test_a_missing_answer_is_no_prediction_in_every_format(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     found = read_predictions(tmp_path / name)
-    assert found.faults == () and found.answers == {"u1": "red"} and found.reading.failed.keys() == {"a1"}
+    assert (
+        found.faults == ()
+        and found.answer_by_id == {"u1": "red"}
+        and found.file_info.failures.keys() == {"a1"}
+    )
 
 
 def test_a_missing_answer_is_refused_unless_missing_predictions_are_accepted(release, tmp_path, capsys):
@@ -272,7 +280,7 @@ def test_numbers_of_a_workbook_are_texts_but_for_confidences(tmp_path):
         ["u", "x", 1, None],
     )
     found = read_predictions(path)
-    assert found.answers == {"95": "2", "u": "x"} and found.confidence.tolist() == [0.5, 1.0]
+    assert found.answer_by_id == {"95": "2", "u": "x"} and found.confidence.tolist() == [0.5, 1.0]
 
 
 def test_of_several_sheets_the_table_is_read_or_the_choice_asked_for(tmp_path):
@@ -280,7 +288,7 @@ def test_of_several_sheets_the_table_is_read_or_the_choice_asked_for(tmp_path):
     book = openpyxl.load_workbook(path)
     book.create_sheet("notes").append(["made on Monday"])
     book.save(path)
-    assert read_predictions(path).answers == {"a1": "red"}
+    assert read_predictions(path).answer_by_id == {"a1": "red"}
     book["notes"].insert_rows(1)
     for place, name in enumerate(("id", "answer"), 1):
         book["notes"].cell(1, place, name)
@@ -311,12 +319,12 @@ LINES = [json.dumps(row) for row in predictions()]
 )
 def test_json_is_known_by_what_it_is_not_by_its_suffix(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    assert read_predictions(tmp_path / name).answers == {row[0]: row[-2] for row in ROWS}
+    assert read_predictions(tmp_path / name).answer_by_id == {row[0]: row[-2] for row in ROWS}
 
 
 def test_json_lines_of_one_line_are_read(tmp_path):
     (tmp_path / "m.json").write_text(LINES[0])
-    assert read_predictions(tmp_path / "m.json").answers == {"a1": "red"}
+    assert read_predictions(tmp_path / "m.json").answer_by_id == {"a1": "red"}
 
 
 def test_a_line_that_is_cut_off_is_named_whatever_the_suffix(tmp_path):
@@ -334,14 +342,14 @@ def test_item_id_is_the_key_of_a_prediction_and_counts_before_others(release, tm
 
 
 def benchmark(*ids):
-    items = Items.of([BenchmarkItem(name, "n1", {"red": 1.0}) for name in ids])
+    items = Items.from_rows([BenchmarkItem(name, "n1", {"red": 1.0}) for name in ids])
     return Benchmark("rgqa", "b", "", {}, {"s": items}, items.ids)
 
 
 def found_faults(tmp_path, known, *ids):
     rows = [{"question_id": name, "prediction": "red", "confidence": 0.5} for name in ids]
     read_file = read_predictions(write(tmp_path / "m.json", rows))
-    return [*faults(benchmark(*known), read_file, Options(missing="wrong"))]
+    return [*find_faults(benchmark(*known), read_file, ScoringOptions(missing="wrong"))]
 
 
 def test_ids_of_source_questions_are_told_with_what_to_use(tmp_path):
@@ -370,4 +378,4 @@ def test_an_excel_separator_line_and_a_table_of_tabs_are_read(tmp_path):
         ("m.tsv", table.format(",")),
     ):
         (tmp_path / name).write_text(text)
-        assert read_predictions(tmp_path / name).answers == {"a1": "red"}
+        assert read_predictions(tmp_path / name).answer_by_id == {"a1": "red"}

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.table_reader import DELIMITERS
-from pipeline.scoring.row_reader import rows_of
+from pipeline.core.table_reader import DEFAULT_DELIMITERS
+from pipeline.scoring.row_reader import read_rows
 
 ROWS = [{"id": "a", "prediction": "red, or so"}, {"id": "b", "prediction": 'a "sign"'}]
 
@@ -16,9 +16,9 @@ def written(path):
     import io
 
     kind = path.name.removesuffix(".gz").rpartition(".")[2]
-    if f".{kind}" in DELIMITERS:
+    if f".{kind}" in DEFAULT_DELIMITERS:
         text = io.StringIO()
-        table = csv.DictWriter(text, ["id", "prediction"], delimiter=DELIMITERS[f".{kind}"])
+        table = csv.DictWriter(text, ["id", "prediction"], delimiter=DEFAULT_DELIMITERS[f".{kind}"])
         table.writeheader()
         table.writerows(ROWS)
         data = text.getvalue().encode()
@@ -37,12 +37,12 @@ def written(path):
 @pytest.mark.parametrize("name", ["m.json", "m.jsonl", "m.csv", "m.tsv", "m.parquet", "m.csv.gz", "m"])
 def test_every_form_has_the_same_rows(tmp_path, name):
     data = written(tmp_path / name)
-    assert [*rows_of(tmp_path / name, data)[0]] == ROWS
+    assert [*read_rows(tmp_path / name, data)[0]] == ROWS
 
 
 def test_the_version_may_stand_beside_the_rows(tmp_path):
     data = json.dumps({"predictions": ROWS, "version": "1.0.0"}).encode()
-    rows, version = rows_of(tmp_path / "m.json", data)
+    rows, version = read_rows(tmp_path / "m.json", data)
     assert ([*rows], version) == (ROWS, "1.0.0")
 
 
@@ -52,4 +52,4 @@ def test_the_version_may_stand_beside_the_rows(tmp_path):
 )
 def test_forms_that_are_not_read(tmp_path, name, why):
     with pytest.raises(UserError, match=why):
-        rows_of(tmp_path / name, b"")
+        read_rows(tmp_path / name, b"")

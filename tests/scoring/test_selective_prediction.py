@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 
 from pipeline.scoring import (
     best_effective_reliability,
-    best_selection,
     choose_threshold,
     coverage_at_risk,
     effective_reliability,
+    oracle_confidence,
     risk_coverage_auc,
     risk_coverage_curve,
     threshold_at_risk,
     threshold_transfer,
 )
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.selective_prediction import selective_group
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.selective_prediction import score_selective_prediction
 from tests.scoring.conftest import ROWS, answered, vqa_answered
 
 RISKS = [0.0, 0.01, 0.05, 0.1, 0.2, 0.5]
@@ -66,7 +66,7 @@ def test_scores_keep_under_permutation_doubling_and_rising_maps(items):
 @given(ITEMS)
 def test_no_confidence_beats_the_best_possible(items):
     confidence, accuracy = columns(items)
-    best = best_selection(accuracy)
+    best = oracle_confidence(accuracy)
     assert not risk_coverage_auc(best, accuracy) > risk_coverage_auc(confidence, accuracy) + 1e-12
     assert (coverage_at_risk(best, accuracy, RISKS) >= coverage_at_risk(confidence, accuracy, RISKS)).all()
 
@@ -117,7 +117,7 @@ def test_accuracies_outside_0_and_1_are_refused():
 
 
 def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
-    found = selective_group(answered(part="test"), Options(costs=(10,)))
+    found = score_selective_prediction(answered(part="test"), ScoringOptions(costs=(10,)))
     # Of a2, u2, a3, u3 a3 is right; UQs answered are wrong.
     assert found["accuracy"] == pytest.approx(1 / 4)
     # a2 comes first and is wrong: nothing without risk; the best possible order has a3 first.
@@ -132,17 +132,20 @@ def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
 
 def test_without_dev_items_no_threshold_is_chosen():
     test_only = [(*row[:4], "test", *row[5:]) for row in ROWS]
-    found = selective_group(answered(test_only), Options())
+    found = score_selective_prediction(answered(test_only), ScoringOptions())
     assert "no items to choose a threshold on" in found["threshold_transfer"]["absent"]
     assert found["effective_reliability"] == found["threshold_transfer"]
 
 
 def test_with_people_the_accuracy_is_vqas():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "dog"], [0.9, 0.1])
-    found = selective_group(joined, Options())
+    found = score_selective_prediction(joined, ScoringOptions())
     assert found["accuracy"] == pytest.approx(0.45) and "absent" in found["threshold_transfer"]
     assert found["coverage_at_risk"]["0.1"] == 0.5
-    assert "no confidences" in selective_group(vqa_answered([["red"]], ["red"]), Options())["absent"]
+    assert (
+        "no confidences"
+        in score_selective_prediction(vqa_answered([["red"]], ["red"]), ScoringOptions())["absent"]
+    )
 
 
 @given(ITEMS, st.sampled_from([1, 10, 100]))

@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import binomtest
 
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.subgroups import bounded_mean_interval, by_group, few
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.subgroups import bounded_mean_interval, has_too_few_items, score_subgroups
 from tests.scoring.conftest import answered, model
 
 
 def test_uqs_of_a_category_are_set_against_all_aqs():
     # By confidence: a1, a2, u2, a3, u1, u3. "missing object" is u1 and u3: all AQs are above both.
-    slices = by_group(answered(), Options())["category"]
+    slices = score_subgroups(answered(), ScoringOptions())["category"]
     assert list(slices) == ["missing object", "wrong attribute"]
     assert slices["missing object"]["auroc"] == 1.0
     assert (slices["missing object"]["aqs"], slices["missing object"]["uqs"]) == (3, 2)
@@ -30,7 +30,9 @@ def test_uqs_of_a_difficulty_are_set_against_all_aqs():
         BenchmarkItem("v", "n", {}, difficulty="random"),
     ]
     said = model({"a": ("red", 0.4), "u": ("red", 0.5), "v": ("red", 0.1)})
-    slices = by_group(join(Items.of(items), said, Options()), Options())["difficulty"]
+    slices = score_subgroups(
+        join_predictions(Items.from_rows(items), said, ScoringOptions()), ScoringOptions()
+    )["difficulty"]
     assert {kind: (row["auroc"], row["aqs"], row["uqs"]) for kind, row in slices.items()} == {
         "adversarial": (0.0, 1, 1),
         "random": (1.0, 1, 1),
@@ -45,7 +47,9 @@ def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_
         BenchmarkItem("v", "n", {}, edits=("attribute",), structural="query"),
     ]
     said = model({"a": ("red", 0.4), "b": ("red", 0.9), "u": ("red", 0.5), "v": ("red", 0.1)})
-    slices = by_group(join(Items.of(items), said, Options()), Options())
+    slices = score_subgroups(
+        join_predictions(Items.from_rows(items), said, ScoringOptions()), ScoringOptions()
+    )
     assert {kind: row["uqs"] for kind, row in slices["edit"].items()} == {"attribute": 2, "object": 1}
     # An AQ's own edits play no part: "object" is u against both AQs, of which one is above it.
     assert slices["edit"]["object"]["auroc"] == 0.5 and slices["edit"]["object"]["aqs"] == 2
@@ -59,8 +63,10 @@ def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_
 
 def test_a_benchmark_that_says_nothing_of_its_items_has_no_slices():
     items = [BenchmarkItem("a", "n", {"red": 1.0}), BenchmarkItem("u", "n", {})]
-    joined = join(Items.of(items), model({"a": ("red", 1.0), "u": ("red", 0.0)}), Options())
-    assert "does not say of what kind" in by_group(joined, Options())["absent"]
+    joined = join_predictions(
+        Items.from_rows(items), model({"a": ("red", 1.0), "u": ("red", 0.0)}), ScoringOptions()
+    )
+    assert "does not say of what kind" in score_subgroups(joined, ScoringOptions())["absent"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 11, 19])
@@ -97,16 +103,16 @@ def many(uqs, pictures=None):
         BenchmarkItem(f"u{i}", f"n{i % (pictures or 30)}", {}, category="missing object") for i in range(uqs)
     ]
     said = {item.id: ("red", float(bool(item.answers))) for item in items}
-    return join(Items.of(items), model(said), Options())
+    return join_predictions(Items.from_rows(items), model(said), ScoringOptions())
 
 
 def test_few_items_have_the_exact_interval_of_their_pictures():
-    row = by_group(many(19), Options())["category"]["missing object"]
-    assert few(row, "auroc") and not few(row, "facc")  # 19 UQs, but 30 AQs
+    row = score_subgroups(many(19), ScoringOptions())["category"]["missing object"]
+    assert has_too_few_items(row, "auroc") and not has_too_few_items(row, "facc")  # 19 UQs, but 30 AQs
     assert row["intervals"]["auroc"] == pytest.approx((0.025 ** (1 / 19), 1.0))
     assert "facc" not in row["intervals"]
     # Of 4 pictures there are 4 independent outcomes, not 19.
-    row = by_group(many(19, pictures=4), Options())["category"]["missing object"]
+    row = score_subgroups(many(19, pictures=4), ScoringOptions())["category"]["missing object"]
     assert row["intervals"]["auroc"] == pytest.approx((0.025 ** (1 / 4), 1.0))
 
 
@@ -114,21 +120,27 @@ def test_auaf_of_few_uqs_is_at_most_facc():
     # 15 of 30 AQs are right, all above the 3 UQs: AUAF = FACC = 1/2, the interval is half of Clopper and Pearson's.
     at = many(3)
     half = at._replace(correct=at.correct * (np.arange(33) < 15))
-    row = by_group(half, Options())["category"]["missing object"]
+    row = score_subgroups(half, ScoringOptions())["category"]["missing object"]
     assert (row["auaf"], row["facc"]) == (0.5, 0.5)
     assert row["intervals"]["auaf"] == pytest.approx((0.5 * 0.025 ** (1 / 3), 0.5))
-    wrong = by_group(at._replace(correct=at.correct * 0), Options())["category"]["missing object"]
+    wrong = score_subgroups(at._replace(correct=at.correct * 0), ScoringOptions())["category"][
+        "missing object"
+    ]
     assert wrong["intervals"]["auaf"] == (0.0, 0.0)
 
 
 def test_others_have_an_interval_from_pictures_where_it_is_asked_for():
-    assert by_group(many(20), Options())["category"]["missing object"]["intervals"] == {}
-    row = by_group(many(20), Options(by=("category",), bootstrap=50))["category"]["missing object"]
+    assert score_subgroups(many(20), ScoringOptions())["category"]["missing object"]["intervals"] == {}
+    row = score_subgroups(many(20), ScoringOptions(group_by=("category",), bootstrap=50))["category"][
+        "missing object"
+    ]
     # All AQs are right and above all UQs in every repetition.
-    assert not few(row, "auroc") and row["intervals"] == {
+    assert not has_too_few_items(row, "auroc") and row["intervals"] == {
         "auaf": (1.0, 1.0), "ff95": (0.0, 0.0), "facc": (1.0, 1.0), "auroc": (1.0, 1.0)
     }  # fmt: skip
 
 
 def test_only_the_kinds_asked_for_are_told_apart():
-    assert list(by_group(answered(), Options(by=("category",), bootstrap=0))) == ["category"]
+    assert list(score_subgroups(answered(), ScoringOptions(group_by=("category",), bootstrap=0))) == [
+        "category"
+    ]

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from pipeline.scoring.model_comparison import Change, Difference
-from pipeline.scoring.model_report import ModelReport, Report
-from pipeline.scoring.text_report import benchmark_line, kinds_of, table, text_of
+from pipeline.scoring.model_comparison import ModelComparison, ScoreDifference
+from pipeline.scoring.model_report import ModelReport, ScoreReport
+from pipeline.scoring.text_report import format_benchmark_line, format_report, format_subgroups, format_table
 
 
 def report(groups, **more):
@@ -20,7 +20,7 @@ def report(groups, **more):
         "says_uq": 0,
     }
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
-    return Report(
+    return ScoreReport(
         {},
         {"mode": "strict", "match": "vqa"},
         {"name": "b", "kind": "rgqa", "version": "1.0.0", "parts": []},
@@ -30,7 +30,7 @@ def report(groups, **more):
 
 
 def lines(*arguments, **more):
-    return text_of(report(*arguments, **more)).splitlines()
+    return format_report(report(*arguments, **more)).splitlines()
 
 
 def test_shares_are_in_percent_and_undefined_is_a_dash():
@@ -92,7 +92,7 @@ def slices(intervals, **counts):
 def test_a_benchmark_is_named_with_its_version_unless_that_is_its_name(name, version, told):
     made = report({})
     made = made._replace(benchmark=made.benchmark | {"name": name, "version": version})
-    assert benchmark_line(made) == f"benchmark {told}, mode strict, answers compared by vqa"
+    assert format_benchmark_line(made) == f"benchmark {told}, mode strict, answers compared by vqa"
 
 
 def test_kinds_are_a_table_with_intervals():
@@ -111,7 +111,7 @@ def test_kinds_are_a_table_with_intervals():
     ]
     expected = "missing object 50.00 [40.0, 60.0] - 100.00 25.00 1,000 20"
     assert " ".join(lines(groups)[-1].split()) == expected
-    assert " ".join(kinds_of(report(groups)).splitlines()[-1].split()) == expected
+    assert " ".join(format_subgroups(report(groups)).splitlines()[-1].split()) == expected
     assert lines({"by": {"absent": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
 
 
@@ -136,9 +136,11 @@ def test_models_stand_side_by_side_after_their_differences():
     two = report({"realistic": {"auaf": 0.5}, "intervals": {}})
     (first,) = two.models
     other = ModelReport("n", "", {"x": first.subsets["x"] | {"realistic": {"auaf": 0.75}}})
-    change = Change(0.25, (0.125, math.nan), 1.0)
-    two = two._replace(models=[first, other], differences=[Difference("n", "m", {"x": {"auaf": change}})])
-    text = text_of(two).splitlines()
+    change = ScoreDifference(0.25, (0.125, math.nan), 1.0)
+    two = two._replace(
+        models=[first, other], comparisons=[ModelComparison("n", "m", {"x": {"auaf": change}})]
+    )
+    text = format_report(two).splitlines()
     assert [line.split() for line in text[-6:]] == [
         ["n", "minus", "m,", "points"],
         ["x", "AUAF", "+25.00"],
@@ -169,4 +171,4 @@ def test_models_stand_side_by_side_after_their_differences():
 
 
 def test_columns_are_as_wide_as_they_need():
-    assert list(table([["", "AUAF"], ["a b", "-"]], " ")) == ["      AUAF", " a b     -"]
+    assert list(format_table([["", "AUAF"], ["a b", "-"]], " ")) == ["      AUAF", " a b     -"]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from pipeline.scoring.joined_predictions import Options, Reading
-from pipeline.scoring.model_report import score
-from pipeline.scoring.text_summary import screen_of
+from pipeline.scoring.joined_predictions import PredictionFileInfo, ScoringOptions
+from pipeline.scoring.model_report import score_models
+from pipeline.scoring.text_summary import format_summary
 from tests.scoring.conftest import model as predicted
 from tests.scoring.conftest import predictions, run, write
 
@@ -14,12 +14,12 @@ SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 def benchmark(subsets=SUBSETS, items=80):
     """Subsets of pairs of an AQ and a UQ, half of each on dev."""
     found = {
-        subset: Items.of(
+        subset: Items.from_rows(
             BenchmarkItem(
                 f"{subset}{i}",
                 f"n{i // 2}",
                 {} if i % 2 else {"red": 1.0},
-                pair=f"p{i // 2}",
+                pair_id=f"p{i // 2}",
                 part="dev" if i % 4 < 2 else "test",
             )
             for i in range(items)
@@ -49,10 +49,12 @@ def said(name, of, seed=0, share=0.5):
 
 def screen(models, of=None, **options):
     of = of or benchmark()
-    report = score(
-        of, [said(model[0], of, *model[1:]) for model in models], Options(bootstrap=50)._replace(**options)
+    report = score_models(
+        of,
+        [said(model[0], of, *model[1:]) for model in models],
+        ScoringOptions(bootstrap=50)._replace(**options),
     )
-    return report, screen_of(report)
+    return report, format_summary(report)
 
 
 def test_one_model_fits_on_a_screen_with_all_that_matters():
@@ -94,12 +96,14 @@ def test_without_repetitions_there_are_no_intervals():
 def test_warnings_are_a_line_each_and_said_once():
     of = benchmark()
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)))
-    text = screen_of(score(of, [model], Options(bootstrap=0)))
+    text = format_summary(score_models(of, [model], ScoringOptions(bootstrap=0)))
     (warning,) = [line for line in text.splitlines() if "WARNING" in line]
     assert warning.startswith("WARNING clip-easy and 3 more: all confidences are 0.5") and len(warning) <= 100
     of = benchmark(("x",))
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)))
-    assert "\nWARNING x: all confidences are 0.5" in screen_of(score(of, [model], Options(bootstrap=0)))
+    assert "\nWARNING x: all confidences are 0.5" in format_summary(
+        score_models(of, [model], ScoringOptions(bootstrap=0))
+    )
 
 
 def test_warnings_that_differ_in_numbers_alone_are_said_once():
@@ -107,7 +111,7 @@ def test_warnings_that_differ_in_numbers_alone_are_said_once():
     # Outside [0, 1]; UQs, which have odd numbers, are above AQs but for a few of the last two subsets.
     low = {i for i in of.ids if i.startswith("pt") and i[-1] == "3"}
     model = predicted({i: ("red", 1.4 if i in low else 1.5 + int(i[-1]) % 2 / 10) for i in of.ids})
-    lines = screen_of(score(of, [model], Options(bootstrap=0))).splitlines()
+    lines = format_summary(score_models(of, [model], ScoringOptions(bootstrap=0))).splitlines()
     warnings = [line for line in lines if line.startswith("WARNING")]
     assert [line.partition(":")[0] for line in warnings] == ["WARNING clip-easy and 3 more"] * 2
 
@@ -116,7 +120,7 @@ def test_what_was_not_answered_is_said_of_its_subset():
     of = benchmark()
     lost = next(item.id for item in of.subsets["pt-easy"] if item.part == "test")
     model = predicted({i: ("red", float(i[-1])) for i in of.ids if i != lost})
-    text = screen_of(score(of, [model], Options(bootstrap=0, missing="wrong")))
+    text = format_summary(score_models(of, [model], ScoringOptions(bootstrap=0, missing="wrong")))
     assert "pt-easy: 1 MISSING, counted as accepted with a wrong answer" in text
 
 
@@ -124,7 +128,7 @@ def test_two_models_are_compared_in_numbers_and_words():
     report, text = screen([("good", 0, 0.9), ("bad", 1, 0.4)])
     lines = text.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
-    change = report.differences[0].scores["mean"]["auaf"]
+    change = report.comparisons[0].scores["mean"]["auaf"]
     assert change.interval
     low, high = change.interval
     assert f"2 minus 1  {100 * change.difference:.2f} [{100 * low:.1f}, {100 * high:.1f}]" in text
@@ -146,9 +150,9 @@ def test_of_many_models_the_intervals_hold_together_and_the_screen_stays_short()
 
 def test_how_a_log_was_read_is_said():
     of = benchmark()
-    log = said("m", of)._replace(reading=Reading("lmms-eval", "doc_id", "resps"))
-    assert "m: read as lmms-eval: id from doc_id, answer from resps" in screen_of(
-        score(of, [log], Options(bootstrap=0))
+    log = said("m", of)._replace(file_info=PredictionFileInfo("lmms-eval", "doc_id", "resps"))
+    assert "m: read as lmms-eval: id from doc_id, answer from resps" in format_summary(
+        score_models(of, [log], ScoringOptions(bootstrap=0))
     )
 
 
@@ -177,7 +181,7 @@ def test_short_names_stand_beside_their_scores():
 def test_long_warnings_are_wrapped_not_cut():
     of = benchmark(("x",))
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)), "m" * 60)
-    text = screen_of(score(of, [model, said("n", of)], Options(bootstrap=0)))
+    text = format_summary(score_models(of, [model, said("n", of)], ScoringOptions(bootstrap=0)))
     assert "..." not in text and max(map(len, text.splitlines())) <= 100
     assert "is it the right column?" in " ".join(text.split())
 
@@ -206,7 +210,7 @@ def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
 
 def test_too_few_pairs_are_counted_and_have_no_score():
     of = benchmark(("x", "y"))  # of 40 pairs 20 are on test
-    of.subsets["x"] = of.subsets["x"].at(np.arange(80) != 3)  # the UQ of a pair of test
+    of.subsets["x"] = of.subsets["x"].select(np.arange(80) != 3)  # the UQ of a pair of test
     _, text = screen([("m",)], of)
     (row,) = [line for line in text.splitlines() if line.startswith("x   20   19")]
     assert row.split() == ["x", "20", "19", "20", "19", *"----"]

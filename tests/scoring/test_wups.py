@@ -1,8 +1,8 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.wups import Taxonomy, read_wordnet, wups, wups_group
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.wups import Taxonomy, read_wordnet, score_wups, wups
 from tests.scoring.conftest import vqa_answered
 
 # entity - animal - dog - puppy
@@ -78,12 +78,12 @@ def test_a_folder_without_wordnet_is_refused(tmp_path):
 
 def test_a_report_has_both_means_at_both_thresholds(taxonomy):
     joined = vqa_answered([["dog", "cat"]], ["dog"])
-    scores = wups_group(joined, Options(wordnet=taxonomy))
+    scores = score_wups(joined, ScoringOptions(wordnet=taxonomy))
     # dog - dog 1, dog - cat 4/6, a tenth of it below 0.9.
     assert scores == pytest.approx(
         {"acm_0.9": (1 + 0.4 / 6) / 2, "acm_0.0": (1 + 4 / 6) / 2, "mcm_0.9": 1, "mcm_0.0": 1}
     )
-    assert "--extra wordnet=FOLDER" in wups_group(joined, Options())["absent"]
+    assert "--extra wordnet=FOLDER" in score_wups(joined, ScoringOptions())["absent"]
 
 
 def test_the_consensus_is_mean_or_max(taxonomy):

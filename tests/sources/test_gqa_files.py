@@ -52,7 +52,7 @@ def write(tmp_path, **files):
 
 def questions(tmp_path, splits=("val",), which="balanced"):
     problems = Problems("x")
-    return list(gqa_files.questions(tmp_path, splits, problems, which)), problems.lines
+    return list(gqa_files.read_questions(tmp_path, splits, problems, which)), problems.lines
 
 
 def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
@@ -139,7 +139,9 @@ def test_the_same_id_in_two_splits_is_told(tmp_path):
 
 def scenes(tmp_path, complete=False):
     problems = Problems("x")
-    return list(gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), problems, complete)), problems.lines
+    return list(
+        gqa_files.read_scene_graphs(tmp_path / "sceneGraphs", ("val",), problems, complete)
+    ), problems.lines
 
 
 def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_path):
@@ -148,7 +150,7 @@ def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_pa
     )
     (scene,), problems = scenes(tmp_path)
     assert problems == []
-    assert (scene.width, scene.height, scene.location, scene.weather, scene.complete) == (
+    assert (scene.width, scene.height, scene.location, scene.weather, scene.is_complete) == (
         640,
         480,
         "kitchen",
@@ -175,7 +177,9 @@ def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others
         sceneGraphs__val_sceneGraphs={"1": SCENE | {"objects": {"681267": two, "681262": spot}}, "2": SCENE},
     )
     left_out = Counter()
-    found = gqa_files.scenes(tmp_path / "sceneGraphs", ("val",), Problems("x"), left_out=left_out)
+    found = gqa_files.read_scene_graphs(
+        tmp_path / "sceneGraphs", ("val",), Problems("x"), omitted_counts=left_out
+    )
     (first, _), (second, _) = (scene.objects for scene in found)
     assert first == second
     assert left_out["val", "relations left out"] == 1
@@ -183,7 +187,7 @@ def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others
 
 def test_the_truth_is_marked_complete(tmp_path):
     write(tmp_path, sceneGraphs__val_sceneGraphs={"2407890": SCENE})
-    assert scenes(tmp_path, complete=True)[0][0].complete
+    assert scenes(tmp_path, complete=True)[0][0].is_complete
 
 
 @pytest.mark.parametrize(
@@ -213,8 +217,8 @@ def test_a_damaged_scene_graph_is_told_by_picture(tmp_path, text, message):
 
 def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE}, truth__train_sceneGraphs={"n2": SCENE})
-    found = gqa_files.truth(tmp_path / "truth", ["val", "train", "val"])
-    assert {picture_id: (scene.split, scene.complete) for picture_id, scene in found.items()} == {
+    found = gqa_files.read_true_scene_graphs(tmp_path / "truth", ["val", "train", "val"])
+    assert {picture_id: (scene.split, scene.is_complete) for picture_id, scene in found.items()} == {
         "n1": ("val", True),
         "n2": ("train", True),
     }
@@ -223,7 +227,7 @@ def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
 def test_everything_wrong_with_the_truth_is_told_in_one_message(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE | {"width": "wide"}})
     with pytest.raises(UserError) as caught:
-        gqa_files.truth(tmp_path / "truth", ["val", "testdev"])
+        gqa_files.read_true_scene_graphs(tmp_path / "truth", ["val", "testdev"])
     message = str(caught.value)
     assert (
         "truth/testdev_sceneGraphs.json: no such file" in message

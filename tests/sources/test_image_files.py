@@ -4,13 +4,13 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import Problems
-from pipeline.sources.image_files import inspect, is_id, listing
+from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 
 def test_a_sound_picture_gives_its_size_and_digest(tmp_path):
     path = tmp_path / "a.png"
     Image.new("RGB", (20, 10)).save(path)
-    assert inspect(path) == (20, 10, hashlib.sha256(path.read_bytes()).hexdigest())
+    assert inspect_image(path) == (20, 10, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def damaged(kind: str, path):
@@ -40,7 +40,7 @@ def test_a_damaged_picture_is_found_though_its_head_is_sound(tmp_path, kind, end
     path = tmp_path / f"a.{ending}"
     damaged(kind, path)
     with pytest.raises(ValueError) as caught:
-        inspect(path)
+        inspect_image(path)
     assert str(caught.value).startswith(message)
 
 
@@ -48,7 +48,7 @@ def test_a_picture_is_listed_under_its_name_without_ending(tmp_path):
     for name in ("n1.jpg", "v1.2.PNG", "notes.txt", "x.gif", "x.jpg"):
         (tmp_path / name).touch()
     problems = Problems("x")
-    assert sorted(listing(tmp_path, problems)) == ["n1", "v1.2", "x"]
+    assert sorted(list_images(tmp_path, problems)) == ["n1", "v1.2", "x"]
     assert problems.lines == [f"{tmp_path.name}/x.jpg: x.gif is of the same name; keep one"]
 
 
@@ -67,4 +67,4 @@ def test_a_picture_is_listed_under_its_name_without_ending(tmp_path):
     ],
 )
 def test_ids_can_be_part_of_file_names(text, sound):
-    assert is_id(text) is sound
+    assert is_valid_id(text) is sound

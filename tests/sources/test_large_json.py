@@ -2,13 +2,13 @@ import msgspec
 import pytest
 
 from pipeline.core.errors import Problems
-from pipeline.sources.large_json import members
+from pipeline.sources.large_json import read_members
 
 
 def read(path, text):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     problems = Problems("x")
-    return members(path, "file.json", problems), problems.lines
+    return read_members(path, "file.json", problems), problems.lines
 
 
 def test_each_member_is_there_undecoded_and_can_be_decoded_later(tmp_path):
@@ -48,7 +48,11 @@ def test_a_damaged_file_is_told_by_name(tmp_path, text, message):
 
 def test_a_missing_file_and_a_folder_are_told(tmp_path):
     problems = Problems("x")
-    assert members(tmp_path / "no.json", "no.json", problems) == members(tmp_path, "folder", problems) == {}
+    assert (
+        read_members(tmp_path / "no.json", "no.json", problems)
+        == read_members(tmp_path, "folder", problems)
+        == {}
+    )
     assert problems.lines == [
         "no.json: no such file; put it there, or leave its split out of `ingest` in params.yaml",
         "folder: a folder where a file was expected",

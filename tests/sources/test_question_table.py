@@ -13,7 +13,7 @@ HEAD = "question_id,picture,question,answer"
 def read(tmp_path, text, name="questions.csv", splits=("val", "test")):
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     problems = Problems("x")
-    return list(question_table.questions(tmp_path, splits, problems, "test")), problems.lines
+    return list(question_table.read_questions(tmp_path, splits, problems, "test")), problems.lines
 
 
 def test_a_csv_with_the_four_columns_is_enough(tmp_path):
@@ -122,7 +122,7 @@ def table(folder, ending, rows):
 def read_table(folder, ending, rows):
     table(folder, ending, rows)
     problems = Problems("x")
-    return list(question_table.questions(folder, ("val", "test"), problems, "test")), problems.lines
+    return list(question_table.read_questions(folder, ("val", "test"), problems, "test")), problems.lines
 
 
 ENDINGS = ["csv", "jsonl", "xlsx", "parquet"]
@@ -187,7 +187,7 @@ def test_a_workbook_of_two_filled_sheets_is_refused(tmp_path):
             pd.DataFrame(ROWS).to_excel(book, sheet_name=name, index=False)
         pd.DataFrame().to_excel(book, sheet_name="empty", index=False)
     problems = Problems("x")
-    assert list(question_table.questions(tmp_path, ("val", "test"), problems, "test")) == []
+    assert list(question_table.read_questions(tmp_path, ("val", "test"), problems, "test")) == []
     assert problems.lines == [
         "questions.xlsx: several sheets are filled (one, two); keep the one with the table"
     ]

@@ -8,7 +8,13 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from pipeline.core.records import Question, Step
-from pipeline.sources.source_folder import IngestParams, SourceFolder, faults, format_of, target
+from pipeline.sources.source_folder import (
+    IngestParams,
+    SourceFolder,
+    detect_format,
+    find_question_errors,
+    resolve_new_source_file,
+)
 
 SOUND = Question(question_id="1", picture_id="n1", split="val", text="What?", answer="dog")
 PARAMS = IngestParams(split="val", question_splits=("val",), graph_splits=())
@@ -36,17 +42,17 @@ def changed(**fields):
     ],
 )
 def test_a_question_is_unusable_for_reasons_that_are_all_told(question, reasons):
-    assert faults(question) == reasons
+    assert find_question_errors(question) == reasons
 
 
 def test_the_format_goes_by_what_lies_there_unless_it_is_said(tmp_path):
     with pytest.raises(UserError, match=r"neither GQA's files .* nor a table .*questions\.parquet"):
-        format_of(tmp_path, "auto")
+        detect_format(tmp_path, "auto")
     (tmp_path / "questions.xlsx").touch()
-    assert format_of(tmp_path, "auto") == "table"
+    assert detect_format(tmp_path, "auto") == "table"
     (tmp_path / "questions1.2").mkdir()
-    assert format_of(tmp_path, "auto") == "gqa"
-    assert format_of(tmp_path, "table") == "table"
+    assert detect_format(tmp_path, "auto") == "gqa"
+    assert detect_format(tmp_path, "table") == "table"
 
 
 @pytest.fixture
@@ -67,21 +73,23 @@ def test_the_pictures_are_those_that_the_questions_of_the_split_ask_for(source):
     folder = SourceFolder(
         source, IngestParams(split="val", question_splits=("val", "train"), graph_splits=("val",))
     )
-    assert [question.question_id for question in folder.questions()] == ["1", "2", "3"]
-    assert folder.wanted == {"a": ["1", "2"]}
-    assert list(folder.unbalanced()) == list(folder.scenes()) == []  # a table may do without graphs
-    (picture,) = folder.pictures()
+    assert [question.question_id for question in folder.read_questions()] == ["1", "2", "3"]
+    assert folder.questions_by_image == {"a": ["1", "2"]}
+    assert (
+        list(folder.read_unbalanced_questions()) == list(folder.read_scene_graphs()) == []
+    )  # a table may do without graphs
+    (picture,) = folder.read_images()
     assert (picture.picture_id, picture.width, picture.height, picture.split) == ("a", 4, 3, "val")
-    report = folder.report()
+    report = folder.make_report()
     assert report.counts == {"val": {"questions": 2, "pictures": 1}, "train": {"questions": 1}}
     assert report.format == "table"
 
 
 def test_a_split_without_questions_is_told(source):
     folder = SourceFolder(source, IngestParams(split="test", question_splits=("test",), graph_splits=()))
-    assert list(folder.questions()) == list(folder.pictures()) == []
+    assert list(folder.read_questions()) == list(folder.read_images()) == []
     with pytest.raises(UserError, match="split test: there is no question of it"):
-        folder.report()
+        folder.make_report()
 
 
 def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
@@ -90,9 +98,9 @@ def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
         '{"question_id": "1", "picture": "a", "question": "What?", "answer": ""}'
     )
     folder = SourceFolder(source, PARAMS)
-    assert len(list(folder.questions())) == 1 and list(folder.pictures()) == []
+    assert len(list(folder.read_questions())) == 1 and list(folder.read_images()) == []
     with pytest.raises(UserError) as caught:
-        folder.report()
+        folder.make_report()
     assert caught.value.problems[1:] == [
         "question 1: it has no answer",
         "picture a: images/a.png: the file is empty",
@@ -108,12 +116,12 @@ def birds(tmp_path, monkeypatch):
 
 
 def test_a_file_is_made_in_the_source_of_its_data_set(birds):
-    assert target("birds", "a/b.json").absolute() == birds / "a/b.json"
+    assert resolve_new_source_file("birds", "a/b.json").absolute() == birds / "a/b.json"
 
 
 def test_another_data_set_is_refused(birds):
     with pytest.raises(UserError, match="data/bees/source: no such folder; run: rgqa init bees"):
-        target("bees", "a.json")
+        resolve_new_source_file("bees", "a.json")
 
 
 @pytest.mark.parametrize("kind", ["vqa", "visual-genome"])
@@ -129,4 +137,4 @@ def test_another_split_is_refused(birds, kind):
 def test_a_file_that_is_there_is_not_replaced(birds):
     (birds / "a.json").touch()
     with pytest.raises(UserError, match="a.json: is there already; move it away"):
-        target("birds", "a.json")
+        resolve_new_source_file("birds", "a.json")

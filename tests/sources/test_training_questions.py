@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.training_questions import AskedQuestion, asked_questions
+from pipeline.sources.training_questions import TrainingQuestion, read_training_questions
 
 
 def row(picture="n1", **changes):
@@ -16,15 +16,15 @@ def test_a_file_and_a_folder_of_chunks_are_read_and_other_fields_passed_over(tmp
     (tmp_path / "all").mkdir()
     (tmp_path / "all" / "1.json").write_text(json.dumps({"02": row("n2")}))
     (tmp_path / "all" / "0.json").write_text(json.dumps({"01": row(entailed=["x"])}))
-    found = [*asked_questions(tmp_path / "all")]
-    assert found == [AskedQuestion("n1", "Is it red?", "yes"), AskedQuestion("n2", "Is it red?", "yes")]
-    assert [*asked_questions(tmp_path / "all" / "1.json")] == found[1:]
+    found = [*read_training_questions(tmp_path / "all")]
+    assert found == [TrainingQuestion("n1", "Is it red?", "yes"), TrainingQuestion("n2", "Is it red?", "yes")]
+    assert [*read_training_questions(tmp_path / "all" / "1.json")] == found[1:]
 
 
 def test_everything_that_is_wrong_is_told_at_the_end(tmp_path):
     path = tmp_path / "train.json"
     path.write_text(json.dumps({"1": row(), "2": row(answer=3), "3": {"imageId": "n1"}}))
-    found = asked_questions(path)
+    found = read_training_questions(path)
     assert next(found).text == "Is it red?"
     with pytest.raises(UserError, match=r"2 problems\n.*question 2: .*\n.*question 3: "):
         next(found)
@@ -37,9 +37,9 @@ def test_files_without_questions_are_refused(content, message, tmp_path):
     path = tmp_path / "train.json"
     path.write_text(content)
     with pytest.raises(UserError, match=message):
-        list(asked_questions(path))
+        list(read_training_questions(path))
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match="no such file"):
-        list(asked_questions(tmp_path / "train.json"))
+        list(read_training_questions(tmp_path / "train.json"))

@@ -4,9 +4,9 @@ from collections import Counter
 import pytest
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.records import Relation, Scene, SceneObject
+from pipeline.core.records import Relation, SceneGraph, SceneObject
 from pipeline.sources import gqa_files, visual_genome
-from pipeline.sources.gqa_files import ObjectRow, RelationRow, SceneRow
+from pipeline.sources.gqa_files import GqaObject, GqaRelation, GqaSceneGraph
 
 GRAPH = {  # as in version 1.4, cut short
     "image_id": 2407890,
@@ -70,17 +70,17 @@ def files(tmp_path, graphs=(GRAPH,), pictures=(PICTURE,), attributes=None):
 def read(tmp_path, **rows):
     problems, left_out = Problems("x"), Counter()
     extra = tmp_path / "a.json" if "attributes" in rows else None
-    graphs = list(visual_genome.scenes(*files(tmp_path, **rows), problems, left_out, extra))
+    graphs = list(visual_genome.read_scene_graphs(*files(tmp_path, **rows), problems, left_out, extra))
     return graphs, problems.lines, left_out
 
 
 def test_a_graph_gets_plain_names_and_merged_objects_joined(tmp_path):
     ((picture_id, graph),), problems, left_out = read(tmp_path)
     assert (picture_id, problems, left_out) == ("2407890", [], Counter())
-    on_the_walk = RelationRow(name="on", object="1058534")
-    tree = ObjectRow(name="trees", x=0, y=0, w=799, h=557, attributes=(), relations=(on_the_walk,))
-    walk = ObjectRow(name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",), relations=())
-    assert graph == SceneRow(width=800, height=600, objects={"1058549": tree, "1058534": walk})
+    on_the_walk = GqaRelation(name="on", object="1058534")
+    tree = GqaObject(name="trees", x=0, y=0, w=799, h=557, attributes=(), relations=(on_the_walk,))
+    walk = GqaObject(name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",), relations=())
+    assert graph == GqaSceneGraph(width=800, height=600, objects={"1058549": tree, "1058534": walk})
 
 
 def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
@@ -124,14 +124,14 @@ def test_a_damaged_file_is_told(tmp_path, text):
     graphs, pictures = files(tmp_path)
     graphs.write_text(text)
     with pytest.raises(UserError, match=r"g\.json: empty, cut off, or not a list"):
-        list(visual_genome.scenes(graphs, pictures, Problems("x"), Counter()))
+        list(visual_genome.read_scene_graphs(graphs, pictures, Problems("x"), Counter()))
 
 
 def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "data/vg/source"
     source.mkdir(parents=True)
-    said = visual_genome.convert(
+    said = visual_genome.convert_scene_graphs(
         *files(
             tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]
         ),
@@ -140,7 +140,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     )
     assert said == "2 scene graphs -> data/vg/source/sceneGraphs/train_sceneGraphs.json"
     problems = Problems("x")
-    scenes = list(gqa_files.scenes(source / "sceneGraphs", ("train",), problems))
+    scenes = list(gqa_files.read_scene_graphs(source / "sceneGraphs", ("train",), problems))
     assert problems.lines == []
     assert [scene.picture_id for scene in scenes] == ["2407890", "5"]
     tree = SceneObject(
@@ -153,18 +153,18 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
         relations=(Relation(name="on", object_id="1058534"),),
     )
     walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
-    assert scenes[0] == Scene(
+    assert scenes[0] == SceneGraph(
         picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk)
     )
     with pytest.raises(UserError, match="is there already"):
-        visual_genome.convert(*files(tmp_path), "vg", "train")
+        visual_genome.convert_scene_graphs(*files(tmp_path), "vg", "train")
 
 
 def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vg/source").mkdir(parents=True)
     with pytest.raises(UserError, match="g.json: 1 problem"):
-        visual_genome.convert(*files(tmp_path, pictures=[]), "vg", "train")
+        visual_genome.convert_scene_graphs(*files(tmp_path, pictures=[]), "vg", "train")
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
 
 
@@ -201,7 +201,7 @@ def test_a_key_that_is_there_twice_is_told(tmp_path):
     graphs, pictures = files(tmp_path)
     graphs.write_text(graphs.read_text().replace('"x": 0', '"x": 0, "x": 5', 1))
     problems = Problems("x")
-    list(visual_genome.scenes(graphs, pictures, problems, Counter()))
+    list(visual_genome.read_scene_graphs(graphs, pictures, problems, Counter()))
     assert problems.lines == ["g.json, graph 0: the key x occurs more than once"]
 
 

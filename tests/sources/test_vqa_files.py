@@ -46,7 +46,7 @@ def files(tmp_path, rows, annotations, **more):
 def read(tmp_path, rows, annotations, **options):
     problems = Problems("x")
     return list(
-        vqa_files.questions(*files(tmp_path, rows, annotations), "val", problems, **options)
+        vqa_files.read_questions(*files(tmp_path, rows, annotations), "val", problems, **options)
     ), problems.lines
 
 
@@ -120,9 +120,9 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
         tmp_path, [asked(), asked(262148001, text="Is it red?")], [annotated(), annotated(262148001)]
     )
     with pytest.raises(UserError, match="no such folder; run: rgqa init vqa"):
-        vqa_files.convert(*found, "vqa", "val")
+        vqa_files.convert_questions(*found, "vqa", "val")
     (tmp_path / "data/vqa/source/images").mkdir(parents=True)
-    said = vqa_files.convert(*found, "vqa", "val")
+    said = vqa_files.convert_questions(*found, "vqa", "val")
     assert "2 questions" in said and "1 pictures (COCO_val2014_000000262148.jpg, ...)" in said
     Image.new("RGB", (20, 10)).save(tmp_path / "data/vqa/source/images/COCO_val2014_000000262148.jpg")
     (tmp_path / "params.yaml").write_text(
@@ -135,14 +135,14 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
         ("262148001", "Is it red?"),
     ]
     with pytest.raises(UserError, match="is there already; move it away"):
-        vqa_files.convert(*found, "vqa", "val")
+        vqa_files.convert_questions(*found, "vqa", "val")
 
 
 def test_files_without_a_question_are_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vqa/source").mkdir(parents=True)
     with pytest.raises(UserError, match="there is no question in it"):
-        vqa_files.convert(*files(tmp_path, [], []), "vqa", "val")
+        vqa_files.convert_questions(*files(tmp_path, [], []), "vqa", "val")
     assert list((tmp_path / "data/vqa/source").iterdir()) == []
 
 
@@ -150,7 +150,7 @@ def test_a_file_of_another_form_is_told(tmp_path):
     (tmp_path / "q.json").write_text('{"questions": [{"question_id": "1"}]}')
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(UserError, match=r"q\.json: not what is expected here: .*question_id"):
-        list(vqa_files.questions(tmp_path / "q.json", tmp_path / "a.json", "val", Problems("x")))
+        list(vqa_files.read_questions(tmp_path / "q.json", tmp_path / "a.json", "val", Problems("x")))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_would_lie_outside_the_folder_is_refused(tmp_path, monkeypatch, que
     (tmp_path / "data/vqa/source").mkdir(parents=True)
     (tmp_path / "x/source").mkdir(parents=True)
     with pytest.raises(UserError, match=said):
-        vqa_files.convert(
+        vqa_files.convert_questions(
             *files(tmp_path, [question], [annotated()]), **({"data_set": "vqa", "split": "val"} | options)
         )
     assert not list(tmp_path.rglob("questions.jsonl"))

@@ -24,8 +24,8 @@ def test_the_audit_is_typed_and_says_the_same_to_programs_and_to_people(tiny_run
     folder = tiny_run / "data/tiny/interim/audit"
     report = read_json(folder / "audit.json", AuditReport)
     text = (folder / "audit.md").read_text()
-    assert report.table in text
+    assert report.attack_table in text
     for subset, audit in report.subsets.items():
-        assert f"| `{subset}` | {audit.uqs} + {audit.aqs} |" in report.table
+        assert f"| `{subset}` | {audit.uqs} + {audit.aqs} |" in report.attack_table
     for warning in report.warnings:
         assert f"> **Warning.** {warning}" in text

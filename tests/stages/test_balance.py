@@ -5,18 +5,18 @@ import pytest
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.records import (
-    AqCheck,
     Candidate,
-    Dropped,
+    CandidateEstimate,
+    CollectedCandidate,
+    DroppedCandidate,
     Edit,
-    EditScore,
-    Estimate,
+    EditedQuestionScore,
+    GoldQuestionCheck,
     Item,
-    Judgement,
-    OwnScore,
     Question,
-    Verified,
-    candidate_id,
+    SourceQuestionScore,
+    VerifierResult,
+    make_candidate_id,
 )
 from pipeline.stages import balance
 
@@ -40,7 +40,7 @@ PARTS = {p: "dev" if p in "DE" else "test" for p in "ABCDE"}
 
 def verified(subset, picture, question_id, text=None, status="unanswerable", edits=()):
     c = Candidate(
-        candidate_id=candidate_id(subset, picture, question_id),
+        candidate_id=make_candidate_id(subset, picture, question_id),
         subset=subset,
         picture_id=picture,
         question_id=question_id,
@@ -49,13 +49,13 @@ def verified(subset, picture, question_id, text=None, status="unanswerable", edi
         score=None if edits else 0.25,
         rank=None if edits else 7,
     )
-    return Verified(
+    return CollectedCandidate(
         candidate=c,
-        judgement=Judgement(answerability="unanswerable", category="missing object"),
+        verifier_result=VerifierResult(answerability="unanswerable", category="missing object"),
         status=status,
         votes_invalid=3,
         votes_valid=0,
-        votes_set_aside=0,
+        votes_excluded=0,
         verdict_ids=("v1", "v2"),
         simulated=True,
     )
@@ -88,22 +88,25 @@ def project(tmp_path, monkeypatch):
     interim = tmp_path / "data/d/interim"
     write_jsonl(interim / "ingest/questions.jsonl", QUESTIONS[::-1])
     write_jsonl(
-        interim / "rank/own_scores.jsonl", [OwnScore(question_id=q.question_id, score=0.5) for q in QUESTIONS]
+        interim / "rank/own_scores.jsonl",
+        [SourceQuestionScore(question_id=q.question_id, score=0.5) for q in QUESTIONS],
     )
-    edited = [EditScore(candidate_id="pthard_A+A1", score=-0.125)]  # of the other one nothing is known
+    edited = [
+        EditedQuestionScore(candidate_id="pthard_A+A1", score=-0.125)
+    ]  # of the other one nothing is known
     write_jsonl(interim / "similarity/edit_scores.jsonl", edited)
     write_json(interim / "rank/parts.json", PARTS)
     write_jsonl(interim / "collect/verified.jsonl", VERIFIED)
     ids = [row.candidate.candidate_id for row in VERIFIED]
-    estimates = [Estimate(candidate_id=key, answerable=0.1, difficulty="popular") for key in ids]
+    estimates = [CandidateEstimate(candidate_id=key, p_answerable=0.1, difficulty="popular") for key in ids]
     write_jsonl(interim / "estimate/estimates.jsonl", estimates)
     write_jsonl(
         interim / "collect/aq_checks.jsonl",
         [
-            AqCheck(
+            GoldQuestionCheck(
                 question_id="B2", picture_id="B", text="b2", votes_valid=0, votes_invalid=3, status="refuted"
             ),
-            AqCheck(
+            GoldQuestionCheck(
                 question_id="A1", picture_id="A", text="a1", votes_valid=3, votes_invalid=0, status="verified"
             ),
         ],
@@ -115,7 +118,7 @@ def project(tmp_path, monkeypatch):
         folder = interim / "balance"
         return (
             list(read_jsonl(folder / "items.jsonl", Item)),
-            list(read_jsonl(folder / "unpaired.jsonl", Dropped)),
+            list(read_jsonl(folder / "unpaired.jsonl", DroppedCandidate)),
             read_json(folder / "balance.json"),
         )
 

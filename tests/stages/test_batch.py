@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.assignment import Asking, AskingRules
-from annotation.study.assignment_params import as_asked
-from annotation.study.forecast import simulated_stream
-from annotation.study.gold_leakage import Betrayal, betrayals, shown_questions
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
+from annotation.study.assignment_params import to_task_mapping
+from annotation.study.forecast import simulate_assignments
+from annotation.study.gold_leakage import GoldLeakage, build_shown_questions, measure_gold_leakage
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
-from pipeline.core.records import Estimate, Screened, Task, TaskQuestion, Verified
+from pipeline.core.records import CandidateEstimate, CollectedCandidate, ScreenedCandidate, Task, TaskQuestion
 from pipeline.sources import gqa_files
 from pipeline.stages import batch
-from pipeline.stages.batch import report, warn_of_cues
-from research.simulated_annotators.answerability import obstacle
+from pipeline.stages.batch import make_report, warn_about_leakage
+from research.simulated_annotators.answerability import find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 OUT = Path("data/tiny/interim/batch")
@@ -35,7 +35,7 @@ def filters_of(made):
 
 
 def test_every_candidate_is_judged_in_one_task(screened):
-    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", ScreenedCandidate))
     assert len(rows) > 200
     assert sorted(questions_of(t)[0].candidate_id for t in tasks()) == sorted(
         r.candidate.candidate_id for r in rows
@@ -53,13 +53,15 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     truth = {
         s.picture_id: s
-        for s in gqa_files.scenes(Path("data/tiny/truth"), ("testdev",), Problems("x"), complete=True)
+        for s in gqa_files.read_scene_graphs(
+            Path("data/tiny/truth"), ("testdev",), Problems("x"), is_complete=True
+        )
     }
     wrong = []
     for task in tasks():
         filter_question = questions_of(task)[1]
         if filter_question.role == "filter" and filter_question.text != "Is this a color image?":
-            reason = obstacle(filter_question.program, truth[task.picture_id], words)
+            reason = find_obstacle(filter_question.program, truth[task.picture_id], words)
             wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
     assert wrong == []
 
@@ -90,7 +92,7 @@ def test_the_browser_sees_nothing_that_tells_the_filter(screened):
 def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screened, set_params):
     batch.main()
     before = {path.name: path.read_bytes() for path in OUT.iterdir()}
-    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", ScreenedCandidate))
     write_jsonl(screened / "screen/screened.jsonl", rows[::-1])
     batch.main()
     assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
@@ -120,15 +122,15 @@ def test_the_report_counts_tasks_and_filters(screened):
 
 
 def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
-    rows = list(read_jsonl(screened / "screen/screened.jsonl", Screened))
+    rows = list(read_jsonl(screened / "screen/screened.jsonl", ScreenedCandidate))
     known = [
-        Verified(
+        CollectedCandidate(
             candidate=row.candidate,
-            judgement=row.judgement,
+            verifier_result=row.verifier_result,
             status="answerable" if i % 2 else "unanswerable",
             votes_invalid=3,
             votes_valid=0,
-            votes_set_aside=0,
+            votes_excluded=0,
             verdict_ids=(),
             simulated=True,
         )
@@ -159,7 +161,9 @@ def test_tasks_are_json_that_label_studio_can_read(screened):
 
 def asked(number, expected, source, candidate_first):
     candidate = TaskQuestion(key="c", text=f"candidate {number}", role="candidate")
-    known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected=expected, source=source)
+    known = TaskQuestion(
+        key="f", text=f"filter {number}", role="filter", expected_choice=expected, gold_source=source
+    )
     first, second = (candidate, known) if candidate_first else (known, candidate)
     return Task(task_id=str(number), picture_id="n1", subset="clip-hard", first=first, second=second)
 
@@ -170,18 +174,20 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
         asked(2, "valid", "own question", False),
         asked(3, "invalid", "template", False),
     ]
-    figures = report(rows, [])
+    figures = make_report(rows, [])
     assert figures["tasks"] == {"clip-hard": 3}
     assert figures["filters"] == {"own question, valid": 2, "template, invalid": 1}
     assert (figures["filters_valid"], figures["filters_invalid"], figures["candidate_first"]) == (2, 1, 1)
     assert figures["repeats"] == 0
-    hidden = Betrayal(cue="position in the task", auroc=0.58, low=0.56, high=0.6)  # no more than is tolerated
-    warn_of_cues(figures | {"filters_told_by": [hidden]})
+    hidden = GoldLeakage(
+        cue="position in the task", auroc=0.58, low=0.56, high=0.6
+    )  # no more than is tolerated
+    warn_about_leakage(figures | {"filters_told_by": [hidden]})
     assert capsys.readouterr().err == ""
 
 
 def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
-    warn_of_cues(report([asked(1, "valid", "own question", True)], []))
+    warn_about_leakage(make_report([asked(1, "valid", "own question", True)], []))
     assert "no filter question is known to be unanswerable" in capsys.readouterr().err
 
 
@@ -197,25 +203,31 @@ def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(
     def row(number):
         block = number // 50
         asked = TaskQuestion(key="c", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")
-        known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected="valid")
+        known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected_choice="valid")
         return Task(
             task_id=f"{number:04}",
             picture_id=f"n{number % 9}",
             subset="clip-hard",
             first=asked,
             second=known,
-            block=block,
+            priority_block=block,
         )
 
     made = [row(number) for number in range(1000)]
     estimates = {f"c{number}": 0.2 for number in range(1000)}
-    rows = [Estimate(candidate_id=key, answerable=0.2, difficulty="random") for key in estimates]
-    monkeypatch.setattr(batch, "MOST_MEASURED", 120)
+    rows = [CandidateEstimate(candidate_id=key, p_answerable=0.2, difficulty="random") for key in estimates]
+    monkeypatch.setattr(batch, "MAX_SIMULATED_JUDGEMENTS", 120)
     left = iter(made)
-    found = batch.betrayed(left, rows, seed=0)
+    found = batch.simulate_gold_leakage(left, rows, seed=0)
     # 120 judgements and a wave of 100 reach into the fifth block of 50; the first task of the sixth ends it.
     assert next(left).task_id == "0251"
-    everything = Asking([as_asked(task) for task in made], estimates, AskingRules(budget=120, seed=0))
-    stream = simulated_stream(everything, [f"person {number}" for number in range(batch.PEOPLE)], 0)
+    everything = AdaptiveAssigner(
+        [to_task_mapping(task) for task in made], estimates, AssignmentRules(max_judgements=120, seed=0)
+    )
+    stream = simulate_assignments(
+        everything, [f"person {number}" for number in range(batch.NUM_SIMULATED_ANNOTATORS)], 0
+    )
     assert len(stream) == 120
-    assert found == betrayals(shown_questions(stream, {task.task_id: task for task in made}), 0)
+    assert found == measure_gold_leakage(
+        build_shown_questions(stream, {task.task_id: task for task in made}), 0
+    )

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.assignment import AskingRules, drawn
+from annotation.study.assignment import AssignmentRules, is_overlap_task
 from annotation.study.dawid_skene import Posterior
-from annotation.study.quality_report import Quality
+from annotation.study.quality_report import QualityReport
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.records import AqCheck, Screened, Task, Verdict, Verified
+from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, ScreenedCandidate, Task, Verdict
 from pipeline.stages import batch, collect
 from tests.stages.conftest import export
 
@@ -24,12 +24,12 @@ def batched(screened):
 
 
 def verified():
-    return list(read_jsonl(OUT / "verified.jsonl", Verified))
+    return list(read_jsonl(OUT / "verified.jsonl", CollectedCandidate))
 
 
 def test_every_candidate_gets_exactly_one_status(batched):
     collect.main()
-    rows = list(read_jsonl(batched / "screen/screened.jsonl", Screened))
+    rows = list(read_jsonl(batched / "screen/screened.jsonl", ScreenedCandidate))
     assert sorted(v.candidate.candidate_id for v in verified()) == sorted(
         r.candidate.candidate_id for r in rows
     )
@@ -49,8 +49,8 @@ def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_para
         for asked in (tasks[row.task_id].first, tasks[row.task_id].second)
     )
     aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
-    assert sum(v.votes_invalid + v.votes_valid + v.votes_set_aside for v in verified()) == answers
-    assert sum(v.votes_set_aside for v in verified()) == len(aside)
+    assert sum(v.votes_invalid + v.votes_valid + v.votes_excluded for v in verified()) == answers
+    assert sum(v.votes_excluded for v in verified()) == len(aside)
     assert len({(row["verdict_id"], row["candidate_id"]) for row in aside}) == len(aside)
     assert {row["reason"] for row in aside} >= {"annotator excluded", "filter failed"}
 
@@ -77,7 +77,7 @@ def test_simulated_verdicts_say_so_everywhere(batched):
 def test_own_questions_are_verified_on_the_way(batched, set_params):
     set_params("collect", votes=8)
     collect.main()
-    checks = list(read_jsonl(OUT / "aq_checks.jsonl", AqCheck))
+    checks = list(read_jsonl(OUT / "aq_checks.jsonl", GoldQuestionCheck))
     assert len(checks) > 10
     assert "refuted" not in {check.status for check in checks}
 
@@ -163,7 +163,7 @@ def test_a_crowd_that_calls_everything_invalid_verifies_nothing(batched, set_par
 def test_a_source_that_three_good_judges_contradict_stops_the_stage(batched, set_params):
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     known = [asked for task in tasks for asked in (task.first, task.second) if asked.role == "filter"]
-    wrong = {asked.text for asked in known if asked.source == "own question"}
+    wrong = {asked.text for asked in known if asked.gold_source == "own question"}
     wrong = set(sorted(wrong)[:4])
     flip = {"valid": "invalid", "invalid": "valid"}
 
@@ -209,13 +209,16 @@ def test_more_votes_needed_than_given_is_refused(batched, set_params):
 def test_the_quality_report_tells_the_same_as_the_files(batched, set_params):
     set_params("collect", votes=8)
     collect.main()
-    quality = read_json(OUT / "quality.json", Quality)
+    quality = read_json(OUT / "quality.json", QualityReport)
     aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
-    assert (quality.given, quality.answers - quality.counted) == (8 * len(verified()), len(aside))
-    assert quality.unanswerable == sum(row.status == "unanswerable" for row in verified())
-    assert [row.name for row in quality.annotators if row.excluded] == ["simulated-8"]
+    assert (quality.num_verdicts, quality.num_answers - quality.num_counted) == (
+        8 * len(verified()),
+        len(aside),
+    )
+    assert quality.num_unanswerable == sum(row.status == "unanswerable" for row in verified())
+    assert [row.name for row in quality.annotators if row.exclusion_reasons] == ["simulated-8"]
     assert {row["detail"] for row in aside if row["reason"] == "annotator excluded"} == {
-        "; ".join(quality.annotators[7].excluded)
+        "; ".join(quality.annotators[7].exclusion_reasons)
     }
     assert "Simulated verdicts." in (OUT / "quality.html").read_text()
 
@@ -251,12 +254,16 @@ def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set
     pulled(rows)
     set_params("collect", simulate=False)
     collect.main()
-    (fast,) = [row for row in read_json(OUT / "quality.json", Quality).annotators if row.excluded]
-    assert fast.excluded == (f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s, median 1.0 s",)
+    (fast,) = [
+        row for row in read_json(OUT / "quality.json", QualityReport).annotators if row.exclusion_reasons
+    ]
+    assert fast.exclusion_reasons == (
+        f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s, median 1.0 s",
+    )
     set_params("collect", excluding=["sensitivity", "specificity"])
     collect.main()
-    told = read_json(OUT / "quality.json", Quality).annotators
-    assert not any(row.excluded for row in told)
+    told = read_json(OUT / "quality.json", QualityReport).annotators
+    assert not any(row.exclusion_reasons for row in told)
     assert [row.name for row in told if row.flags] == [fast.name]
 
 
@@ -294,7 +301,7 @@ def test_who_rehearses_takes_what_is_not_stated_for_absent(batched, set_params):
     rows = {row.candidate.candidate_id: row for row in verified()}
     # In the closed world of the partial graphs nearly every foreign question fails; the judge alone dares it of few.
     assert sum(row.status == "unanswerable" for row in rows.values()) > len(rows) / 2
-    assert sum(row.judgement.answerability == "unanswerable" for row in rows.values()) < len(rows) / 2
+    assert sum(row.verifier_result.answerability == "unanswerable" for row in rows.values()) < len(rows) / 2
 
 
 def test_other_verdicts_are_no_rehearsal(batched):
@@ -310,8 +317,8 @@ def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_param
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     set_params("annotate", overlap=0.3, seed=5)
     collect.main()
-    rules = AskingRules(overlap=0.3, seed=5)
-    wanted = sum(drawn(task.task_id, rules) for task in tasks)
+    rules = AssignmentRules(overlap_rate=0.3, seed=5)
+    wanted = sum(is_overlap_task(task.task_id, rules) for task in tasks)
     assert 0 < wanted < len(tasks)
     assert read_json(OUT / "collect.json")["agreement"]["candidates"] <= wanted
     set_params("annotate", overlap=0.0)

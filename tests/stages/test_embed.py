@@ -16,7 +16,7 @@ from pipeline.candidates.encoders import clip, embedding_cache
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.records import Picture, Question
+from pipeline.core.records import ImageRecord, Question
 from pipeline.stages import embed
 
 OUT = Path("data/world/interim/embed")
@@ -35,7 +35,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
         pictures.append(
-            Picture(
+            ImageRecord(
                 picture_id=name,
                 split="testdev",
                 path=str(path),
@@ -47,7 +47,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     copy = Path("data/world/source/images/e.png")
     copy.write_bytes(Path(pictures[0].path).read_bytes())
     pictures.append(
-        Picture(
+        ImageRecord(
             picture_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=pictures[0].sha256
         )
     )
@@ -79,8 +79,8 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return wrapped
 
-    monkeypatch.setattr(clip.Encoder, "pictures", counting(clip.Encoder.pictures))
-    monkeypatch.setattr(clip.Encoder, "texts", counting(clip.Encoder.texts))
+    monkeypatch.setattr(clip.Encoder, "encode_images", counting(clip.Encoder.encode_images))
+    monkeypatch.setattr(clip.Encoder, "encode_texts", counting(clip.Encoder.encode_texts))
     return seen
 
 
@@ -113,10 +113,10 @@ def test_each_row_is_the_vector_of_its_own_picture_and_text(world: Path, tiny_cl
     embed.main()
     encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
     for row, name in enumerate("abcd"):
-        ((_, expected),) = encoder.pictures([f"data/world/source/images/{name}.png"], 1)
+        ((_, expected),) = encoder.encode_images([f"data/world/source/images/{name}.png"], 1)
         np.testing.assert_allclose(np.load(OUT / "pictures.npy")[row], expected[0], atol=1e-6)
     for row, text in enumerate(sorted(set(TEXTS))):
-        ((_, expected),) = encoder.texts([text], 1)
+        ((_, expected),) = encoder.encode_texts([text], 1)
         np.testing.assert_allclose(np.load(OUT / "texts.npy")[row], expected[0], atol=1e-6)
 
 
@@ -131,7 +131,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first
-    embedding_cache.CACHE.unlink()
+    embedding_cache.CACHE_PATH.unlink()
     embed.main()
     assert len(encoded) == 7 and written() == first
 
@@ -139,7 +139,7 @@ def test_the_same_bytes_with_and_without_what_was_kept(world: Path, encoded: lis
 def test_after_a_kill_nothing_is_encoded_twice(
     world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, batches = embedding_cache.Cache.put, []
+    put, batches = embedding_cache.EmbeddingCache.put, []
 
     def dying(self, keys, vectors) -> None:
         put(self, keys, vectors)
@@ -147,7 +147,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
         if len(batches) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(embedding_cache.Cache, "put", dying)
+    monkeypatch.setattr(embedding_cache.EmbeddingCache, "put", dying)
     with pytest.raises(KeyboardInterrupt):
         embed.main()
     assert encoded == ["Is it red?", "Where is the cat?"] and not OUT.exists()  # short ones first
@@ -158,8 +158,8 @@ def test_after_a_kill_nothing_is_encoded_twice(
 def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
-    assert embedding_cache.export_vectors() == Path("data/world/vectors/clip.safetensors")
-    embedding_cache.CACHE.unlink()
+    assert embedding_cache.export_embeddings() == Path("data/world/vectors/clip.safetensors")
+    embedding_cache.CACHE_PATH.unlink()
     encoded.clear()
     embed.main()
     assert encoded == [] and written() == first

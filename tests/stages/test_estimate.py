@@ -2,21 +2,21 @@ import json
 from pathlib import Path
 
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.records import Estimate, Screened
+from pipeline.core.records import CandidateEstimate, ScreenedCandidate
 from pipeline.stages import estimate
 
 
 def test_every_candidate_has_an_estimate_in_the_same_order(tiny_run):
     home = tiny_run / "data/tiny/interim"
-    rows = list(read_jsonl(home / "estimate/estimates.jsonl", Estimate))
-    screened = list(read_jsonl(home / "screen/screened.jsonl", Screened))
+    rows = list(read_jsonl(home / "estimate/estimates.jsonl", CandidateEstimate))
+    screened = list(read_jsonl(home / "screen/screened.jsonl", ScreenedCandidate))
     assert [row.candidate_id for row in rows] == [row.candidate.candidate_id for row in screened]
-    assert all(0 < row.answerable < 1 for row in rows)
+    assert all(0 < row.p_answerable < 1 for row in rows)
     report = json.loads((home / "estimate/estimate.json").read_text())
     for subset, figures in report["subsets"].items():
         own = [row for row, one in zip(rows, screened, strict=True) if one.candidate.subset == subset]
         assert figures["candidates"] == len(own) == sum(figures["difficulty"].values())
-        assert abs(figures["expected_answerable"] - sum(row.answerable for row in own)) < 0.051
+        assert abs(figures["expected_answerable"] - sum(row.p_answerable for row in own)) < 0.051
 
 
 def test_without_graphs_base_rates_are_taken_and_that_is_told(screened, set_params, capsys):
@@ -28,6 +28,6 @@ def test_without_graphs_base_rates_are_taken_and_that_is_told(screened, set_para
     fitted = json.loads((home / "estimate/estimate.json").read_text())["fitted"]
     assert not fitted["calibrated"] and fitted["questions"] == 0
     assert fitted["weights"] is None
-    rows = list(read_jsonl(home / "estimate/estimates.jsonl", Estimate))
-    assert rows and all(0 < row.answerable < 1 for row in rows)
+    rows = list(read_jsonl(home / "estimate/estimates.jsonl", CandidateEstimate))
+    assert rows and all(0 < row.p_answerable < 1 for row in rows)
     assert "not calibrated here" in "".join(capsys.readouterr())

@@ -20,7 +20,7 @@ import pytest
 
 from pipeline.candidates.encoders import clip
 from pipeline.core import atomic_files
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.stage_graph import read_stages, stage_module
 from tests.closure import ROOT
 
@@ -48,7 +48,7 @@ class Encoder:
         torch="",
     )
 
-    def texts(self, texts: Sequence[str], batch: int, **_: bool) -> clip.Batches:
+    def texts(self, texts: Sequence[str], batch: int, **_: bool) -> clip.EmbeddingBatches:
         for start in range(0, len(texts), batch):
             rows = [hashlib.sha256(text.encode()).digest()[:8] for text in texts[start : start + batch]]
             yield np.arange(start, start + len(rows)), np.array([list(row) for row in rows], np.float32)
@@ -155,9 +155,9 @@ def put_in_place(patch: pytest.MonkeyPatch, stage: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def new_process() -> Iterator[None]:
-    atomic_files._remove_scraps.cache_clear()
+    atomic_files._remove_stale_temporaries.cache_clear()
     yield
-    atomic_files._remove_scraps.cache_clear()
+    atomic_files._remove_stale_temporaries.cache_clear()
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -165,7 +165,7 @@ def test_a_full_disk_is_one_message_and_every_file_is_old_or_new(stage, expected
     with pytest.MonkeyPatch.context() as patch:
         fill(patch, sum(map(len, expected.values())) // 2)
         with pytest.raises(SystemExit) as caught:
-            run(main_of(stage))
+            run_command(main_of(stage))
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith(("error:", "Traceback"))]
     assert caught.value.code == 1 and len(told) == 1
     assert told[0].startswith(f"error: the disk is full ({folder_of(stage)}/")
@@ -190,7 +190,7 @@ def test_a_killed_stage_leaves_every_file_old_or_new_and_the_next_run_tidies_up(
     assert len(found) > len(expected)  # the file in work was left behind, as by a real kill
     assert all(found[name] in (OLD, expected[name]) for name in expected)
     assert OLD in found.values()
-    atomic_files._remove_scraps.cache_clear()  # the next run is another process
+    atomic_files._remove_stale_temporaries.cache_clear()  # the next run is another process
     main_of(stage)()
     assert written(stage) == expected
 

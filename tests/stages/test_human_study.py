@@ -13,9 +13,9 @@ from annotation.client import report
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import Task
-from pipeline.scoring.cli import read
-from pipeline.scoring.cli_options import parser
-from pipeline.scoring.model_report import score
+from pipeline.scoring.cli import load_inputs
+from pipeline.scoring.cli_options import build_parser
+from pipeline.scoring.model_report import score_models
 
 HOME = Path("data/tiny-people")
 
@@ -45,7 +45,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         for row in (task.first, task.second):
             item = items[task.subset, row.question_id]
             assert (item.part, item.text, item.picture_id) == ("test", row.text, task.picture_id)
-            assert item.unanswerable == (row.expected == "invalid")
+            assert item.unanswerable == (row.expected_choice == "invalid")
             asked[task.subset] += 1
     # Two people: one is always right, one accepts everything. Imported, as from another Label Studio.
     export = [
@@ -62,7 +62,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
                     ],
                 }
                 for who, choices in enumerate(
-                    [(task.first.expected, task.second.expected), ("valid", "unsure")], 1
+                    [(task.first.expected_choice, task.second.expected_choice), ("valid", "unsure")], 1
                 )
             ],
         }
@@ -78,7 +78,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         model = copied / "sanity" / subset / "clip_score.json"
         human = f"human={HOME / 'study/judgements' / subset}.json"
         words = [copied, model, "--subset", subset, "--scores", "human", "--bootstrap", "0", "--extra", human]
-        found = score(*read(parser().parse_args([str(word) for word in words])))
+        found = score_models(*load_inputs(build_parser().parse_args([str(word) for word in words])))
         row = found.models[0].subsets[subset]["human"]
         assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (
             questions,  # half of them, twice
@@ -89,7 +89,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
 
 
 def test_the_report_is_told_in_the_terminal(copied, capsys):
-    report.report()
+    report.print_report()
     told = capsys.readouterr().out
     assert told.startswith("SIMULATED VERDICTS")
     assert "report: for the browser -> data/tiny/interim/collect/quality.html" in told

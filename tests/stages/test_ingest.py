@@ -6,8 +6,8 @@ from PIL import Image
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.records import Picture, Question, Scene, UnusedQuestion
-from pipeline.sources.source_folder import NO_ANSWER
+from pipeline.core.records import ImageRecord, Question, SceneGraph, UnusedQuestion
+from pipeline.sources.source_folder import NO_ANSWER_REASON
 from pipeline.stages import ingest
 
 TESTDEV = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
@@ -23,9 +23,9 @@ def change(path: str, edit) -> None:
 
 def test_the_tiny_world_comes_in_whole(tiny):
     ingest.main()
-    pictures = list(read_jsonl(OUT / "pictures.jsonl", Picture))
+    pictures = list(read_jsonl(OUT / "pictures.jsonl", ImageRecord))
     questions = list(read_jsonl(OUT / "questions.jsonl", Question))
-    scenes = list(read_jsonl(OUT / "scenes.jsonl", Scene))
+    scenes = list(read_jsonl(OUT / "scenes.jsonl", SceneGraph))
     assert [picture.picture_id for picture in pictures] == [f"n10000{i}" for i in range(1, 9)]
     assert {
         (picture.width, picture.height, picture.path.startswith("data/tiny/source/images/"))
@@ -34,7 +34,7 @@ def test_the_tiny_world_comes_in_whole(tiny):
     # 40 of testdev, 9 of train and 3 of val, by hand in tests/tiny/make.py
     assert [sum(q.split == split for q in questions) for split in ("testdev", "train", "val")] == [40, 9, 3]
     assert [q.question_id for q in questions] == sorted(q.question_id for q in questions)
-    assert [(scene.picture_id, scene.complete) for scene in scenes] == [
+    assert [(scene.picture_id, scene.is_complete) for scene in scenes] == [
         (key, False)
         for key in sorted(
             [
@@ -185,7 +185,7 @@ def test_relations_to_nothing_are_left_out_and_counted(tiny):
     assert (report["val"]["relations left out"], report["train"]["relations left out"]) == (1, 0)
     assert all(
         to.object_id != "99"
-        for scene in read_jsonl(OUT / "scenes.jsonl", Scene)
+        for scene in read_jsonl(OUT / "scenes.jsonl", SceneGraph)
         for thing in scene.objects
         for to in thing.relations
     )
@@ -198,9 +198,9 @@ def test_a_question_whose_answer_says_that_there_is_none_is_left_out_and_counted
     first("answer", answer)()
     ingest.main()
     counts = read_json(OUT / "ingest.json")["counts"]["testdev"]
-    assert (counts["questions"], counts[f"questions left out: {NO_ANSWER}"]) == (before - 1, 1)
+    assert (counts["questions"], counts[f"questions left out: {NO_ANSWER_REASON}"]) == (before - 1, 1)
     (row,) = read_jsonl(OUT / "left_out.jsonl", UnusedQuestion)
-    assert (row.question_id, row.answer, row.reason) == ("00100101", answer, NO_ANSWER)
+    assert (row.question_id, row.answer, row.reason) == ("00100101", answer, NO_ANSWER_REASON)
     assert "00100101" in capsys.readouterr().err
     assert "00100101" not in {row.question_id for row in read_jsonl(OUT / "questions.jsonl", Question)}
 
@@ -237,7 +237,7 @@ def test_a_box_is_clipped_to_its_image_and_counted(tiny, box, expected):
     set_graph(lambda graph: graph["objects"]["83"].update(dict(zip("xywh", box, strict=True))))
     ingest.main()
     assert read_json(OUT / "ingest.json")["counts"]["val"]["boxes clipped"] == 1
-    scenes = {row.picture_id: row for row in read_jsonl(OUT / "scenes.jsonl", Scene)}
+    scenes = {row.picture_id: row for row in read_jsonl(OUT / "scenes.jsonl", SceneGraph)}
     (thing,) = (thing for thing in scenes["2400002"].objects if thing.object_id == "83")
     assert (thing.x, thing.y, thing.w, thing.h) == expected
 
@@ -252,7 +252,7 @@ def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
     Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
     set_params("ingest", split="test", question_splits=["test"])
     ingest.main()
-    assert [p.path for p in read_jsonl(OUT / "pictures.jsonl", Picture)] == [
+    assert [p.path for p in read_jsonl(OUT / "pictures.jsonl", ImageRecord)] == [
         "data/tiny/source/images/mine.png",
         "data/tiny/source/images/n100001.jpg",
     ]

@@ -3,10 +3,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.clip_candidates import parts
+from pipeline.candidates.ranking.clip_candidates import assign_splits
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
-from pipeline.core.records import Candidate, OwnScore, Question
+from pipeline.core.records import Candidate, Question, SourceQuestionScore
 from pipeline.stages import rank
 from tests.candidates.ranking.small_world import world
 
@@ -27,10 +27,10 @@ def project(tmp_path, monkeypatch):
             Question(question_id="9", picture_id="train picture", split="train", text="?", answer="x"),
         ],
     )
-    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_list)):
+    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_strings)):
         write_json(interim / f"embed/{name}.json", value)
-    np.save(interim / "embed/pictures.npy", vectors.pictures)
-    np.save(interim / "embed/texts.npy", vectors.texts)
+    np.save(interim / "embed/pictures.npy", vectors.image_vectors)
+    np.save(interim / "embed/texts.npy", vectors.text_vectors)
     return interim
 
 
@@ -44,12 +44,12 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     program_of = {q.question_id: q.program for q in questions}
     assert all(c.program == program_of[c.question_id] and c.program for c in candidates)
     assert candidates[0].candidate_id == f"clipeasy_{candidates[0].picture_id}+{candidates[0].question_id}"
-    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", OwnScore))) == len(
+    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", SourceQuestionScore))) == len(
         questions
     )  # the train question is none of ours
-    assert read_json(project / "rank/parts.json") == parts(vectors.picture_ids, 0.4, 0)
+    assert read_json(project / "rank/parts.json") == assign_splits(vectors.picture_ids, 0.4, 0)
     assert read_json(project / "rank/rank.json")["parts"] == Counter(
-        parts(vectors.picture_ids, 0.4, 0).values()
+        assign_splits(vectors.picture_ids, 0.4, 0).values()
     )
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     rank.main()

@@ -6,20 +6,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from annotation.study.answers_table import judged_questions
-from annotation.study.quality_html import page
-from pipeline.benchmark.release.check_release import check_release, publish
+from annotation.study.answers_table import build_answers_table
+from annotation.study.quality_html import render_page
+from pipeline.benchmark.release.check_release import check_release, publish_release
 from pipeline.benchmark.release.errata import add_erratum
-from pipeline.benchmark.release.provenance import Provenance, canary
+from pipeline.benchmark.release.provenance import Provenance, make_canary
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Item, Verdict
 from pipeline.scoring.benchmark_reader import read_benchmark
-from pipeline.scoring.errata import without_errata
+from pipeline.scoring.errata import exclude_errata
 from pipeline.stages import audit as audit_stage
 from pipeline.stages import release as release_stage
-from pipeline.tasks.verdict_aggregation import CollectParams, collect
+from pipeline.tasks.verdict_aggregation import CollectParams, aggregate_verdicts
 from tests.annotation.study.conftest import candidates, task, verdict
 
 
@@ -36,8 +36,8 @@ def items(release):
 def test_every_row_is_marked_as_simulated_and_carries_the_canary(release):
     assert all(item.simulated for item in items(release))
     assert "verdicts of this release are simulated" in (release / "README.md").read_text()
-    mark = canary("tiny", "0.1.0", simulated=True)
-    assert mark.startswith("VERDICTS SIMULATED") and not canary("tiny", "0.1.0").startswith("VERDICTS")
+    mark = make_canary("tiny", "0.1.0", simulated=True)
+    assert mark.startswith("VERDICTS SIMULATED") and not make_canary("tiny", "0.1.0").startswith("VERDICTS")
     assert mark in (release / "README.md").read_text()
     for path in (release / "rgqa").glob("*.json"):
         assert {row["canary"] for row in json.loads(path.read_text())} == {mark}
@@ -66,7 +66,7 @@ def rehearsal(tiny_run, tmp_path, monkeypatch):
     shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     for stage, name, kind in (("balance", "items.jsonl", Item), ("collect", "verdicts.jsonl", Verdict)):
-        path = Folders().stage(stage) / name
+        path = DatasetFolders().stage_dir(stage) / name
         write_jsonl(path, [msgspec.structs.replace(row, rehearsal=True) for row in read_jsonl(path, kind)])
     return tmp_path
 
@@ -94,7 +94,7 @@ def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
     assert all(row.rehearsal for row in items(home)) and "REHEARSAL" in check_release(home)
     assert json.loads((home / "croissant.json").read_text())["description"].startswith("REHEARSAL")
     with pytest.raises(UserError, match="a rehearsal"):
-        publish(home, rehearsal / "published")
+        publish_release(home, rehearsal / "published")
     assert not (rehearsal / "published").exists()
 
 
@@ -102,7 +102,8 @@ def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeyp
     with pytest.raises(UserError, match='version: "0.1.0-rehearsal"'):
         release_stage.main()
     shutil.copy(
-        tiny_run / "data/tiny/interim/balance/items.jsonl", Folders().stage("balance") / "items.jsonl"
+        tiny_run / "data/tiny/interim/balance/items.jsonl",
+        DatasetFolders().stage_dir("balance") / "items.jsonl",
     )
     set_version("0.1.0-rehearsal")
     with pytest.raises(UserError, match="and nothing else"):
@@ -119,8 +120,8 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
     verdicts = [
         verdict(key, who, choice, "valid") for key, row in said.items() for who, choice in row.items()
     ]
-    rows, params = candidates(said), CollectParams(rule="majority")
-    result = collect(rows, judged_questions(tasks, verdicts), params, {}, {"ca", "cb"})
+    rows, params = candidates(said), CollectParams(aggregation="majority")
+    result = aggregate_verdicts(rows, build_answers_table(tasks, verdicts), params, {}, {"ca", "cb"})
     uqs = [
         Item(
             item_id=f"c{key}",
@@ -135,10 +136,15 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
         )
         for key in "ab"
     ]
-    found = release_stage.vote_counts(uqs, result.verified, result.quality)
-    assert (found.annotators, found.by_expert, found.votes, found.single) == (2, 1, {2: 1}, 0)
-    assert found.agreement.startswith("On 1 candidate, sampled at random, that two or more judged")
-    assert "2<small>0 excluded; and 1 expert<" in page(result.quality)
+    found = release_stage.count_votes(uqs, result.verified, result.quality)
+    assert (found.annotators, found.by_adjudicator, found.uqs_by_votes, found.single_vote_uqs) == (
+        2,
+        1,
+        {2: 1},
+        0,
+    )
+    assert found.agreement_text.startswith("On 1 candidate, sampled at random, that two or more judged")
+    assert "2<small>0 excluded; and 1 expert<" in render_page(result.quality)
 
 
 @pytest.fixture
@@ -151,7 +157,7 @@ def again(tiny_run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("answer", ["unanswerable", "Unsuitable.", "n/a", "uq", "UQ"])
 def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(again, answer):
-    path = Folders().stage("balance") / "items.jsonl"
+    path = DatasetFolders().stage_dir("balance") / "items.jsonl"
     rows = list(read_jsonl(path, Item))
     aq = next(row for row in rows if not row.unanswerable)
     write_jsonl(path, [msgspec.structs.replace(row, answer=answer) if row == aq else row for row in rows])
@@ -160,7 +166,7 @@ def test_an_answer_that_says_there_is_none_never_becomes_an_aq_of_a_release(agai
 
 
 def test_items_that_the_report_of_balance_does_not_count_are_never_released_or_audited(again):
-    path = Folders().stage("balance") / "items.jsonl"
+    path = DatasetFolders().stage_dir("balance") / "items.jsonl"
     rows = list(read_jsonl(path, Item))
     for changed in (rows[:4], rows[1:], [*rows, rows[0]], [rows[1], *rows[1:]]):
         write_jsonl(path, changed)
@@ -179,12 +185,12 @@ def test_the_same_inputs_give_the_same_bytes(again):
 def test_errata_of_the_data_set_are_told_by_its_next_release_and_left_out_by_scores(again):
     read = read_benchmark(again).subsets["pt-easy"]
     faulty = next(item for item in read if not item.answers)
-    add_erratum(Folders(), "0.1.0", faulty.id, "it has an answer")
+    add_erratum(DatasetFolders(), "0.1.0", faulty.id, "it has an answer")
     release_stage.main()
     assert check_release(again)
     assert f"| `{faulty.id}` | 0.1.0 | it has an answer |" in (again / "ERRATA.md").read_text()
     assert "Known to be faulty (ERRATA.md): 1 of its" in (again / "README.md").read_text()
-    left = without_errata(read_benchmark(again), again, "auto")
-    pair = {item.id for item in read if item.pair == faulty.pair}
+    left = exclude_errata(read_benchmark(again), again, "auto")
+    pair = {item.id for item in read if item.pair_id == faulty.pair_id}
     assert set(left.errata) == pair and faulty.id in pair
     assert len(left.subsets["pt-easy"]) == len(read) - len(pair)

@@ -1,7 +1,7 @@
 from collections import Counter
 
 from pipeline.core.records import Candidate, Edit
-from pipeline.stages.screen import keys, report
+from pipeline.stages.screen import count_keys, make_report
 from tests.candidates.screening.in_memory import SCENE, VOCABULARY, screen
 from tests.candidates.screening.test_screen_rules import CASES
 from tests.notation import question, steps
@@ -18,14 +18,14 @@ def test_what_goes_in_is_kept_or_dropped_for_a_counted_reason():
             text=row[2],
             program=steps(row[3]),
             edits=tuple(
-                Edit(start=0, end=len(old), kind=kind, old=old, new=new, step=step)
+                Edit(start=0, end=len(old), kind=kind, old=old, new=new, step_index=step)
                 for kind, old, new, step in row[4]
             ),
         )
         for i, row in enumerate(CASES)
     ]
     kept, dropped = screen(candidates, asked, {"n1": SCENE}, VOCABULARY)
-    counts = report(Counter(key for row in (*kept, *dropped) for key in keys(row)))
+    counts = make_report(Counter(key for row in (*kept, *dropped) for key in count_keys(row)))
     assert sum(row["in"] for row in counts.values()) == len(candidates) == len(kept) + len(dropped)
     for row in counts.values():
         assert row["in"] == row["kept"] + sum(row["dropped"].values())

@@ -13,18 +13,18 @@ from PIL import Image
 
 from pipeline.candidates.encoders import clip, embedding_cache
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.records import (
     Candidate,
     Edit,
-    EditScore,
-    Judgement,
-    Picture,
+    EditedQuestionScore,
+    ImageRecord,
     Question,
-    Screened,
+    ScreenedCandidate,
     Subset,
-    candidate_id,
+    VerifierResult,
+    make_candidate_id,
 )
 from pipeline.stages import embed, similarity
 
@@ -40,10 +40,12 @@ EDITED: list[tuple[Subset, str, str, str]] = [
 TEXTS = ["Is the cat red?", "What color is the horse next to the table?", "Where is the boat?"]
 
 
-def screened(subset: Subset, picture: str, question: str, text: str, score: float | None = None) -> Screened:
+def screened(
+    subset: Subset, picture: str, question: str, text: str, score: float | None = None
+) -> ScreenedCandidate:
     edit = Edit(start=0, end=1, kind="object", old="x", new="y")
     candidate = Candidate(
-        candidate_id=candidate_id(subset, picture, question),
+        candidate_id=make_candidate_id(subset, picture, question),
         subset=subset,
         picture_id=picture,
         question_id=question,
@@ -51,7 +53,7 @@ def screened(subset: Subset, picture: str, question: str, text: str, score: floa
         edits=() if score else (edit,),
         score=score,
     )
-    return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
+    return ScreenedCandidate(candidate=candidate, verifier_result=VerifierResult(answerability="unknown"))
 
 
 def screen(edited: Sequence[tuple[Subset, str, str, str]]) -> None:
@@ -70,7 +72,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
         fields = {"picture_id": name, "split": "testdev", "path": str(path), "sha256": sha256_file(path)}
-        pictures.append(Picture(**fields, width=40, height=30))
+        pictures.append(ImageRecord(**fields, width=40, height=30))
     asked = {"01": "a", "02": "b", "03": "c"}
     questions = [
         Question(question_id=q, picture_id=p, split="testdev", text=f"Is it {q}?", answer="")
@@ -90,14 +92,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every text that the model was asked to encode, in order, once for each time."""
     seen: list[str] = []
-    texts = clip.Encoder.texts
+    texts = clip.Encoder.encode_texts
 
     def counting(self: clip.Encoder, items: Sequence[str], batch: int, **options: bool) -> Iterator:
         for indices, rows in texts(self, items, batch, **options):
             seen.extend(items[i] for i in indices)
             yield indices, rows
 
-    monkeypatch.setattr(clip.Encoder, "texts", counting)
+    monkeypatch.setattr(clip.Encoder, "encode_texts", counting)
     return seen
 
 
@@ -115,7 +117,7 @@ def written() -> dict[str, bytes]:
 def error(capsys: pytest.CaptureFixture[str]) -> str:
     """What a user sees of a run that ends with exit code 1."""
     with pytest.raises(SystemExit) as caught:
-        run(similarity.main)
+        run_command(similarity.main)
     assert caught.value.code == 1
     return capsys.readouterr().err
 
@@ -127,11 +129,11 @@ def test_scores_are_the_cosines_of_what_the_model_says_of_text_and_picture(
     encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
     expected = {}
     for subset, picture, question, text in EDITED:
-        ((_, (of_picture,)),) = encoder.pictures([HOME / f"source/images/{picture}.png"], 1)
-        ((_, (of_text,)),) = encoder.texts([text], 1)
+        ((_, (of_picture,)),) = encoder.encode_images([HOME / f"source/images/{picture}.png"], 1)
+        ((_, (of_text,)),) = encoder.encode_texts([text], 1)
         cosine = of_picture @ of_text / np.linalg.norm(of_picture) / np.linalg.norm(of_text)
-        expected[candidate_id(subset, picture, question)] = float(cosine)
-    rows = list(read_jsonl(OUT / "edit_scores.jsonl", EditScore))
+        expected[make_candidate_id(subset, picture, question)] = float(cosine)
+    rows = list(read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore))
     assert [row.candidate_id for row in rows] == sorted(
         expected
     )  # the one that rank scored is not among them
@@ -149,7 +151,9 @@ def test_vectors_are_kept_and_the_report_counts(world: Path) -> None:
     report = json.loads((OUT / "similarity.json").read_text())
     assert (report["candidates"], report["distinct_texts"]) == (4, 3)
     assert report["model"] == json.loads((HOME / "interim/embed/embed.json").read_text())["model"]
-    scores = {row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditScore)}
+    scores = {
+        row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore)
+    }
     easy = sorted(score or 0 for key, score in scores.items() if key.startswith("pteasy"))
     assert [report["score_quantiles"]["pt-easy"][q] for q in ("0.00", "0.50", "1.00")] == easy
     assert set(report["score_quantiles"]) == {"pt-easy", "pt-hard"}
@@ -170,27 +174,30 @@ def test_only_new_texts_are_encoded_when_others_come(world: Path, encoded: list[
 def test_after_a_kill_it_goes_on_with_what_is_missing(
     world: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = embedding_cache.Cache.put
+    put = embedding_cache.EmbeddingCache.put
 
-    def dying(self: embedding_cache.Cache, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+    def dying(self: embedding_cache.EmbeddingCache, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         put(self, keys, vectors)
         if len(encoded) == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedding_cache.Cache, "put", dying)
+        patch.setattr(embedding_cache.EmbeddingCache, "put", dying)
         with pytest.raises(KeyboardInterrupt):
             similarity.main()
     assert len(encoded) == 2 and not OUT.exists()
     similarity.main()
-    assert sorted(encoded) == TEXTS and len(list(read_jsonl(OUT / "edit_scores.jsonl", EditScore))) == 4
+    assert (
+        sorted(encoded) == TEXTS
+        and len(list(read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore))) == 4
+    )
 
 
 def test_exported_vectors_stand_in_for_the_model(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     similarity.main()
     first = written()
-    embedding_cache.export_vectors()
-    embedding_cache.CACHE.unlink()
+    embedding_cache.export_embeddings()
+    embedding_cache.CACHE_PATH.unlink()
     without_model(monkeypatch)
     similarity.main()
     assert written() == first
@@ -215,15 +222,19 @@ def test_a_text_that_the_edit_made_too_long_has_no_score_and_is_told_of(
     told = capsys.readouterr()
     assert "warning: 1 edited texts are longer than the model's context of 20 tokens" in told.err
     assert "5 edited questions, 3 texts (3 newly encoded)" in told.out and sorted(encoded) == TEXTS
-    scores = {row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditScore)}
+    scores = {
+        row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore)
+    }
     assert [key for key, score in scores.items() if score is None] == ["pthard_a+06"]
     assert json.loads((OUT / "texts.json").read_text()) == TEXTS and len(scores) == 5
     report = json.loads((OUT / "similarity.json").read_text())
     assert (report["distinct_texts"], report["too_long"]) == (4, 1)
     screen(EDITED)
     similarity.main()
-    assert list(read_jsonl(OUT / "edit_scores.jsonl", EditScore)) == [
-        EditScore(candidate_id=key, score=score) for key, score in scores.items() if score is not None
+    assert list(read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore)) == [
+        EditedQuestionScore(candidate_id=key, score=score)
+        for key, score in scores.items()
+        if score is not None
     ]
 
 
@@ -241,9 +252,9 @@ def test_a_model_other_than_that_of_embed_is_refused(
 def bad_seed(change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Exported vectors, changed, in place of what was computed."""
     similarity.main()
-    seed = embedding_cache.export_vectors()
-    found, vectors = embedding_cache.read_seed(seed)
-    embedding_cache.write_seed(seed, found, change(vectors))
+    seed = embedding_cache.export_embeddings()
+    found, vectors = embedding_cache.read_precomputed(seed)
+    embedding_cache.write_precomputed(seed, found, change(vectors))
 
 
 def test_vectors_of_another_width_or_length_are_refused(
@@ -256,7 +267,7 @@ def test_vectors_of_another_width_or_length_are_refused(
     )
     assert told.count("error:") == 1 and "Traceback" not in told
     (HOME / "vectors/clip.safetensors").unlink()
-    embedding_cache.CACHE.unlink()
+    embedding_cache.CACHE_PATH.unlink()
     bad_seed(lambda vectors: 2 * vectors)
     told = error(capsys)
     assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in told

@@ -14,10 +14,10 @@ from pipeline.candidates.perturbing import perturb_image
 from pipeline.core import per_image as core_candidates
 from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.parallel import ordered_map
-from pipeline.core.records import Candidate, Picture, Question, Screened, Tagged
+from pipeline.core.records import Candidate, ImageRecord, Question, ScreenedCandidate, TaggedText
 from pipeline.stages import ingest, perturb, screen, tag, vocabulary
 from pipeline.verifier import vocabulary as vocabulary_counts
-from pipeline.verifier.partial_graphs import Reconstructed
+from pipeline.verifier.partial_graphs import PartialGraph
 
 STAGES = (vocabulary, tag, perturb, screen)
 COPIES = 6
@@ -30,7 +30,7 @@ def ingested(tiny, set_params):
         set_params(stage)
     ingest.main()
     home = tiny / "data/tiny/interim"
-    pictures = list(read_jsonl(home / "ingest/pictures.jsonl", Picture))
+    pictures = list(read_jsonl(home / "ingest/pictures.jsonl", ImageRecord))
     shown = {picture.picture_id for picture in pictures}
     questions = [q for q in read_jsonl(home / "ingest/questions.jsonl", Question) if q.picture_id in shown]
     pictures = [again(row, copy) for copy in range(COPIES) for row in pictures]
@@ -80,12 +80,15 @@ def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, 
         found.append({path.name: path.read_bytes() for path in ingested.rglob("*.json*")})
     assert found[0] == found[1]
     edited = [row.candidate_id for row in read_jsonl(ingested / "perturb/candidates.jsonl", Candidate)]
-    kept = [row.candidate.candidate_id for row in read_jsonl(ingested / "screen/screened.jsonl", Screened)]
+    kept = [
+        row.candidate.candidate_id
+        for row in read_jsonl(ingested / "screen/screened.jsonl", ScreenedCandidate)
+    ]
     assert edited == sorted(set(edited)) and kept == sorted(set(kept))
     assert {name.split("_")[0] for name in kept} == {"cliphard", "pteasy", "pthard"}
-    texts = [row.text for row in read_jsonl(ingested / "tag/tags.jsonl", Tagged)]
+    texts = [row.text for row in read_jsonl(ingested / "tag/tags.jsonl", TaggedText)]
     assert texts == sorted({q.text for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
-    told = [row.picture_id for row in read_jsonl(ingested / "vocabulary/reconstructed.jsonl", Reconstructed)]
+    told = [row.picture_id for row in read_jsonl(ingested / "vocabulary/reconstructed.jsonl", PartialGraph)]
     assert told == sorted({q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
 
 
@@ -112,7 +115,7 @@ def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patc
 @pytest.mark.parametrize(
     "stage, place, work, kinds",
     [
-        (vocabulary, vocabulary_counts, "graph_of", [Question, Reconstructed]),
+        (vocabulary, vocabulary_counts, "graph_of", [Question, PartialGraph]),
         (perturb, perturb, "perturb_picture", [Question, Candidate]),
         (screen, screen, "screen_picture", [Question, Candidate]),
     ],
@@ -123,9 +126,11 @@ def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, place, w
         earlier.main()
     asked = Counter(q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question))
     # A question makes three candidates at most, one of them at another picture.
-    most = {Question: max(asked.values()), Candidate: 3 * max(asked.values()), Reconstructed: 1}
+    most = {Question: max(asked.values()), Candidate: 3 * max(asked.values()), PartialGraph: 1}
     for kind in kinds:
         gc.collect()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(perturb_image, "SAMPLED", 1)  # the pictures that are surveyed are kept: here one
+            patch.setattr(
+                perturb_image, "NUM_SURVEYED_QUESTIONS", 1
+            )  # the pictures that are surveyed are kept: here one
             assert most_alive(stage, place, work, kind, patch) <= 2 * most[kind] < 2 * sum(asked.values()) / 8

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from pipeline.core.records import Candidate
-from pipeline.tasks.gold_questions import Filter
-from pipeline.tasks.second_questions import Companions, Offered, Onlooker, filters_for
+from pipeline.tasks.gold_questions import GoldQuestion
+from pipeline.tasks.second_questions import (
+    AnnotatorAdversary,
+    Offer,
+    SecondQuestionPicker,
+    count_gold_questions,
+)
 
 
 def candidate(number, text=None, question_id=None):
@@ -19,7 +24,7 @@ def candidate(number, text=None, question_id=None):
 
 
 def filters(*texts, expected="valid", source="own question"):
-    return [Filter(text=text, expected=expected, source=source) for text in texts]
+    return [GoldQuestion(text=text, expected_choice=expected, source=source) for text in texts]
 
 
 ASKED = candidate(0)
@@ -30,20 +35,20 @@ def rng():
 
 
 def companions(offered, members=(ASKED,), share=1.0):
-    return Companions(
-        "p", dict(enumerate(members)), members.__getitem__, {"p": Offered.of(offered)}, share, rng()
+    return SecondQuestionPicker(
+        "p", dict(enumerate(members)), members.__getitem__, {"p": Offer.from_questions(offered)}, share, rng()
     )
 
 
 def repeats(members):
     """What stands beside each candidate that has a repeat, by id."""
     pool = companions([], members)
-    beside = {row.candidate_id: pool.planned(number) for number, row in enumerate(members)}
+    beside = {row.candidate_id: pool.get_planned_repeat(number) for number, row in enumerate(members)}
     return {key: row for key, row in beside.items() if row}
 
 
 def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):
-    row = pool.draw(host, wanted, templates, shown or Onlooker(), rng())
+    row = pool.draw(host, wanted, templates, shown or AnnotatorAdversary(), rng())
     return row and row.text
 
 
@@ -59,12 +64,12 @@ def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):
     ],
 )
 def test_how_many_have_a_filter(candidates, texts, share, expected):
-    assert filters_for(candidates, texts, share) == expected
+    assert count_gold_questions(candidates, texts, share) == expected
 
 
 @pytest.mark.parametrize(("candidates", "texts"), [(30, 20), (34, 24), (100, 7), (12, 11)])
 def test_filters_come_again_as_often_as_candidates(candidates, texts):
-    count = filters_for(candidates, texts, 1.0)
+    count = count_gold_questions(candidates, texts, 1.0)
     repeated = candidates - count
     # One filter more or less moves the first share by at most 1 / count.
     assert abs((count - texts) / count - repeated / (candidates + repeated)) <= 1 / count
@@ -88,26 +93,26 @@ def test_the_wanted_verdict_is_given_first_and_templates_where_they_are_asked_fo
 
 
 def test_never_the_same_question_nor_the_one_that_was_edited():
-    original = Filter(text="?", expected="valid", source="own question", question_id="q0")
+    original = GoldQuestion(text="?", expected_choice="valid", source="own question", question_id="q0")
     pool = companions([*filters("asked 0"), original], [ASKED, candidate(1)])
     assert draw(pool) is None
 
 
 def test_what_is_left_of_a_verdict_is_known():
     pool = companions([*filters("v"), *filters("t", expected="invalid", source="template")])
-    assert pool.has("valid") and not pool.has("invalid")
+    assert pool.has_gold_question("valid") and not pool.has_gold_question("invalid")
     draw(pool), draw(pool)
-    assert not pool.has("valid")
+    assert not pool.has_gold_question("valid")
 
 
 def test_what_looks_like_a_filter_is_given_less():
-    shown = Onlooker()
+    shown = AnnotatorAdversary()
     for number in range(20):
-        shown.note(f"p{number}", f"a pear {number}", is_filter=True)
-        shown.note(f"p{number}", f"a cow {number}", is_filter=False)
+        shown.observe(f"p{number}", f"a pear {number}", is_gold=True)
+        shown.observe(f"p{number}", f"a cow {number}", is_gold=False)
     drawn = Counter(
         companions(filters("a pear", "a cow"))
-        .draw(ASKED, "valid", False, shown, np.random.default_rng(n))
+        .pick_gold_question(ASKED, "valid", False, shown, np.random.default_rng(n))
         .text
         for n in range(300)
     )
@@ -116,16 +121,16 @@ def test_what_looks_like_a_filter_is_given_less():
 
 
 def test_a_text_that_came_before_is_given_when_candidates_come_before_more_often_than_filters():
-    shown = Onlooker()
+    shown = AnnotatorAdversary()
     for number in range(20):
-        shown.note(f"p{number}", "asked again", is_filter=False)
-        shown.note(f"p{number}", f"new {number}", is_filter=True)
-    shown.note("elsewhere", "old", is_filter=True)
+        shown.observe(f"p{number}", "asked again", is_gold=False)
+        shown.observe(f"p{number}", f"new {number}", is_gold=True)
+    shown.observe("elsewhere", "old", is_gold=True)
     assert draw(companions(filters("fresh", "old")), shown=shown) == "old"
 
 
 def test_naive_bayes_on_nothing_tells_nothing():
-    assert Onlooker().told("p", "any text") == 0
+    assert AnnotatorAdversary().compute_log_odds("p", "any text") == 0
 
 
 def test_repeats_are_other_candidates_each_once():
@@ -157,8 +162,8 @@ def test_no_repeat_has_the_same_text_or_a_text_that_came_twice():
 def test_a_repeat_that_was_not_planned_is_one_of_those_left():
     members = [candidate(n) for n in range(6)]
     pool = companions(filters("a", "b", "c"), members)  # 2 * 3 * 6 / 9 = 4 have a filter, 2 a repeat
-    planned = [row for number in range(6) if (row := pool.planned(number))]
-    later = [pool.repeat(ASKED) for _ in range(5)]
+    planned = [row for number in range(6) if (row := pool.get_planned_repeat(number))]
+    later = [pool.pick_repeat(ASKED) for _ in range(5)]
     assert len(planned) == 2 and later[-1] is None
     given = [row.candidate_id for row in (*planned, *later) if row]
     assert len(set(given)) == len(given) and set(given) >= {f"c{n}" for n in range(1, 6)}

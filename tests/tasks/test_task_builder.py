@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.records import Candidate, Picture
-from pipeline.tasks.gold_questions import Filter
-from pipeline.tasks.second_questions import Offered
-from pipeline.tasks.task_builder import blocks, make_tasks, shown
+from pipeline.core.records import Candidate, ImageRecord
+from pipeline.tasks.gold_questions import GoldQuestion
+from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.task_builder import assign_blocks, make_tasks, to_label_studio_task
 
 
 def candidate(number, text="What is it?", question_id=None):
@@ -22,11 +22,11 @@ def candidate(number, text="What is it?", question_id=None):
 
 
 def valid(text, source="own question", question_id=None):
-    return Filter(text=text, expected="valid", source=source, question_id=question_id)
+    return GoldQuestion(text=text, expected_choice="valid", source=source, question_id=question_id)
 
 
 def invalid(text, source="judged candidate"):
-    return Filter(text=text, expected="invalid", source=source)
+    return GoldQuestion(text=text, expected_choice="invalid", source=source)
 
 
 CANDIDATES = [candidate(i, f"What is {i}?") for i in range(200)]
@@ -44,7 +44,7 @@ def roles(task):
 
 
 def tasks_of(candidates, filters, *args, **named):
-    offered = {key: Offered.of(rows) for key, rows in filters.items()}
+    offered = {key: Offer.from_questions(rows) for key, rows in filters.items()}
     return list(make_tasks(candidates, offered, *args, **named))
 
 
@@ -85,8 +85,8 @@ def test_as_many_tasks_have_a_filter_as_the_share_says_and_as_filters_last():
 def test_half_of_the_filters_are_invalid_and_some_are_templates_and_either_comes_first():
     tasks = made(filters=MANY)
     found = [roles(t)[1] for t in tasks if roles(t)[1].role == "filter"]
-    assert sum(q.expected == "invalid" for q in found) in range(48, 53)  # one template of each
-    assert 1 <= sum(q.source == "template" for q in found) <= 4  # two, at most twice each
+    assert sum(q.expected_choice == "invalid" for q in found) in range(48, 53)  # one template of each
+    assert 1 <= sum(q.gold_source == "template" for q in found) <= 4  # two, at most twice each
     assert (
         70 <= sum(t.first.role == "candidate" for t in tasks) <= 130
     )  # 100 expected; 4 standard deviations are 28
@@ -98,7 +98,9 @@ def test_a_repeat_is_the_candidate_of_another_task_and_carries_no_verdict():
         asked, beside = roles(task)
         if beside.role == "repeat":
             assert (
-                beside.expected is None and beside.source == "" and beside.candidate_id != asked.candidate_id
+                beside.expected_choice is None
+                and beside.gold_source == ""
+                and beside.candidate_id != asked.candidate_id
             )
             assert beside.text == texts[beside.candidate_id] != asked.text
 
@@ -106,9 +108,9 @@ def test_a_repeat_is_the_candidate_of_another_task_and_carries_no_verdict():
 def test_a_filter_says_why_it_is_one():
     (task,) = made(
         candidates=CANDIDATES[:1],
-        filters=[Filter(text="?", expected="valid", source="own question", why="red")],
+        filters=[GoldQuestion(text="?", expected_choice="valid", source="own question", explanation="red")],
     )
-    assert roles(task)[1].why == "red" and roles(task)[0].why == ""
+    assert roles(task)[1].gold_explanation == "red" and roles(task)[0].gold_explanation == ""
 
 
 def test_the_order_does_not_depend_on_the_order_of_the_candidates():
@@ -129,7 +131,7 @@ def test_a_filter_is_never_the_candidate_itself_nor_what_it_was_made_from():
 
 def test_without_evidence_of_absence_every_filter_is_valid():
     tasks = tasks_of(CANDIDATES[:10], {"n1": [valid("valid")]}, 0, 0.5, seed=0)
-    assert {roles(t)[1].expected for t in tasks} == {"valid", None}
+    assert {roles(t)[1].expected_choice for t in tasks} == {"valid", None}
 
 
 def test_a_picture_without_any_filter_is_told():
@@ -141,10 +143,10 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
     (task,) = tasks_of(
         [candidate(1, "What is the dog on?")], {"n1": [invalid("Where is the cat?")]}, 0, 0.5, seed=0
     )
-    picture = Picture(
+    picture = ImageRecord(
         picture_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""
     )
-    row = shown(task, picture)
+    row = to_label_studio_task(task, picture)
     assert row == {
         "data": {
             "task": task.task_id,
@@ -160,7 +162,7 @@ def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
 def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
     subset = np.repeat([0, 1], [30, 10])
     estimate = np.random.default_rng(0).random(40)
-    block = blocks(subset, estimate, np.arange(40), size=8)
+    block = assign_blocks(subset, estimate, np.arange(40), block_size=8)
     assert Counter(block.tolist()) == dict.fromkeys(range(5), 8)  # 6 of 30 and 2 of 10 in each of 5 blocks
     for each in (0, 1):
         own = block[subset == each][np.argsort(estimate[subset == each])].tolist()
@@ -168,7 +170,12 @@ def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
 
 
 def test_between_equals_the_lot_decides():
-    assert blocks(np.zeros(4, int), np.zeros(4), np.array([3, 0, 2, 1]), size=2).tolist() == [1, 0, 1, 0]
+    assert assign_blocks(np.zeros(4, int), np.zeros(4), np.array([3, 0, 2, 1]), block_size=2).tolist() == [
+        1,
+        0,
+        1,
+        0,
+    ]
 
 
 def test_estimates_of_other_candidates_are_refused():
@@ -179,7 +186,7 @@ def test_estimates_of_other_candidates_are_refused():
 def test_within_a_block_the_order_tells_nothing_of_the_estimate():
     estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
     tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
-    assert {task.block for task in tasks} == {0}
+    assert {task.priority_block for task in tasks} == {0}
     order = [estimates[roles(task)[0].candidate_id] for task in tasks]
     # Of 200 in order of a hash: a rank correlation of 0.28 is four standard deviations (1 / sqrt(199)) from none.
     assert abs(np.corrcoef(order, range(200))[0, 1]) < 0.28
@@ -190,7 +197,7 @@ def test_tasks_stand_block_by_block():
     more = [candidate(f"x{i}", f"Where is {i}?") for i in range(200)]
     estimates |= {row.candidate_id: 0.1 for row in more}
     tasks = tasks_of([*CANDIDATES, *more], {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
-    assert [task.block for task in tasks] == [0] * 200 + [1] * 200
+    assert [task.priority_block for task in tasks] == [0] * 200 + [1] * 200
     assert all("+x" in roles(task)[0].candidate_id for task in tasks[:200])
 
 
@@ -205,9 +212,9 @@ def test_tasks_are_made_a_block_at_a_time():
             looked_up.append(key)
             return super().__getitem__(key)
 
-    watched = Watched(n1=Offered.of(FILTERS))
+    watched = Watched(n1=Offer.from_questions(FILTERS))
     tasks = make_tasks([*CANDIDATES, *more], watched, 0.1, 0.5, 3, estimates.items())
-    assert next(tasks).block == 0
+    assert next(tasks).priority_block == 0
     before = len(looked_up)
-    assert [next(tasks).block for _ in range(199)] == [0] * 199 and len(looked_up) == before
-    assert next(tasks).block == 1 and len(looked_up) > before
+    assert [next(tasks).priority_block for _ in range(199)] == [0] * 199 and len(looked_up) == before
+    assert next(tasks).priority_block == 1 and len(looked_up) > before

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 
-from pipeline.tasks.text_counts import TextCounts, text_number
+from pipeline.tasks.text_counts import TextCounts, hash_text
 
 
 def test_counts_are_those_of_a_counter():
@@ -15,5 +15,5 @@ def test_counts_are_those_of_a_counter():
 
 def test_a_number_is_of_64_bits_and_the_same_in_every_process():
     # python -c "import hashlib; print(hashlib.blake2b(b'red', digest_size=8).hexdigest())"
-    assert f"{text_number('red'):016x}" == "0de917af2f0a48a3"
-    assert text_number("red") != text_number("Red")
+    assert f"{hash_text('red'):016x}" == "0de917af2f0a48a3"
+    assert hash_text("red") != hash_text("Red")

@@ -2,8 +2,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from annotation.study.answers_table import judged_questions
-from pipeline.tasks.verdict_aggregation import CollectParams, collect, expected_wrong, report
+from annotation.study.answers_table import build_answers_table
+from pipeline.tasks.verdict_aggregation import (
+    CollectParams,
+    aggregate_verdicts,
+    estimate_label_error,
+    make_report,
+)
 from tests.annotation.study.conftest import screened, task, verdict
 
 V, X, U = "valid", "invalid", "unsure"
@@ -24,9 +29,9 @@ def collected(prior=None, given=GIVEN, overlap=("ca", "cb", "cc", "cd"), **param
         for who, (known, candidate) in row.items()
     ]
     params, rows = CollectParams(simulate=True, **params), [screened(key) for key in given]
-    return collect(
+    return aggregate_verdicts(
         {row.candidate.candidate_id: row for row in rows},
-        judged_questions(tasks, verdicts),
+        build_answers_table(tasks, verdicts),
         params,
         prior or {},
         overlap,
@@ -41,14 +46,14 @@ def test_votes_are_counted_after_failed_filters_are_set_aside():
         ("cc", "doubtful"),
         ("cd", "unjudged"),  # x failed the filter
     ]
-    assert result.quality.unanswerable == 1 and result.quality.wrong.value is None
-    assert [(row.verdict_id, row.candidate_id) for row in result.set_aside] == [("dx", "cd")]
+    assert result.quality.num_unanswerable == 1 and result.quality.expected_error.value is None
+    assert [(row.verdict_id, row.candidate_id) for row in result.excluded_answers] == [("dx", "cd")]
     assert [row.status for row in result.aq_checks] == ["verified", "verified", "verified", "open"]
     assert result.posteriors == []
 
 
 def test_the_report_tells_the_same_in_short():
-    figures = report(collected(rule="majority"))
+    figures = make_report(collected(rule="majority"))
     assert (figures["simulated"], figures["rehearsal"], figures["verdicts"]) == (True, False, 9)
     assert figures["set_aside"] == {"filter failed": 1}
     assert figures["candidates"] == {
@@ -65,7 +70,7 @@ def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():
     result = collected(rule="dawid-skene", min_posterior=0.6)
     assert [row.candidate_id for row in result.posteriors] == ["ca", "cb", "cc", "cd"]
     assert all(0 < row.invalid < 1 for row in result.posteriors)
-    assert {row.annotator for row in result.quality.tables} == {"x", "y", "z"}
+    assert {row.annotator for row in result.quality.confusion_tables} == {"x", "y", "z"}
 
 
 def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
@@ -91,16 +96,23 @@ def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
         ("unanswerable", "expert"),
     ]
     assert (b, d.decided_by) == (before["cb"], "votes")
-    assert (a.votes_invalid, a.votes_valid, a.votes_set_aside) == (2, 1, 0)  # annotators' alone
+    assert (a.votes_invalid, a.votes_valid, a.votes_excluded) == (2, 1, 0)  # annotators' alone
     assert "ac" not in a.verdict_ids and "aexpert-01" in a.verdict_ids
-    assert report(result)["by_expert"] == {"answerable": 1, "unanswerable": 1}
-    assert [row.by_expert for row in result.quality.subsets] == [2]
-    assert not {"ca", "cc"} & {*result.quality.doubtful, *(row.candidate_id for row in result.quality.worst)}
+    assert make_report(result)["by_expert"] == {"answerable": 1, "unanswerable": 1}
+    assert [row.by_adjudicator for row in result.quality.subsets] == [2]
+    assert not {"ca", "cc"} & {
+        *result.quality.doubtful,
+        *(row.candidate_id for row in result.quality.uncertain_items),
+    }
     if rule == "dawid-skene":
         assert {
             row.candidate_id: row.invalid for row in result.posteriors if row.candidate_id in ("ca", "cc")
         } == {"ca": 0, "cc": 1}
-        assert {row.annotator for row in result.quality.tables} == {"x", "y", "z"}  # no expert is estimated
+        assert {row.annotator for row in result.quality.confusion_tables} == {
+            "x",
+            "y",
+            "z",
+        }  # no expert is estimated
 
 
 def test_experts_of_whom_as_many_say_the_one_as_the_other_decide_nothing():
@@ -112,8 +124,8 @@ def test_experts_of_whom_as_many_say_the_one_as_the_other_decide_nothing():
 def test_what_is_expected_to_be_wrong_is_told_of_what_votes_decided():
     prior = {"ca": 0.5, "cb": 0.5, "cc": 0.5, "cd": 0.5}
     given = {key: row | {"expert-01": (V, X)} for key, row in GIVEN.items()}
-    assert collected(prior, given, min_posterior=0.6).quality.wrong.value is None
-    assert collected(prior, min_posterior=0.6).quality.wrong.value > 0
+    assert collected(prior, given, min_posterior=0.6).quality.expected_error.value is None
+    assert collected(prior, min_posterior=0.6).quality.expected_error.value > 0
 
 
 def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
@@ -128,22 +140,22 @@ def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
 
 def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
     # All: a third, all and none of the pairs on a, b, c agree. What is asked again in doubt would lower it.
-    assert collected().quality.agreement[0].share.value == pytest.approx(4 / 9, abs=1e-6)
+    assert collected().quality.agreement[0].observed.value == pytest.approx(4 / 9, abs=1e-6)
     given = GIVEN | {"b": GIVEN["b"] | {"expert-01": (V, X)}}
     together = collected(given=given, overlap=("ca", "cb")).quality.agreement[0]
-    assert (together.candidates, together.share.value) == (2, pytest.approx(2 / 3, abs=1e-6))
-    assert collected(overlap=()).quality.agreement[0].share.value is None
+    assert (together.candidates, together.observed.value) == (2, pytest.approx(2 / 3, abs=1e-6))
+    assert collected(overlap=()).quality.agreement[0].observed.value is None
 
 
 def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
-    found = expected_wrong(np.array([0.9, 1.0]), np.array([[900_000, 1_000_000], [800_000, 1_000_000]]))
+    found = estimate_label_error(np.array([0.9, 1.0]), np.array([[900_000, 1_000_000], [800_000, 1_000_000]]))
     assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
-    assert expected_wrong(np.array([]), np.empty((2, 0))).value is None
+    assert estimate_label_error(np.array([]), np.empty((2, 0))).value is None
 
 
 @pytest.mark.parametrize(("simulate", "there"), [(True, True), ("rehearsal", True), (False, False)])
 def test_the_parameters_of_the_simulation_are_told_only_if_it_ran(simulate, there):
-    in_use = CollectParams(simulate=simulate).in_use()
+    in_use = CollectParams(simulate=simulate).get_active_values()
     assert in_use["simulate"] == simulate
     assert ({"seed", "votes"} <= in_use.keys()) is there
     assert in_use["min_votes"] == 2
@@ -169,9 +181,10 @@ def test_verified_candidates_are_kept_where_one_says_as_they_are_made():
         for key, all_said in GIVEN.items()
         for who, (known, said) in all_said.items()
     ]
-    found = collect(rows, judged_questions(tasks, verdicts), CollectParams(), keep=keep)
+    found = aggregate_verdicts(rows, build_answers_table(tasks, verdicts), CollectParams(), store=keep)
     assert iter(made) is made  # one at a time, not a list
     assert isinstance(found.verified, tuple)
     assert found == msgspec.structs.replace(
-        collect(rows, judged_questions(tasks, verdicts), CollectParams()), verified=found.verified
+        aggregate_verdicts(rows, build_answers_table(tasks, verdicts), CollectParams()),
+        verified=found.verified,
     )

@@ -15,9 +15,14 @@ import numpy as np
 import yaml
 
 from pipeline.candidates.encoders.clip import ModelRecord
-from pipeline.candidates.encoders.embedding_cache import CACHE, Cache, EmbedReport, keys
+from pipeline.candidates.encoders.embedding_cache import (
+    CACHE_PATH,
+    EmbeddingCache,
+    EmbedReport,
+    make_cache_keys,
+)
 from pipeline.core.json_files import read_jsonl, write_json
-from pipeline.core.records import Picture, Question, Screened
+from pipeline.core.records import ImageRecord, Question, ScreenedCandidate
 from pipeline.core.stage_graph import read_stages, stage_module
 from tests.closure import ROOT
 
@@ -115,18 +120,18 @@ def bag_of(text: str) -> np.ndarray:
 
 def keep_bags_of_words(interim: Path) -> None:
     """Put the vectors of all screened texts into the cache of the working directory."""
-    rows = read_jsonl(interim / "screen/screened.jsonl", Screened)
+    rows = read_jsonl(interim / "screen/screened.jsonl", ScreenedCandidate)
     texts = sorted({row.candidate.text for row in rows})
-    with contextlib.closing(Cache(CACHE, MODEL.dimension)) as cache:
-        cache.put(keys(MODEL, "text", texts), np.array([bag_of(text) for text in texts]))
+    with contextlib.closing(EmbeddingCache(CACHE_PATH, MODEL.dimension)) as cache:
+        cache.put(make_cache_keys(MODEL, "text", texts), np.array([bag_of(text) for text in texts]))
 
 
 def bags_of_words(folder: Path, interim: Path) -> None:
     """Vectors as embed writes them: a text is the sum of its words, a picture the sum of its objects' names."""
     from pipeline.sources import gqa_files
 
-    pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", Picture))
-    scenes = gqa_files.truth(folder / "truth", ("testdev",))
+    pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", ImageRecord))
+    scenes = gqa_files.read_true_scene_graphs(folder / "truth", ("testdev",))
     texts = sorted(
         {
             q.text

@@ -1,7 +1,7 @@
 """What pictures show together, counted by hand."""
 
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.cooccurrence import shown_in
+from pipeline.verifier.cooccurrence import count_cooccurrences
 
 LEXICON = Lexicon({"furniture": ("couch", "table")}, {})
 PICTURES = [("couch", "table", "dogs"), ("dog", "table"), ("kite",), ("kite", "table")]
@@ -9,13 +9,17 @@ NAMES = ("couch", "table", "dog", "dogs", "kite", "furniture")
 
 
 def test_pictures_are_counted_by_the_lemmas_of_names_and_by_categories():
-    shown = shown_in(PICTURES, NAMES, LEXICON, partial=False)
-    assert shown.names == {"couch": 1, "dog": 2, "furniture": 3, "kite": 2, "table": 3}
-    assert (shown.pictures, shown.partial, shown.each) == (4, False, 2.0)  # (3 + 2 + 1 + 2) / 4
+    shown = count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=False)
+    assert shown.image_counts == {"couch": 1, "dog": 2, "furniture": 3, "kite": 2, "table": 3}
+    assert (shown.num_images, shown.from_questions, shown.mean_names_per_image) == (
+        4,
+        False,
+        2.0,
+    )  # (3 + 2 + 1 + 2) / 4
 
 
 def test_pairs_are_counted_once_in_the_order_of_the_alphabet():
-    assert shown_in(PICTURES, NAMES, LEXICON, partial=True).together == {
+    assert count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=True).pair_counts == {
         "couch": {"dog": 1, "furniture": 1, "table": 1},
         "dog": {"furniture": 2, "table": 2},
         "furniture": {"kite": 1, "table": 3},
@@ -24,14 +28,16 @@ def test_pairs_are_counted_once_in_the_order_of_the_alphabet():
 
 
 def test_of_too_many_pairs_those_seen_most_seldom_are_left_out_and_the_bound_is_told():
-    shown = shown_in(PICTURES, NAMES, LEXICON, partial=False, most=4)
-    assert shown.together == {"dog": {"furniture": 2, "table": 2}, "furniture": {"table": 3}}
-    assert shown.least == 2
+    shown = count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=False, max_pairs=4)
+    assert shown.pair_counts == {"dog": {"furniture": 2, "table": 2}, "furniture": {"table": 3}}
+    assert shown.min_pair_count == 2
 
 
 def test_one_name_said_in_two_numbers_is_one_thing():
-    assert shown_in([("dog", "dogs")], NAMES, LEXICON, partial=False).each == 1.0
+    assert (
+        count_cooccurrences([("dog", "dogs")], NAMES, LEXICON, is_partial=False).mean_names_per_image == 1.0
+    )
 
 
 def test_without_pictures_nothing_is_shown():
-    assert shown_in([], NAMES, LEXICON, partial=False).names == {}
+    assert count_cooccurrences([], NAMES, LEXICON, is_partial=False).image_counts == {}

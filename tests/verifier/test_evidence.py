@@ -23,20 +23,20 @@ from tests.notation import LEXICON, Gaps, facts
 )
 def test_in_incomplete_evidence_only_what_contradicts_is_false(listed, asked, truth):
     known = facts(f"door 1: {listed}", complete=False)
-    assert known.has(known.things[0], asked) is truth
+    assert known.evaluate_attribute(known.objects[0], asked) is truth
 
 
 @pytest.mark.parametrize(("listed", "asked"), [("red", "red"), ("red", "blue"), ("red", "wood"), ("", "red")])
 def test_in_a_complete_scene_what_is_not_listed_is_false(listed, asked):
     known = facts(f"door 1: {listed}")
-    assert known.has(known.things[0], asked) is (listed == asked)
+    assert known.evaluate_attribute(known.objects[0], asked) is (listed == asked)
 
 
 def test_the_type_of_an_attribute_may_come_from_the_program():
     known = facts("door 1: red", complete=False)
-    assert known.has(known.things[0], "mauve", "color") is False
-    assert known.has(known.things[0], "mauve") is None
-    assert LEXICON.type_of("mauve") == ""
+    assert known.evaluate_attribute(known.objects[0], "mauve", "color") is False
+    assert known.evaluate_attribute(known.objects[0], "mauve") is None
+    assert LEXICON.get_attribute_type("mauve") == ""
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_the_type_of_an_attribute_may_come_from_the_program():
 )
 def test_relations_have_synonyms_and_antonyms(relation, asked, truth):
     known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
-    cup, box = known.things
-    assert known.holds(cup, asked, box) is truth
+    cup, box = known.objects
+    assert known.evaluate_relation(cup, asked, box) is truth
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_relations_have_synonyms_and_antonyms(relation, asked, truth):
 )
 def test_relations_say_something_of_the_other_direction(relation, inverse, truth):
     known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
-    cup, box = known.things
-    assert known.holds(box, inverse, cup) is truth
+    cup, box = known.objects
+    assert known.evaluate_relation(box, inverse, cup) is truth
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_relations_say_something_of_the_other_direction(relation, inverse, truth
 )
 def test_the_picture_has_three_zones_and_four_percent_of_doubt_around_their_borders(x, zones):
     known = facts(f"cup 1 at {x} 500")
-    assert known.things[0].positions["hposition"] == zones
+    assert known.objects[0].possible_positions["hposition"] == zones
 
 
 def test_a_changed_copy_of_facts_selects_anew():
     known = facts("cup 1", complete=False)
-    assert known.named("lamp").open
-    assert not replace(known, unlisted=Gaps(0.01)).named("lamp").open
+    assert known.select_objects("lamp").has_possible_others
+    assert not replace(known, completeness=Gaps(0.01)).select_objects("lamp").has_possible_others

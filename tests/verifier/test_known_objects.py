@@ -2,13 +2,18 @@
 
 import pytest
 
-from pipeline.verifier.known_objects import RISK, UNKNOWN, Selection, Thing
+from pipeline.verifier.known_objects import (
+    MAX_FALSE_PROBABILITY,
+    UNKNOWN_PROBABILITY,
+    ObjectEvidence,
+    Selection,
+)
 
-CUP = Thing("1", ("cup",), "cup")
+CUP = ObjectEvidence("1", ("cup",), "cup")
 
 
 def test_a_thing_is_only_itself():
-    assert Thing("1", ("cup",), "cup") != Thing("1", ("cup",), "cup")
+    assert ObjectEvidence("1", ("cup",), "cup") != ObjectEvidence("1", ("cup",), "cup")
 
 
 @pytest.mark.parametrize(
@@ -18,9 +23,9 @@ def test_a_thing_is_only_itself():
         (Selection(()), 0, False, False),
         (Selection((), ((CUP, 0.02),), 0.01), 0.03, False, False),  # at most RISK
         (Selection((), ((CUP, 0.02),), 0.02), 0.04, True, True),
-        (Selection((CUP,), unlisted=UNKNOWN), UNKNOWN, True, True),
+        (Selection((CUP,), expected_unlisted=UNKNOWN_PROBABILITY), UNKNOWN_PROBABILITY, True, True),
     ],
 )
 def test_what_hardly_exists_is_none(selection, others, is_open, some):
-    assert RISK == 0.03
+    assert MAX_FALSE_PROBABILITY == 0.03
     assert (selection.others, selection.open, bool(selection)) == (pytest.approx(others), is_open, some)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.partial_graphs import Reconstructed, cite, facts_known, reconstruct
-from pipeline.verifier.verification import execute, judge
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.partial_graphs import (
+    PartialGraph,
+    build_partial_graph,
+    build_question_evidence,
+    cite_facts,
+)
+from pipeline.verifier.verification import execute_program, verify_question
 from tests.notation import LEXICON, answered_question, steps
 
 
 def told(*answered: tuple[str, str]):
     """Facts from (program, answer) pairs about one picture."""
-    graph = reconstruct(
+    graph = build_partial_graph(
         [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
-    return facts_known(graph, LEXICON)
+    return build_question_evidence(graph, LEXICON)
 
 
 RED_CUP = ("select: table (1)->relate: cup,on,s (2) [0]->filter size: small [1]->query: color [2]", "red")
@@ -198,8 +203,8 @@ IN_FRONT = (
     ],
 )
 def test_answers_and_presuppositions_are_evidence(answered, program, expected):
-    judgement = judge(steps(program), told(answered))
-    assert (judgement.category or judgement.answerability, judgement.evidence) == (
+    judgement = verify_question(steps(program), told(answered))
+    assert (judgement.category or judgement.answerability, judgement.evidence_source) == (
         expected,
         "other questions",
     )
@@ -207,10 +212,10 @@ def test_answers_and_presuppositions_are_evidence(answered, program, expected):
 
 def test_no_to_a_phrase_of_one_claim_denies_it_and_of_two_tells_nothing():
     one = told(("select: hat (8)->filter color: red [0]->exist: ? [1]", "no"))
-    assert one.has(one.things[0], "red") is False
+    assert one.evaluate_attribute(one.objects[0], "red") is False
     two = told(("select: hat (8)->filter color: red [0]->filter size: small [1]->exist: ? [2]", "no"))
-    assert two.has(two.things[0], "red") is None
-    assert [thing.label for thing in two.things] == ["hat"]
+    assert two.evaluate_attribute(two.objects[0], "red") is None
+    assert [thing.label for thing in two.objects] == ["hat"]
 
 
 def test_no_cup_on_the_table_denies_it_of_every_cup_that_is_known():
@@ -218,9 +223,9 @@ def test_no_cup_on_the_table_denies_it_of_every_cup_that_is_known():
         ("select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]", "no"),
         ("select: cup (2)->query: color [0]", "red"),
     )
-    cup, table = known.named("cup").sure[0], known.named("table").sure[0]
-    assert known.holds(cup, "on", table) is False
-    assert known.absent == frozenset()  # there is a cup elsewhere
+    cup, table = known.select_objects("cup").certain[0], known.select_objects("table").certain[0]
+    assert known.evaluate_relation(cup, "on", table) is False
+    assert known.absent_names == frozenset()  # there is a cup elsewhere
 
 
 def test_facts_of_several_questions_meet_at_the_object_ids():
@@ -228,7 +233,7 @@ def test_facts_of_several_questions_meet_at_the_object_ids():
         ("select: clothing (7)->filter color: red [0]->query: name [1]", "hat"),
         ("select: man (5)->relate: hat,wearing,o (7) [0]->query: size [1]", "small"),
     )
-    (hat,) = known.named("hat").sure
+    (hat,) = known.select_objects("hat").certain
     assert (hat.names, hat.label, hat.attributes) == (
         ("hat", "clothing"),
         "hat",
@@ -237,11 +242,11 @@ def test_facts_of_several_questions_meet_at_the_object_ids():
 
 
 def test_the_absent_names_are_told():
-    assert told(("select: umbrellas (-)->exist: ? [0]", "no")).absent == {"umbrella"}
+    assert told(("select: umbrellas (-)->exist: ? [0]", "no")).absent_names == {"umbrella"}
 
 
 def graph(*answered: tuple[str, str]):
-    return reconstruct(
+    return build_partial_graph(
         [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
 
@@ -252,26 +257,30 @@ def test_the_graph_keeps_each_fact_with_the_questions_that_state_it():
         ("select: cup (2)->verify color: red [0]", "yes"),
         ("select: table (1)->relate: cup,on,s (2) [0]->verify size: small [1]", "no"),
     )
-    assert (made.picture_id, made.reconstructed, made.questions) == ("p", True, 3)
+    assert (made.picture_id, made.reconstructed, made.num_questions) == ("p", True, 3)
     table, cup = made.objects
-    assert [(fact.value, fact.questions) for fact in cup.names] == [
+    assert [(fact.value, fact.question_ids) for fact in cup.names] == [
         ("", ("0", "1", "2")),
         ("cup", ("0", "1", "2")),
     ]
-    assert [(fact.type, fact.value, fact.holds, fact.questions) for fact in cup.attributes] == [
+    assert [(fact.type, fact.value, fact.holds, fact.question_ids) for fact in cup.attributes] == [
         ("color", "red", True, ("0", "1")),
         ("size", "small", False, ("2",)),
     ]
-    assert [(fact.value, fact.object_id, fact.questions) for fact in cup.relations] == [("on", "1", ("2",))]
-    assert [(fact.value, fact.questions) for fact in table.names] == [("table", ("2",))]
-    assert [(fact.value, fact.questions) for fact in made.alone] == [("cup", ("0", "1"))]
+    assert [(fact.value, fact.object_id, fact.question_ids) for fact in cup.relations] == [
+        ("on", "1", ("2",))
+    ]
+    assert [(fact.value, fact.question_ids) for fact in table.names] == [("table", ("2",))]
+    assert [(fact.value, fact.question_ids) for fact in made.unique] == [("cup", ("0", "1"))]
     assert made.contradictions == ()
 
 
 def test_without_a_question_only_what_others_state_is_known():
     made = graph(("select: cup (2)->query: color [0]", "red"), ("select: cup (2)->query: size [0]", "small"))
-    assert facts_known(made, LEXICON, without={"0"}).things[0].attributes == {"small": "size"}
-    assert facts_known(made, LEXICON, without={"0", "1"}).things == ()
+    assert build_question_evidence(made, LEXICON, excluded_question_ids={"0"}).objects[0].attributes == {
+        "small": "size"
+    }
+    assert build_question_evidence(made, LEXICON, excluded_question_ids={"0", "1"}).objects == ()
 
 
 def test_a_graph_read_back_from_its_file_tells_the_same():
@@ -282,11 +291,11 @@ def test_a_graph_read_back_from_its_file_tells_the_same():
         ("select: scene->query: place [0]", "kitchen"),
         ("select: table (1)->relate: dog,on,s (-) [0]->exist: ? [1]", "no"),
     )
-    again = msgspec.json.decode(msgspec.json.encode(made), type=Reconstructed)
-    one, other = facts_known(made, LEXICON), facts_known(again, LEXICON)
+    again = msgspec.json.decode(msgspec.json.encode(made), type=PartialGraph)
+    one, other = build_question_evidence(made, LEXICON), build_question_evidence(again, LEXICON)
     for name in ("related", "denied", "scene", "absent", "closed"):
         assert getattr(one, name) == getattr(other, name)
-    assert one.denied and one.scene["place"] == "kitchen" and one.absent == {"umbrella"}
+    assert one.negated_relations and one.scene["place"] == "kitchen" and one.absent_names == {"umbrella"}
 
 
 @pytest.mark.parametrize(
@@ -335,26 +344,28 @@ def test_a_graph_read_back_from_its_file_tells_the_same():
 )
 def test_contradictions_are_listed_with_their_questions_and_not_believed(answered, told, believed):
     made = graph(*answered)
-    assert next(row.questions for row in made.contradictions) == ("0", "1")
-    assert made.contradictions[0].what == told
-    assert {row.believed for row in made.contradictions} == {believed}
+    assert next(row.question_ids for row in made.contradictions) == ("0", "1")
+    assert made.contradictions[0].description == told
+    assert {row.is_kept for row in made.contradictions} == {believed}
 
 
 def test_what_is_said_both_ways_is_not_known():
     known = told(
         ("select: cup (2)->verify color: red [0]", "yes"), ("select: cup (2)->verify color: red [0]", "no")
     )
-    assert known.has(known.things[0], "red") is None
+    assert known.evaluate_attribute(known.objects[0], "red") is None
     near = told(
         ("select: box (3)->verify rel: cup,in front of,s (2) [0]", "yes"),
         ("select: box (3)->verify rel: cup,behind,s (2) [0]", "yes"),
     )
-    cup, box = near.named("cup").sure[0], near.named("box").sure[0]
-    assert near.holds(cup, "in front of", box) is near.holds(cup, "behind", box) is None
+    cup, box = near.select_objects("cup").certain[0], near.select_objects("box").certain[0]
+    assert (
+        near.evaluate_relation(cup, "in front of", box) is near.evaluate_relation(cup, "behind", box) is None
+    )
     assert (
         told(
             ("select: animal (-)->exist: ? [0]", "no"), ("select: dog (4)->query: pose [0]", "sitting")
-        ).absent
+        ).absent_names
         == frozenset()
     )
 
@@ -366,7 +377,7 @@ def test_a_thing_goes_by_its_particular_name_that_is_said_most_often():
         ("select: hat (2)->query: size [0]", "small"),
         ("select: hat (2)->verify color: red [0]", "yes"),
     )
-    assert (known.things[0].label, known.things[0].names) == ("hat", ("hat", "vest", "clothing"))
+    assert (known.objects[0].label, known.objects[0].names) == ("hat", ("hat", "vest", "clothing"))
 
 
 def test_a_thing_is_in_no_relation_to_itself():
@@ -408,7 +419,7 @@ def test_a_thing_is_in_no_relation_to_itself():
     ],
 )
 def test_how_a_thing_was_spoken_of_tells_whether_there_may_be_another(answered, program, expected):
-    judgement = judge(steps(program), told(answered))
+    judgement = verify_question(steps(program), told(answered))
     assert (judgement.category or judgement.answerability) == expected
 
 
@@ -417,7 +428,10 @@ def test_of_the_animal_that_is_a_dog_it_is_not_told_that_there_is_no_cat_beside(
         ("select: animal (1)->query: color [0]", "red"),
         ("select: dog (1)->filter color: red [0]->query: pose [1]", "sitting"),
     )
-    assert judge(steps("select: cat (1)->query: color [0]"), told(animal, dog)).answerability == "unknown"
+    assert (
+        verify_question(steps("select: cat (1)->query: color [0]"), told(animal, dog)).answerability
+        == "unknown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -432,13 +446,15 @@ def test_of_the_animal_that_is_a_dog_it_is_not_told_that_there_is_no_cat_beside(
 def test_a_color_that_may_be_said_of_the_same_sight_is_not_held_against_it(told_color, asked, expected):
     known = told(("select: cup (2)->query: color [0]", told_color))
     assert (
-        judge(steps(f"select: cup (2)->filter color: {asked} [0]->query: size [1]"), known).answerability
+        verify_question(
+            steps(f"select: cup (2)->filter color: {asked} [0]->query: size [1]"), known
+        ).answerability
         == expected
     )
 
 
 def answers(program: str, *answered: tuple[str, str]):
-    outcome = execute(parse(steps(program)), told(*answered))
+    outcome = execute_program(parse_program(steps(program)), told(*answered))
     return outcome.answerability, outcome.answers
 
 
@@ -468,10 +484,10 @@ def test_which_of_two_things_is_meant_is_seen_in_the_picture_and_not_held_agains
 
 
 def test_nothing_asked_is_nothing_known():
-    assert reconstruct([], LEXICON) is None
+    assert build_partial_graph([], LEXICON) is None
 
 
-GRAPH = reconstruct(
+GRAPH = build_partial_graph(
     [
         answered_question("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "red", "q1"),
         answered_question("select: cup (2)->query: size [0]", "small", "q2"),
@@ -523,19 +539,20 @@ GRAPH = reconstruct(
 )
 def test_only_what_concerns_the_question_is_cited(program, facts):
     assert [
-        f"{row.fact} ({' '.join(row.questions)})" for row in cite(steps(program), GRAPH, LEXICON)
+        f"{row.fact} ({' '.join(row.question_ids)})" for row in cite_facts(steps(program), GRAPH, LEXICON)
     ] == facts
 
 
 def test_what_only_the_question_itself_states_can_be_left_out():
     assert [
-        row.fact for row in cite(steps("select: umbrella (9)->query: color [0]"), GRAPH, LEXICON, {"q3"})
+        row.fact
+        for row in cite_facts(steps("select: umbrella (9)->query: color [0]"), GRAPH, LEXICON, {"q3"})
     ] == []
     assert [
-        row.questions
-        for row in cite(steps("select: cup (9)->query: color [0]"), GRAPH, LEXICON, {"q1", "q2"})
+        row.question_ids
+        for row in cite_facts(steps("select: cup (9)->query: color [0]"), GRAPH, LEXICON, {"q1", "q2"})
     ] == [("q7",)] * 3
 
 
 def test_without_a_program_nothing_is_cited():
-    assert cite((), GRAPH, LEXICON) == []
+    assert cite_facts((), GRAPH, LEXICON) == []

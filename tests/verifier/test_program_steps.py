@@ -3,10 +3,10 @@ scene leaves something open (complete scenes are in test_judgement)."""
 
 import pytest
 
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.program_steps import THE_SCENE, filter_, relate, select
-from pipeline.verifier.step_answers import Void
-from pipeline.verifier.verification import execute
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.program_steps import SCENE_OBJECT, execute_filter, execute_relate, execute_select
+from pipeline.verifier.step_answers import PresuppositionFailure
+from pipeline.verifier.verification import execute_program
 from tests.notation import facts, steps
 
 OPEN = facts("table 1: red", "cup 2: blue; on 1", "cup 3; to the left of 1", complete=False, place="beach")
@@ -15,7 +15,7 @@ WORLD = ("table 1: red", "table 2", "cup 3: blue; on 1")
 
 def find(step, program, known):
     """What the steps of a program up to one find; the last one is not run."""
-    operations = parse(steps(program))
+    operations = parse_program(steps(program))
     results = []
     for operation, run in zip(operations, step, strict=False):
         results.append(run(operation, [results[i] for i in operation.inputs], operations, known))
@@ -29,7 +29,7 @@ def ids(things):
 @pytest.mark.parametrize(("complete", "maybe"), [(True, []), (False, ["2"])])
 def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
     kept = find(
-        (select, filter_),
+        (execute_select, execute_filter),
         "select: table (1)->filter color: red [0]->query: name [1]",
         facts(*WORLD, complete=complete),
     )
@@ -44,30 +44,34 @@ def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
     ],
 )
 def test_what_certainly_finds_none_voids_the_question(program, category):
-    with pytest.raises(Void) as void:
-        find((select, filter_), program, facts(*WORLD))
+    with pytest.raises(PresuppositionFailure) as void:
+        find((execute_select, execute_filter), program, facts(*WORLD))
     assert void.value.category == category
 
 
 def test_a_relation_finds_the_named_thing_on_its_side():
     on = "select: table (1)->relate: cup,on,s (3) [0]->query: color [1]"
-    assert ids(find((select, relate), on, facts(*WORLD)).sure) == ["3"]
+    assert ids(find((execute_select, execute_relate), on, facts(*WORLD)).sure) == ["3"]
     under = "select: cup (3)->relate: table,on,o (1) [0]->query: color [1]"
-    assert ids(find((select, relate), under, facts(*WORLD)).sure) == ["1"]
-    with pytest.raises(Void, match=r"no cup \(table on it\)"):
-        find((select, relate), "select: table (1)->relate: cup,on,o (3) [0]->query: color [1]", facts(*WORLD))
+    assert ids(find((execute_select, execute_relate), under, facts(*WORLD)).sure) == ["1"]
+    with pytest.raises(PresuppositionFailure, match=r"no cup \(table on it\)"):
+        find(
+            (execute_select, execute_relate),
+            "select: table (1)->relate: cup,on,o (3) [0]->query: color [1]",
+            facts(*WORLD),
+        )
 
 
 def test_the_scene_is_a_thing_of_its_own():
-    assert find((select,), "select: scene->query: place [0]", facts(*WORLD)).sure == (THE_SCENE,)
+    assert find((execute_select,), "select: scene->query: place [0]", facts(*WORLD)).sure == (SCENE_OBJECT,)
 
 
 def test_a_category_may_be_what_is_asked_for():
     known = facts("animal 1", "dog 2", complete=False)
-    animal, dog = known.things
-    assert known.called(animal, "dog") is None
-    assert known.called(dog, "animal") is True
-    assert known.called(dog, "cat") is False
+    animal, dog = known.objects
+    assert known.evaluate_name(animal, "dog") is None
+    assert known.evaluate_name(dog, "animal") is True
+    assert known.evaluate_name(dog, "cat") is False
 
 
 @pytest.mark.parametrize(
@@ -93,7 +97,7 @@ def test_a_category_may_be_what_is_asked_for():
     ],
 )
 def test_what_the_answer_may_be(program, possible):
-    assert execute(parse(steps(program)), OPEN).possible == possible
+    assert execute_program(parse_program(steps(program)), OPEN).possible_answers == possible
 
 
 @pytest.mark.parametrize(
@@ -111,5 +115,7 @@ def test_what_the_answer_may_be(program, possible):
     ],
 )
 def test_a_doubt_says_what_is_not_known(program, doubt):
-    outcome = execute(parse(steps(program)), facts("table 1: red", "cup 2", complete=False, place=""))
+    outcome = execute_program(
+        parse_program(steps(program)), facts("table 1: red", "cup 2", complete=False, place="")
+    )
     assert outcome.answerability == "unknown" and outcome.detail.startswith(doubt)

@@ -1,6 +1,6 @@
 """What is believed of statements that agree, and of those that contradict each other."""
 
-from pipeline.verifier.statement_merging import believe
+from pipeline.verifier.statement_merging import merge_statements
 from pipeline.verifier.statements import Statement
 from tests.notation import LEXICON
 
@@ -9,18 +9,18 @@ CUP, BOX = Statement("name", "2", value="cup"), Statement("name", "3", value="bo
 
 def believed(*statements):
     """Statement i is stated by question i."""
-    return believe({statement: (str(i),) for i, statement in enumerate(statements)}, LEXICON)
+    return merge_statements({statement: (str(i),) for i, statement in enumerate(statements)}, LEXICON)
 
 
 def test_what_nobody_denies_is_believed():
     behind = Statement("relation", "2", value="behind", other="3")
     facts, contradictions = believed(CUP, BOX, behind, Statement("attribute", "2", "color", "red"))
     assert contradictions == []
-    assert [thing.label for thing in facts.things] == ["cup", "box"]
-    assert facts.things[0].attributes == {"red": "color"}
+    assert [thing.label for thing in facts.objects] == ["cup", "box"]
+    assert facts.objects[0].attributes == {"red": "color"}
     # "behind" has an inverse and an opposite: the box is in front of the cup; neither holds the other way round.
-    assert facts.related == {("2", "behind", "3"), ("3", "in front of", "2")}
-    assert facts.denied == {
+    assert facts.relations == {("2", "behind", "3"), ("3", "in front of", "2")}
+    assert facts.negated_relations == {
         ("2", "in front of", "3"),
         ("3", "behind", "2"),
     }
@@ -29,16 +29,16 @@ def test_what_nobody_denies_is_believed():
 def test_what_is_said_and_denied_is_not_believed_and_the_questions_are_named():
     red, not_red = (Statement("attribute", "2", "color", "red", holds=holds) for holds in (True, False))
     facts, (contradiction,) = believed(CUP, red, not_red)
-    assert facts.things[0].attributes == {} and facts.things[0].denied == set()
-    assert (contradiction.object_id, contradiction.questions) == ("2", ("1", "2"))
-    assert contradiction.what == "red, and not red" and not contradiction.believed
+    assert facts.objects[0].attributes == {} and facts.objects[0].negated_attributes == set()
+    assert (contradiction.object_id, contradiction.question_ids) == ("2", ("1", "2"))
+    assert contradiction.description == "red, and not red" and not contradiction.is_kept
 
 
 def test_a_thing_may_be_said_to_have_two_colours():
     red, blue = (Statement("attribute", "2", "color", color) for color in ("red", "blue"))
     facts, (contradiction,) = believed(CUP, red, blue)
-    assert facts.things[0].attributes == {"red": "color", "blue": "color"}
-    assert contradiction.believed
+    assert facts.objects[0].attributes == {"red": "color", "blue": "color"}
+    assert contradiction.is_kept
 
 
 def test_positions_narrow_each_other_down():
@@ -46,21 +46,21 @@ def test_positions_narrow_each_other_down():
         Statement("attribute", "2", "hposition", side, holds=False) for side in ("left", "right")
     )
     facts, _ = believed(CUP, not_left)
-    assert facts.things[0].positions == {"hposition": {"middle", "right"}}
+    assert facts.objects[0].possible_positions == {"hposition": {"middle", "right"}}
     facts, _ = believed(CUP, not_left, not_right)
-    assert facts.things[0].positions == {"hposition": {"middle"}}
+    assert facts.objects[0].possible_positions == {"hposition": {"middle"}}
 
 
 def test_no_box_behind_the_cup_denies_it_of_every_known_box():
     facts, _ = believed(CUP, BOX, Statement("none", "2", value="box,behind,s"))
-    assert facts.denied == {("3", "behind", "2"), ("2", "in front of", "3")}
+    assert facts.negated_relations == {("3", "behind", "2"), ("2", "in front of", "3")}
 
 
 def test_what_is_absent_is_believed_unless_there_is_one():
     dog = Statement("absent", value="dog")
-    assert believed(CUP, dog)[0].absent == {"dog"}
+    assert believed(CUP, dog)[0].absent_names == {"dog"}
     facts, (contradiction,) = believed(Statement("name", "4", value="dogs"), dog)
-    assert facts.absent == frozenset() and contradiction.what == "no dog, and dogs"
+    assert facts.absent_names == frozenset() and contradiction.description == "no dog, and dogs"
 
 
 def test_two_places_are_none():
@@ -73,5 +73,9 @@ def test_two_places_are_none():
 def test_what_is_said_as_of_the_only_one_is_closed_by_that_word_alone():
     alone = [Statement("alone", value=value) for value in ("person", "cup")]
     facts = believed(CUP, *alone)[0]
-    assert facts.closed == {"cup", "person"}
-    assert [facts.named(name).open for name in ("cup", "person", "woman")] == [False, False, True]
+    assert facts.fully_listed_names == {"cup", "person"}
+    assert [facts.select_objects(name).has_possible_others for name in ("cup", "person", "woman")] == [
+        False,
+        False,
+        True,
+    ]

@@ -3,8 +3,14 @@
 import msgspec
 import pytest
 
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.statements import Statement, named, of_program, scene_is, told_besides
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.statements import (
+    Statement,
+    extract_full_answer_statements,
+    extract_program_statements,
+    make_name_statements,
+    make_scene_statement,
+)
 from tests.notation import answered_question, steps
 
 TABLE, CUP = Statement("name", "1", value="table"), Statement("name", "2", value="cup")
@@ -52,17 +58,21 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
             "no",
             [CUP, Statement("alone", value="cup")],
         ),
-        ("select: scene->query: place [0]", "park", [scene_is("place", "park")]),
-        ("select: scene->verify location: indoors [0]", "no", [scene_is("location", "outdoors")]),
-        ("select: scene->verify weather: sunny [0]", "no", [scene_is("weather", "sunny", False)]),
+        ("select: scene->query: place [0]", "park", [make_scene_statement("place", "park")]),
+        ("select: scene->verify location: indoors [0]", "no", [make_scene_statement("location", "outdoors")]),
+        ("select: scene->verify weather: sunny [0]", "no", [make_scene_statement("weather", "sunny", False)]),
     ],
 )
 def test_an_answered_question_states(program, answer, expected):
-    assert list(of_program(parse(steps(program)), answer)) == expected
+    assert list(extract_program_statements(parse_program(steps(program)), answer)) == expected
 
 
 def test_an_option_that_is_not_chosen_is_denied():
-    chosen = list(of_program(parse(steps("select: cup (2)->choose color: red|blue [0]")), "blue"))
+    chosen = list(
+        extract_program_statements(
+            parse_program(steps("select: cup (2)->choose color: red|blue [0]")), "blue"
+        )
+    )
     looks = {statement.value: statement.holds for statement in chosen if statement.kind == "attribute"}
     assert looks == {"red": False, "blue": True}
 
@@ -71,11 +81,15 @@ def test_an_option_that_is_not_chosen_is_denied():
     ("name", "known"), [("she", "person"), ("this", ""), ("scene", ""), ("lamp", "lamp")]
 )
 def test_a_pronoun_names_a_person_or_nothing(name, known):
-    assert list(named(name, ("7",))) == [Statement("name", "7", value=known)]
+    assert list(make_name_statements(name, ("7",))) == [Statement("name", "7", value=known)]
 
 
 def test_a_room_is_a_place():
-    assert scene_is("room", "kitchen") == scene_is("place", "kitchen") == scene_is("", "kitchen")
+    assert (
+        make_scene_statement("room", "kitchen")
+        == make_scene_statement("place", "kitchen")
+        == make_scene_statement("", "kitchen")
+    )
 
 
 def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> list[tuple[str, ...]]:
@@ -85,7 +99,11 @@ def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> lis
         full_answer=sentence,
         full_answer_annotations=dict(mark.split("=") for mark in marks.split()),
     )
-    fields = [msgspec.structs.astuple(s) for s in told_besides(asked, parse(asked.program)) if s.kind == kind]
+    fields = [
+        msgspec.structs.astuple(s)
+        for s in extract_full_answer_statements(asked, parse_program(asked.program))
+        if s.kind == kind
+    ]
     return [tuple(field for field in row[1:-1] if field) for row in fields]
 
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.step_answers import Void, agreed, any_of, one_option, one_value, unless
-from pipeline.verifier.verification import execute
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.step_answers import (
+    PresuppositionFailure,
+    aggregate_options,
+    aggregate_truths,
+    aggregate_values,
+    any_true,
+    negate_if,
+)
+from pipeline.verifier.verification import execute_program
 from tests.notation import facts, steps
 
 # Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
@@ -43,17 +50,17 @@ OR = {
 def test_and_and_or_follow_kleene(verb, a, b):
     known = facts(f"apple 1: {COLOR[a]}, {SIZE[b]}", complete=False)
     program = f"select: apple (1)->verify color: red [0]->verify size: small [0]->{verb}:  [1, 2]"
-    result = execute(parse(steps(program)), known)
+    result = execute_program(parse_program(steps(program)), known)
     expected = (AND if verb == "and" else OR)[a, b]
     assert result.answerability == "answerable"  # whatever the answer is, the apple is there
     assert result.answers == (() if expected is None else (SAID[expected],))
-    assert result.possible == (("yes", "no") if expected is None else (SAID[expected],))
+    assert result.possible_answers == (("yes", "no") if expected is None else (SAID[expected],))
 
 
 @pytest.mark.parametrize(("truth", "opposite"), [(True, False), (False, True), (None, None)])
 def test_not_turns_what_is_known(truth, opposite):
-    assert unless(True, truth) is opposite
-    assert unless(False, truth) is truth
+    assert negate_if(True, truth) is opposite
+    assert negate_if(False, truth) is truth
 
 
 @pytest.mark.parametrize(
@@ -67,20 +74,20 @@ def test_not_turns_what_is_known(truth, opposite):
     ],
 )
 def test_one_true_is_enough_for_any(truths, result):
-    assert any_of(truths) is result
+    assert any_true(truths) is result
 
 
 @pytest.mark.parametrize(("truths", "right"), [([True], ("yes",)), ([False, False], ("no",)), ([None], ())])
 def test_things_that_agree_give_one_answer(truths, right):
-    assert agreed(truths, "it").right == right
-    assert not agreed(truths, "it").doubt
+    assert aggregate_truths(truths, "it").correct_answers == right
+    assert not aggregate_truths(truths, "it").doubt
 
 
 def test_things_that_disagree_or_may_give_none():
-    with pytest.raises(Void) as void:
-        agreed([True, None, False], "it")
+    with pytest.raises(PresuppositionFailure) as void:
+        aggregate_truths([True, None, False], "it")
     assert (void.value.category, void.value.answers) == ("underspecified", ("no", "yes"))
-    assert agreed([True, None], "it").doubt
+    assert aggregate_truths([True, None], "it").doubt
 
 
 @pytest.mark.parametrize(
@@ -104,11 +111,11 @@ def test_things_that_disagree_or_may_give_none():
 def test_one_value_for_all_is_an_answer(values, closed, result):
     sets = [frozenset(value.split("+")) - {""} for value in values]
     try:
-        answer = one_value(sets, "color", closed=closed)
-    except Void as void:
+        answer = aggregate_values(sets, "color", is_complete=closed)
+    except PresuppositionFailure as void:
         assert void.category == result
     else:
-        assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
+        assert (answer.correct_answers or ("doubt" if answer.doubt else "",))[0] == result
 
 
 @pytest.mark.parametrize(
@@ -128,17 +135,17 @@ def test_one_value_for_all_is_an_answer(values, closed, result):
 )
 def test_exactly_one_option_must_be_true_for_all(cases, result):
     try:
-        answer = one_option([dict(zip("ab", case, strict=True)) for case in cases], "ab", "it")
-    except Void as void:
+        answer = aggregate_options([dict(zip("ab", case, strict=True)) for case in cases], "ab", "it")
+    except PresuppositionFailure as void:
         assert void.category == result
     else:
-        assert (answer.right or ("doubt" if answer.doubt else "",))[0] == result
+        assert (answer.correct_answers or ("doubt" if answer.doubt else "",))[0] == result
 
 
 def test_two_true_options_are_no_choice_whatever_the_third_is():
-    with pytest.raises(Void, match="both"):
-        one_option([{"a": True, "b": True, "c": None}], "abc", "it")
+    with pytest.raises(PresuppositionFailure, match="both"):
+        aggregate_options([{"a": True, "b": True, "c": None}], "abc", "it")
 
 
 def test_an_option_that_is_ruled_out_is_not_possible():
-    assert one_option([{"a": None, "b": False}], ("a", "b"), "it").possible == ("a",)
+    assert aggregate_options([{"a": None, "b": False}], ("a", "b"), "it").possible_answers == ("a",)

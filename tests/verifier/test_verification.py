@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.verification import evidence_for, execute, judge
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.verification import build_evidence, execute_program, verify_question
 from tests.notation import LEXICON, Gaps, answered_question, facts, graphs, scene, steps
 
 CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")
@@ -39,7 +39,7 @@ OUTDOORS = (
 
 
 def outcome(program: str, known) -> str:
-    result = execute(parse(steps(program)), known)
+    result = execute_program(parse_program(steps(program)), known)
     if result.answerability == "answerable":
         assert result.category is None
         return result.answers[0] if result.answers else "answer not known"
@@ -219,7 +219,7 @@ def test_a_complete_scene_outdoors(program, expected):
 
 def test_every_category_and_every_operation_is_in_the_tables():
     assert set(CATEGORIES) <= {expected for _, expected in IN_THE_KITCHEN}
-    verbs = {operation.verb for program, _ in IN_THE_KITCHEN for operation in parse(steps(program))}
+    verbs = {operation.verb for program, _ in IN_THE_KITCHEN for operation in parse_program(steps(program))}
     assert verbs == {
         "select",
         "filter",
@@ -278,14 +278,16 @@ def test_the_first_step_that_fails_gives_the_category(program, category):
     ],
 )
 def test_the_reason_is_given_in_words(program, reason):
-    assert execute(parse(steps(program)), facts(*KITCHEN)).detail == reason
+    assert execute_program(parse_program(steps(program)), facts(*KITCHEN)).detail == reason
 
 
 def test_what_each_step_finds_is_told():
-    found = execute(
-        parse(steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")),
+    found = execute_program(
+        parse_program(
+            steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")
+        ),
         facts(*KITCHEN),
-    ).found
+    ).found_objects
     assert [[thing.object_id for thing in things] for things in found] == [["1", "2"], ["1"], ["3", "5"], []]
 
 
@@ -307,7 +309,7 @@ LISTED = (
 
 
 def verdict(program: str, known) -> str:
-    judgement = judge(steps(program), known)
+    judgement = verify_question(steps(program), known)
     return judgement.category or judgement.answerability
 
 
@@ -378,7 +380,7 @@ def test_a_published_graph_leaves_much_unknown(program, expected):
     ],
 )
 def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expected):
-    assert verdict(program, replace(facts(*LISTED, complete=False), unlisted=Gaps(0.001))) == expected
+    assert verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(0.001))) == expected
 
 
 @pytest.mark.parametrize(
@@ -404,13 +406,13 @@ def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expect
 )
 def test_a_verdict_is_dared_if_it_is_right_97_times_of_100(program, left_out, chance, expected):
     assert (
-        verdict(program, replace(facts(*LISTED, complete=False), unlisted=Gaps(left_out, chance))) == expected
+        verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(left_out, chance))) == expected
     )
 
 
 def test_the_judgement_says_how_probably_something_was_left_out():
-    gaps = replace(facts(*LISTED, complete=False), unlisted=Gaps(0.011))
-    lamp = judge(steps("select: lamp (2)->query: color [0]"), gaps)
+    gaps = replace(facts(*LISTED, complete=False), completeness=Gaps(0.011))
+    lamp = verify_question(steps("select: lamp (2)->query: color [0]"), gaps)
     assert lamp.detail == "no lamp in the picture, or left out (chance 0.011)"
 
 
@@ -447,25 +449,29 @@ def test_an_outdoor_scene_without_weather_may_have_one():
 
 def test_the_judgement_names_its_evidence_and_a_reason():
     wrong = steps("select: cup (2)->filter color: red [0]->query: material [1]")
-    assert judge(wrong, facts(*LISTED, complete=False)).evidence == "scene graph"
-    assert judge(wrong, facts(*LISTED)).evidence == "truth"
-    assert judge(wrong, facts(*LISTED)).detail == "no cup is red"
-    unknown = judge(steps("select: lamp (2)->query: color [0]"), facts(*LISTED, complete=False))
+    assert verify_question(wrong, facts(*LISTED, complete=False)).evidence_source == "scene graph"
+    assert verify_question(wrong, facts(*LISTED)).evidence_source == "truth"
+    assert verify_question(wrong, facts(*LISTED)).detail == "no cup is red"
+    unknown = verify_question(steps("select: lamp (2)->query: color [0]"), facts(*LISTED, complete=False))
     assert unknown.detail == "nothing is known of any lamp"
 
 
 def test_no_evidence_is_not_no_conflict():
-    judgement = judge(steps("select: cup (2)->query: color [0]"), None)
-    assert (judgement.answerability, judgement.category, judgement.evidence) == ("unknown", None, "none")
+    judgement = verify_question(steps("select: cup (2)->query: color [0]"), None)
+    assert (judgement.answerability, judgement.category, judgement.evidence_source) == (
+        "unknown",
+        None,
+        "none",
+    )
 
 
 def test_a_question_without_a_program_is_not_judged():
-    assert judge((), facts(*LISTED)).answerability == "unknown"
+    assert verify_question((), facts(*LISTED)).answerability == "unknown"
 
 
 def test_a_malformed_program_is_an_error_that_names_the_question():
     with pytest.raises(UserError, match="What is it"):
-        judge(steps("select: cup (2)->guess: color [0]"), facts(*LISTED), "What is it?")
+        verify_question(steps("select: cup (2)->guess: color [0]"), facts(*LISTED), "What is it?")
 
 
 def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
@@ -475,10 +481,10 @@ def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
         "silent": [answered_question("select: cup (2)->query: color [0]", "")],
     }
     told = graphs(asked)
-    assert evidence_for("p", scenes, told, LEXICON).source == "scene graph"
-    assert evidence_for("p", {}, told, LEXICON).source == "other questions"
-    assert evidence_for("silent", {}, told, LEXICON) is None
-    assert evidence_for("unheard of", scenes, told, LEXICON) is None
+    assert build_evidence("p", scenes, told, LEXICON).source == "scene graph"
+    assert build_evidence("p", {}, told, LEXICON).source == "other questions"
+    assert build_evidence("silent", {}, told, LEXICON) is None
+    assert build_evidence("unheard of", scenes, told, LEXICON) is None
 
 
 def test_what_questions_tell_is_added_to_the_scene_graph():
@@ -492,14 +498,14 @@ def test_what_questions_tell_is_added_to_the_scene_graph():
             ]
         }
     )
-    both = evidence_for("p", {"p": scene("table 1", "cup 2: blue; on 1", complete=False)}, told, LEXICON)
-    assert both.source == "scene graph" and [thing.object_id for thing in both.things] == ["1", "2", "7"]
+    both = build_evidence("p", {"p": scene("table 1", "cup 2: blue; on 1", complete=False)}, told, LEXICON)
+    assert both.source == "scene graph" and [thing.object_id for thing in both.objects] == ["1", "2", "7"]
     for program, expected in (
         ("select: cup (2)->query: color [0]", ("blue",)),
         ("select: cup (2)->query: material [0]", ("metal",)),
         ("select: table (1)->relate: lamp,on,s (7) [0]->query: color [1]", ("red",)),
     ):
-        assert execute(parse(steps(program)), both).answers == expected
+        assert execute_program(parse_program(steps(program)), both).answers == expected
     assert verdict("select: dog (9)->query: color [0]", both) == "missing object"
     # "The lamp" was asked for; that is no proof that there is no other.
     assert verdict("select: lamp (9)->filter color: blue [0]->query: size [1]", both) == "unknown"

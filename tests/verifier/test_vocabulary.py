@@ -5,17 +5,17 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.records import Question, Relation, Scene, SceneObject
+from pipeline.core.records import Question, Relation, SceneGraph, SceneObject
 from pipeline.stages import ingest, vocabulary
-from pipeline.verifier.partial_graphs import Reconstructed, reconstruct
-from pipeline.verifier.vocabulary import Meanings, Sightings, VocabularyParams, count_vocabulary
+from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
+from pipeline.verifier.vocabulary import ProgramCounter, SceneGraphCounter, VocabularyParams, build_vocabulary
 from tests.notation import facts, question
 from tests.notation import scene as noted
 
 
 def scene(*things, picture_id="n1", location="", weather=""):
     """Things are (id, name, attributes, {relation: other id})."""
-    return Scene(
+    return SceneGraph(
         picture_id=picture_id,
         split="train",
         width=100,
@@ -59,10 +59,10 @@ def count(scenes, questions, **params):
     """The vocabulary; all questions are of one picture, which gets a partial graph if none was published."""
 
     def graphs(lexicon, published):
-        graph = reconstruct([q for q in questions if q.picture_id not in published], lexicon)
+        graph = build_partial_graph([q for q in questions if q.picture_id not in published], lexicon)
         return [graph] if graph else []
 
-    return count_vocabulary(scenes, questions, VocabularyParams(**params), graphs)
+    return build_vocabulary(scenes, questions, VocabularyParams(**params), graphs)
 
 
 def test_objects_attributes_and_relations_are_counted_in_the_graphs():
@@ -78,7 +78,7 @@ def test_objects_attributes_and_relations_are_counted_in_the_graphs():
     assert (found.objects["cup"].subject_of, found.objects["cup"].object_of) == ({"on": 2}, {"under": 1})
     assert found.attributes == {"blue": 1, "green": 1, "red": 2, "small": 1, "wood": 1}
     assert found.relations == {"on": 2, "under": 1}
-    assert (found.places, found.weathers) == ({"kitchen": 1}, {"sunny": 1})
+    assert (found.locations, found.weathers) == ({"kitchen": 1}, {"sunny": 1})
 
 
 def test_names_seen_too_rarely_are_left_out():
@@ -123,32 +123,32 @@ EXPECTED = (
 
 
 def test_a_graph_is_counted_by_the_names_of_its_things():
-    seen = Sightings()
+    seen = SceneGraphCounter()
     seen.add_scene(noted(*THINGS))
     assert counts(seen) == EXPECTED
 
 
 def test_facts_are_counted_like_the_graph_that_they_are_of():
-    seen = Sightings()
-    seen.add_facts(facts(*THINGS))
+    seen = SceneGraphCounter()
+    seen.add_evidence(facts(*THINGS))
     assert counts(seen) == EXPECTED
 
 
 def test_a_thing_without_a_name_is_not_counted_nor_are_its_relations():
     known = facts(*THINGS)
-    nameless = next(thing for thing in known.things if thing.object_id == "1")
+    nameless = next(thing for thing in known.objects if thing.object_id == "1")
     nameless.label, nameless.names = "", ()
-    seen = Sightings()
-    seen.add_facts(known)
-    assert seen.names == {"cup": 2}
-    assert not seen.subject_of and not seen.object_of and "table" not in seen.attributes
+    seen = SceneGraphCounter()
+    seen.add_evidence(known)
+    assert seen.name_counts == {"cup": 2}
+    assert not seen.subject_of and not seen.object_of and "table" not in seen.attribute_counts
 
 
 def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_questions_too(tiny, set_params):
     ingest.main()
     folder = tiny / "data/tiny/interim"
     questions = list(read_jsonl(folder / "ingest/questions.jsonl", Question))
-    published = {scene.picture_id for scene in read_jsonl(folder / "ingest/scenes.jsonl", Scene)}
+    published = {scene.picture_id for scene in read_jsonl(folder / "ingest/scenes.jsonl", SceneGraph)}
     wanted = sorted({q.picture_id for q in questions if q.program and q.answer} - published)
     more = msgspec.structs.replace(questions[0], question_id="extra", picture_id=wanted[0])
     write_jsonl(folder / "ingest/unbalanced.jsonl", [more])
@@ -156,10 +156,10 @@ def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_qu
     vocabulary.main()
     graphs = {
         graph.picture_id: graph
-        for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", Reconstructed)
+        for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", PartialGraph)
     }
     assert list(graphs) == wanted and wanted and all(graph.reconstructed for graph in graphs.values())
-    told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.questions}
+    told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.question_ids}
     assert "extra" in told and "extra" not in {q.question_id for q in questions}
 
 
@@ -167,9 +167,9 @@ NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}  # by t
 
 
 def meanings(questions):
-    counts = Meanings(NAMES)
+    counts = ProgramCounter(NAMES)
     for asked in questions:
-        counts.add(asked)
+        counts.add_question(asked)
     return counts
 
 
@@ -187,7 +187,7 @@ def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
     ]
     found = meanings(asked)
     # "short" is a height in two questions and a length in one; where things are, names, the scene are no looks.
-    assert found.attribute_types() == {
+    assert found.get_attribute_types() == {
         "blue": "color",
         "large": "size",
         "red": "color",
@@ -195,7 +195,7 @@ def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
         "small": "size",
         "wood": "material",
     }
-    assert found.alternatives() == {"closed": ("open",), "open": ("closed",)}
+    assert found.get_alternatives() == {"closed": ("open",), "open": ("closed",)}
 
 
 def test_a_category_is_what_graphs_and_answers_call_by_other_names():
@@ -211,8 +211,8 @@ def test_a_category_is_what_graphs_and_answers_call_by_other_names():
             "6", "select: dishes (1)->query: color [0]", "red"
         ),  # one member only: no category by min_members
     ]
-    assert meanings(asked).categories(2) == {"furniture": ("bed", "shelf", "table")}
-    assert meanings(asked).categories(1)["dishes"] == ("cup",)
+    assert meanings(asked).get_categories(2) == {"furniture": ("bed", "shelf", "table")}
+    assert meanings(asked).get_categories(1)["dishes"] == ("cup",)
 
 
 def test_what_questions_take_for_granted_is_counted_once_a_question():
@@ -221,7 +221,7 @@ def test_what_questions_take_for_granted_is_counted_once_a_question():
         question("2", "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]", "yes"),
         question("3", "select: dog (-)->exist: ? [0]", "no"),
     ]
-    assert meanings(asked).asked == {"cup": 1, "table": 1}
+    assert meanings(asked).presupposed_name_counts == {"cup": 1, "table": 1}
 
 
 def test_what_is_said_of_things_is_counted_where_it_is_taken_for_granted():
@@ -237,5 +237,5 @@ def test_what_is_said_of_things_is_counted_where_it_is_taken_for_granted():
             question("4", ""),  # without a program
         ]
     )
-    assert counts.described == {"red": 1, "on": 1}
-    assert counts.programs == 3
+    assert counts.presupposed_value_counts == {"red": 1, "on": 1}
+    assert counts.num_programs == 3

@@ -14,10 +14,10 @@ import signal
 import sys
 from pathlib import Path
 
-THREADS = 8
+NUM_THREADS = 8
 
 
-def set_up() -> None:
+def set_up_django() -> None:
     """Set Django up with our settings. Label Studio's modules import each other as if its folder were on the path."""
     import label_studio
 
@@ -27,7 +27,7 @@ def set_up() -> None:
     django.setup()
 
 
-def serve(port: int) -> None:
+def serve_forever(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
@@ -36,7 +36,7 @@ def serve(port: int) -> None:
         get_wsgi_application(),
         host="127.0.0.1",
         port=port,
-        threads=THREADS,
+        threads=NUM_THREADS,
         ident=None,
         max_request_body_size=1 << 28,
         clear_untrusted_proxy_headers=True,
@@ -49,14 +49,14 @@ def main(command: str, port: str = "") -> None:
     # Label Studio prints to standard output while it starts: that goes to the log, the answer alone goes out.
     answer = os.dup(1)
     os.dup2(2, 1)
-    set_up()
+    set_up_django()
     if command == "serve":
-        serve(int(port))
+        serve_forever(int(port))
         return
-    from annotation.server.label_studio_app.user_accounts import administrator
+    from annotation.server.label_studio_app.user_accounts import ensure_administrator
 
     with os.fdopen(answer, "w") as file:
-        file.write(administrator(json.load(sys.stdin)))
+        file.write(ensure_administrator(json.load(sys.stdin)))
 
 
 if __name__ == "__main__":

@@ -16,19 +16,19 @@ class Participant(models.Model):
     """
 
     user = models.BigIntegerField()
-    data_set = models.CharField(max_length=200)
+    dataset = models.CharField(max_length=200)
     name = models.CharField(max_length=200, default="")
     consent_hash = models.CharField(max_length=128, default="")
-    consent_time = models.DateTimeField(null=True)
-    tries = models.IntegerField(default=0)
-    passed = models.BooleanField(default=False)
+    consented_at = models.DateTimeField(null=True)
+    num_retakes = models.IntegerField(default=0)
+    is_qualified = models.BooleanField(default=False)
 
     class Meta:
         app_label, db_table = "rgqa", "rgqa_participant"
         constraints = (models.UniqueConstraint(fields=["user", "data_set"], name="rgqa_participant_once"),)
 
 
-class Place(models.Model):
+class TaskAssignment(models.Model):
     """One task that was shown to somebody.
 
     Attributes:
@@ -40,13 +40,13 @@ class Place(models.Model):
     """
 
     user = models.BigIntegerField()
-    data_set = models.CharField(max_length=200)
+    dataset = models.CharField(max_length=200)
     number = models.IntegerField()
     kind = models.CharField(max_length=8)
     key = models.CharField(max_length=200)
     state = models.CharField(max_length=8, default="open")
-    opened = models.DateTimeField()
-    answered = models.DateTimeField(null=True)
+    opened_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True)
     answer = models.JSONField(null=True)
     seconds = models.FloatField(null=True)
 
@@ -58,10 +58,10 @@ class Place(models.Model):
         )
 
 
-def ensure() -> None:
+def ensure_tables() -> None:
     """Make the tables that are missing."""
     there = connection.introspection.table_names()
     with connection.schema_editor() as editor:
-        for model in (Participant, Place):
+        for model in (Participant, TaskAssignment):
             if model._meta.db_table not in there:
                 editor.create_model(model)

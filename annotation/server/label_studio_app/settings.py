@@ -27,7 +27,7 @@ from core.settings.label_studio import *
 
 RGQA_DATA = Path(os.environ["RGQA_DATA"])
 ROOT_URLCONF = "annotation.server.label_studio_app.views"
-MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.Gate"]
+MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.AccessControlMiddleware"]
 theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 # Label Studio keeps sessions in signed cookies: an answer still under way would log in again who has just logged out.

@@ -23,17 +23,17 @@ from projects.models import Project
 from tasks.models import Annotation, Task
 from users.models import User
 
-from annotation.server.label_studio_app.models import Participant, Place
-from annotation.study.assignment import Asking, AskingRules
+from annotation.server.label_studio_app.models import Participant, TaskAssignment
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 
-STALE = 12 * 3600  # seconds after which what somebody has open is asked of others too
-BODY = 20_000  # bytes that may be sent
-LOCK = threading.RLock()
+STALE_SECONDS = 12 * 3600  # seconds after which what somebody has open is asked of others too
+MAX_BODY_BYTES = 20_000  # bytes that may be sent
+QUEUES_LOCK = threading.RLock()
 log = logging.getLogger(__name__)
-held: dict[Path, Queue] = {}
+cached_queues: dict[Path, TaskQueue] = {}
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request is refused, and nothing was changed; `status` is the HTTP status."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -42,46 +42,46 @@ class Refused(Exception):
 
 
 @contextmanager
-def queues() -> Iterator[list[Queue]]:
+def open_queues() -> Iterator[list[TaskQueue]]:
     """All data sets' queues as they are now, the last pushed first, for one request alone and in one transaction."""
-    with LOCK:
+    with QUEUES_LOCK:
         try:
             with transaction.atomic():
                 for path in settings.RGQA_DATA.glob("*/study/queue.json"):
                     seen = path.stat()
                     stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
-                    if path in held and held[path].stamp == stamp:
+                    if path in cached_queues and cached_queues[path].file_stamp == stamp:
                         continue
-                    held.pop(path, None)
+                    cached_queues.pop(path, None)
                     try:
-                        held[path] = Queue(path, stamp)
+                        cached_queues[path] = TaskQueue(path, stamp)
                     except (ValueError, LookupError, TypeError, AttributeError) as error:
                         # The other data sets' people work on; a push, which asks for the report first, writes it anew.
                         log.error("%s cannot be used (%r): run rgqa annotate push", path, error)
-                for path in [path for path in held if not path.exists()]:
-                    del held[path]
-                yield sorted(held.values(), key=lambda queue: queue.stamp, reverse=True)
-        except Refused:
+                for path in [path for path in cached_queues if not path.exists()]:
+                    del cached_queues[path]
+                yield sorted(cached_queues.values(), key=lambda queue: queue.file_stamp, reverse=True)
+        except RequestRefused:
             raise
         except BaseException:
-            held.clear()
+            cached_queues.clear()
             raise
 
 
-def body_of(request: HttpRequest) -> dict[str, Any]:
+def parse_json_body(request: HttpRequest) -> dict[str, Any]:
     """The JSON object that a request carries; Refused (415) if it is none."""
-    if len(request.body) > BODY or request.content_type != "application/json":
-        raise Refused(415, f"a JSON object of at most {BODY} bytes was expected")
+    if len(request.body) > MAX_BODY_BYTES or request.content_type != "application/json":
+        raise RequestRefused(415, f"a JSON object of at most {MAX_BODY_BYTES} bytes was expected")
     try:
         body = json.loads(request.body)
     except (ValueError, RecursionError) as error:
-        raise Refused(415, "what was sent is not JSON") from error
+        raise RequestRefused(415, "what was sent is not JSON") from error
     if not isinstance(body, dict):
-        raise Refused(415, "a JSON object was expected")
+        raise RequestRefused(415, "a JSON object was expected")
     return body
 
 
-class Queue:
+class TaskQueue:
     """What is asked about one data set.
 
     Attributes:
@@ -91,74 +91,74 @@ class Queue:
 
     def __init__(self, path: Path, stamp: tuple[int, int, int]) -> None:
         self.content: dict[str, Any] = json.loads(path.read_bytes())
-        self.stamp, self.data_set, self.rules = stamp, self.content["data_set"], self.content["rules"]
-        self.known = {row["key"]: row for row in self.content["known"]}
+        self.file_stamp, self.dataset, self.rules = stamp, self.content["data_set"], self.content["rules"]
+        self.known_tasks = {row["key"]: row for row in self.content["known"]}
         project = Project.objects.filter(title=self.content["project"]).order_by("pk").last()
-        self.project = project and project.pk
+        self.project_number = project and project.pk
         fallen = set(self.content["fallen"])
         asked = {
-            row["key"]: _without_filter(row) if row["key"] in fallen else row for row in self.content["tasks"]
+            row["key"]: _without_gold(row) if row["key"] in fallen else row for row in self.content["tasks"]
         }
         there = Task.objects.filter(project=project).order_by("-pk").values_list("pk", "data")
         keys = {number: data["task"] for number, data in there.iterator() if data.get("task") in asked}
-        self.task = {key: number for number, key in keys.items()}
-        rules = AskingRules(**{name: self.rules[name] for name in AskingRules._fields})
+        self.task_numbers = {key: number for number, key in keys.items()}
+        rules = AssignmentRules(**{name: self.rules[name] for name in AssignmentRules._fields})
         given = self.content["answerable"], rules, self.content["doubtful"]
-        self.asking = Asking([asked[key] for key in self.task], *given)
+        self.assigner = AdaptiveAssigner([asked[key] for key in self.task_numbers], *given)
         self._replay(keys)
 
     def _replay(self, keys: Mapping[int, str]) -> None:
         """Tell who is an expert, what was answered, in the order in which it was given, and what is open with those who may come."""
         people = {user.pk: user for user in User.objects.filter(is_staff=False)}
         for user in people.values():
-            self.appoint(user)
-        given = Annotation.objects.filter(project=self.project, completed_by__in=people).order_by("pk")
+            self.mark_if_adjudicator(user)
+        given = Annotation.objects.filter(project=self.project_number, completed_by__in=people).order_by("pk")
         for number, user, skipped, result in given.values_list(
             "task_id", "completed_by_id", "was_cancelled", "result"
         ).iterator():
             said = {row["from_name"]: row["value"]["choices"][0] for row in result or ()}
             if number in keys and skipped:
-                self.asking.skip(str(user), keys[number])
+                self.assigner.record_skip(str(user), keys[number])
             elif number in keys and {"first", "second"} <= said.keys():
-                self.asking.answer(str(user), keys[number], said["first"], said["second"])
-        agreed = Participant.objects.filter(data_set=self.data_set).exclude(consent_hash="")
+                self.assigner.record_answer(str(user), keys[number], said["first"], said["second"])
+        agreed = Participant.objects.filter(data_set=self.dataset).exclude(consent_hash="")
         may = set(agreed.values_list("user", flat=True)) & people.keys()
-        for place in self.opened():
+        for place in self.get_open_assignments():
             user = people[place.user] if place.user in may else None
-            if user and self.has(user) and not self.out(user) and not stale(place):
-                self.asking.hold(str(user.pk), place.key)
+            if user and self.is_member(user) and not self.is_blocked(user) and not is_stale(place):
+                self.assigner.assign_task(str(user.pk), place.key)
         for user in people.values():
             if (since := self.content["excluded"].get(user.email)) is not None:
-                self.asking.exclude(str(user.pk), since)
+                self.assigner.exclude_annotator(str(user.pk), since)
 
-    def opened(self) -> list[Place]:
+    def get_open_assignments(self) -> list[TaskAssignment]:
         """The tasks that somebody has open, of those that are asked."""
-        places = Place.objects.filter(data_set=self.data_set, kind="task", state="open")
-        return [place for place in places if place.key in self.task]
+        places = TaskAssignment.objects.filter(data_set=self.dataset, kind="task", state="open")
+        return [place for place in places if place.key in self.task_numbers]
 
-    def out(self, user: User) -> bool:
+    def is_blocked(self, user: User) -> bool:
         """Whether they are asked no more: stage `collect` excludes them, or they fail too many filter questions."""
-        return user.email in self.content["excluded"] or self.asking.out(str(user.pk))
+        return user.email in self.content["excluded"] or self.assigner.has_failed_gold(str(user.pk))
 
-    def has(self, user: User) -> bool:
+    def is_member(self, user: User) -> bool:
         """Whether somebody annotates this data set: invited by name, or come by the open link, and did not leave."""
         if user.email in self.content["people"] or user.email in self.content["left"]:
             return user.email in self.content["people"]
-        return Participant.objects.filter(user=user.pk, data_set=self.data_set).exclude(name="").exists()
+        return Participant.objects.filter(user=user.pk, data_set=self.dataset).exclude(name="").exists()
 
-    def appoint(self, user: User) -> bool:
+    def mark_if_adjudicator(self, user: User) -> bool:
         """Whether somebody is, or was, an expert, who gets what is doubtful alone; the asking knows it from then on."""
         pseudonyms = self.content["people"] | self.content["left"]
         expert = pseudonyms.get(user.email, "").startswith("expert-")
         if expert:
-            self.asking.appoint(str(user.pk))
+            self.assigner.mark_adjudicator(str(user.pk))
         return expert
 
 
-def _without_filter(task: Mapping[str, Any]) -> dict[str, Any]:
+def _without_gold(task: Mapping[str, Any]) -> dict[str, Any]:
     """A task whose filter has fallen: it tells nothing of anybody."""
     return {name: {**row, "expected": None} if isinstance(row, dict) else row for name, row in task.items()}
 
 
-def stale(place: Place) -> bool:
-    return (now() - place.opened).total_seconds() > STALE
+def is_stale(place: TaskAssignment) -> bool:
+    return (now() - place.opened_at).total_seconds() > STALE_SECONDS

@@ -20,7 +20,7 @@ from users.models import User
 from annotation.server.label_studio_app import models
 
 
-def administrator(wanted: dict[str, Any]) -> str:
+def ensure_administrator(credentials: dict[str, Any]) -> str:
     """Bring the database up to date, make the administrator if there is none, and return a personal token of theirs."""
     if connection.vendor == "sqlite":
         # Some hundred migrations, each written through to the disk, take minutes; all of them can be made again.
@@ -28,38 +28,38 @@ def administrator(wanted: dict[str, Any]) -> str:
             cursor.execute("PRAGMA synchronous=NORMAL")
     call_command("migrate", interactive=False, verbosity=0)
     call_command("clearsessions")
-    models.ensure()
+    models.ensure_tables()
     with transaction.atomic():
-        owner = User.objects.filter(email=wanted["email"]).first() or User(email=wanted["email"])
+        owner = User.objects.filter(email=credentials["email"]).first() or User(email=credentials["email"])
         owner.username, owner.is_staff, owner.is_superuser = owner.email, True, True
-        if not owner.check_password(wanted["password"]):
-            owner.set_password(wanted["password"])
+        if not owner.check_password(credentials["password"]):
+            owner.set_password(credentials["password"])
         owner.save()
         home = Organization.objects.filter(created_by=owner).first()
         home = home or Organization.create_organization(created_by=owner, title="RGQA study")
         home.jwt.api_tokens_enabled, home.jwt.legacy_api_tokens_enabled = True, False
         home.jwt.save()
-        _join(home, owner)
-        return _token(owner, wanted["token"])
+        _join_organization(home, owner)
+        return _get_or_create_token(owner, credentials["token"])
 
 
-def person(email: str) -> User:
+def get_or_create_annotator(email: str) -> User:
     """An annotator's account."""
     user = User.objects.filter(email=email).first()
     if user is None:
         user = User(email=email, username=email, allow_newsletters=False)
         user.set_unusable_password()
         user.save()
-        _join(Organization.objects.order_by("pk").first(), user)
+        _join_organization(Organization.objects.order_by("pk").first(), user)
     return user
 
 
-def _join(home: Organization, user: User) -> None:
+def _join_organization(home: Organization, user: User) -> None:
     home.add_user(user)
     User.objects.filter(pk=user.pk).update(active_organization=home)
 
 
-def _token(user: User, known: str) -> str:
+def _get_or_create_token(user: User, known: str) -> str:
     """The personal token `known` if it still opens this account, else a new one."""
     try:
         if str(RefreshToken(known)["user_id"]) == str(user.pk):

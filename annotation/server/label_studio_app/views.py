@@ -21,80 +21,90 @@ from users.functions import login
 from users.models import User
 
 from annotation.server.label_studio_app import user_accounts
-from annotation.server.label_studio_app.access_links import VOLUNTEER, VOLUNTEERS, link_of, secret_of
-from annotation.server.label_studio_app.admin_api import forget, report
+from annotation.server.label_studio_app.access_links import (
+    OPEN_LINK_PREFIX,
+    VOLUNTEER_EMAIL_SUFFIX,
+    derive_annotator_secret,
+    derive_secret,
+)
+from annotation.server.label_studio_app.admin_api import erase_annotator, get_report
 from annotation.server.label_studio_app.models import Participant
-from annotation.server.label_studio_app.sessions import Desk
-from annotation.server.label_studio_app.task_queue import Queue, Refused, body_of, queues
-from pipeline.core.images import file_media_type
+from annotation.server.label_studio_app.sessions import AnnotatorSession
+from annotation.server.label_studio_app.task_queue import (
+    RequestRefused,
+    TaskQueue,
+    open_queues,
+    parse_json_body,
+)
+from pipeline.core.images import detect_file_media_type
 
-LOCAL = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
-PICTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
-STATIC = {"desk.js": "text/javascript", "desk.css": "text/css"}
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
-MOST = 500  # volunteers that may come by one open link
-POLICY = (
+LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
+IMAGE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
+STATIC_FILES = {"desk.js": "text/javascript", "desk.css": "text/css"}
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
+MAX_VOLUNTEERS_PER_LINK = 500  # volunteers that may come by one open link
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 
 
-def page(request: HttpRequest) -> HttpResponse:
+def annotation_page(request: HttpRequest) -> HttpResponse:
     answer = render(request, "desk.html")
-    answer["Content-Security-Policy"], answer["Cache-Control"] = POLICY, "no-store"
+    answer["Content-Security-Policy"], answer["Cache-Control"] = CONTENT_SECURITY_POLICY, "no-store"
     return answer
 
 
-def static(request: HttpRequest, name: str) -> HttpResponse:
-    if name not in STATIC:
+def static_file(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in STATIC_FILES:
         raise Http404
     content = files("annotation.server.label_studio_app").joinpath("templates", name).read_bytes()
-    kind = f"{STATIC[name]}; charset=utf-8"
+    kind = f"{STATIC_FILES[name]}; charset=utf-8"
     return HttpResponse(content, content_type=kind, headers={"Cache-Control": "no-cache"})
 
 
 @enforce_csrf_checks
-def step(request: HttpRequest) -> HttpResponse:
+def submit_step(request: HttpRequest) -> HttpResponse:
     """What the page sends, and what it shows next; both JSON."""
     try:
-        said = body_of(request)
-        with queues() as all_queues:
-            queue = _of(request, all_queues)
+        said = parse_json_body(request)
+        with open_queues() as all_queues:
+            queue = _find_queue(request, all_queues)
             nobody = {"show": "wait", "words": "There is nothing for you here now."}
-            answer = Desk(queue, request.user).step(said) if queue else nobody
-    except Refused as refusal:
+            answer = AnnotatorSession(queue, request.user).handle_step(said) if queue else nobody
+    except RequestRefused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
-def _of(request: HttpRequest, queues_now: list[Queue]) -> Queue | None:
+def _find_queue(request: HttpRequest, queues_now: list[TaskQueue]) -> TaskQueue | None:
     """The queue of whoever asks: of the data set that was pushed last, if there are several."""
-    return next((queue for queue in queues_now if queue.has(request.user)), None)
+    return next((queue for queue in queues_now if queue.is_member(request.user)), None)
 
 
-def picture(request: HttpRequest, number: int) -> HttpResponse:
+def task_image(request: HttpRequest, number: int) -> HttpResponse:
     """The picture of an own place."""
     try:
-        with queues() as all_queues:
-            queue = _of(request, all_queues)
-            desk = queue and Desk(queue, request.user)
-            image = desk.shown_of(desk.place(number))["image"] if desk else ""
-    except Refused as refusal:
+        with open_queues() as all_queues:
+            queue = _find_queue(request, all_queues)
+            desk = queue and AnnotatorSession(queue, request.user)
+            image = desk.get_content(desk.get_assignment(number))["image"] if desk else ""
+    except RequestRefused as refusal:
         raise Http404 from refusal
-    return _sent(request, image.removeprefix(LOCAL))
+    return _send_image(request, image.removeprefix(LOCAL_FILES_PREFIX))
 
 
 def local_file(request: HttpRequest) -> HttpResponse:
     """A picture at the address that Label Studio's own serving has (which is off), for the study leader in its interface."""
-    return _sent(request, request.GET.get("d", ""))
+    return _send_image(request, request.GET.get("d", ""))
 
 
-def _sent(request: HttpRequest, name: str) -> HttpResponse:
+def _send_image(request: HttpRequest, name: str) -> HttpResponse:
     """Send an image of the data set, with the media type of its content; 404 for everything else, SVG included, which can
     carry scripts."""
     kind = ""
     with suppress(OSError):
-        kind = file_media_type(settings.RGQA_DATA / name) if PICTURE.fullmatch(name) else ""
+        kind = detect_file_media_type(settings.RGQA_DATA / name) if IMAGE_PATTERN.fullmatch(name) else ""
     if not kind:
         raise Http404("no such picture")
     known = request.headers.get("If-None-Match")
@@ -105,75 +115,96 @@ def _sent(request: HttpRequest, name: str) -> HttpResponse:
     return answer
 
 
-def come_in(request: HttpRequest, token: str) -> HttpResponse:
+def open_session(request: HttpRequest, token: str) -> HttpResponse:
     """Open the session of the person whose link this is."""
-    with queues() as all_queues:
+    with open_queues() as all_queues:
         people = {person for queue in all_queues for person in queue.content["people"].items()}
-        came = User.objects.filter(email__endswith=VOLUNTEER).values_list("email", flat=True)
+        came = User.objects.filter(email__endswith=VOLUNTEER_EMAIL_SUFFIX).values_list("email", flat=True)
         people |= {(email, "") for email in came}
-        opened = [person[0] for person in people if _same(token, link_of(settings.SECRET_KEY, *person))]
-        user = user_accounts.person(opened[0]) if opened else None
-        if user is None or not any(queue.has(user) for queue in all_queues):
-            return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
-    _enter(request, user)
+        opened = [
+            person[0]
+            for person in people
+            if _is_same_token(token, derive_annotator_secret(settings.SECRET_KEY, *person))
+        ]
+        user = user_accounts.get_or_create_annotator(opened[0]) if opened else None
+        if user is None or not any(queue.is_member(user) for queue in all_queues):
+            return render_message(
+                request, "This link opens nothing", "Ask whoever sent it for a new one.", 403
+            )
+    _log_in(request, user)
     return redirect("/desk/")
 
 
 @enforce_csrf_checks
-def join(request: HttpRequest, token: str) -> HttpResponse:
+def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Let a volunteer in by the open link: a name, an account, and a link of their own to come back with."""
-    with queues() as all_queues:
+    with open_queues() as all_queues:
         doors = [queue for queue in all_queues if queue.content["volunteers"]]
         key = settings.SECRET_KEY
-        queue = next((one for one in doors if _same(token, secret_of(key, VOLUNTEERS + one.data_set))), None)
+        queue = next(
+            (
+                one
+                for one in doors
+                if _is_same_token(token, derive_secret(key, OPEN_LINK_PREFIX + one.dataset))
+            ),
+            None,
+        )
         if queue is None:
-            return said(request, "This link opens nothing", "Ask whoever sent it for a new one.", 403)
+            return render_message(
+                request, "This link opens nothing", "Ask whoever sent it for a new one.", 403
+            )
         name = request.POST.get("name", "").strip()
-        if request.method == "POST" and not (why := _refusal(name, queue)):
-            user = user_accounts.person(f"{name.lower()}.{token_hex(4)}{VOLUNTEER}")
-            Participant.objects.create(user=user.pk, data_set=queue.data_set, name=name)
-            _enter(request, user)
-            link = request.build_absolute_uri(f"/desk/in/{link_of(key, user.email, '')}")
+        if request.method == "POST" and not (why := _find_name_problem(name, queue)):
+            user = user_accounts.get_or_create_annotator(
+                f"{name.lower()}.{token_hex(4)}{VOLUNTEER_EMAIL_SUFFIX}"
+            )
+            Participant.objects.create(user=user.pk, data_set=queue.dataset, name=name)
+            _log_in(request, user)
+            link = request.build_absolute_uri(f"/desk/in/{derive_annotator_secret(key, user.email, '')}")
             text = "Keep this address: it brings you back to your tasks, on any day. Give it to nobody."
-            return said(request, f"Welcome, {name}", text, link=link)
+            return render_message(request, f"Welcome, {name}", text, link=link)
     text = "What may we call you? The study leader alone sees this name."
     wrong = why if request.method == "POST" else ""
-    return said(request, "Welcome", text, 400 if wrong else 200, asks=True, wrong=wrong)
+    return render_message(request, "Welcome", text, 400 if wrong else 200, asks=True, wrong=wrong)
 
 
-def _same(token: str, secret: str) -> bool:
+def _is_same_token(token: str, secret: str) -> bool:
     return compare_digest(token.encode(), secret.encode())
 
 
-def _refusal(name: str, queue: Queue) -> str:
+def _find_name_problem(name: str, queue: TaskQueue) -> str:
     """Why a volunteer cannot have this name; "" if they can."""
-    if not NAME.fullmatch(name):
+    if not NAME_PATTERN.fullmatch(name):
         return "A name has letters, digits, dots and dashes, and begins with a letter or digit; no spaces."
-    volunteers = Participant.objects.filter(data_set=queue.data_set).exclude(name="")
+    volunteers = Participant.objects.filter(data_set=queue.dataset).exclude(name="")
     if volunteers.filter(name__iexact=name).exists():
         return "Somebody has that name already. If it is you, use the link that you were given; else take another."
-    return "There are enough people already. Thank you!" if volunteers.count() >= MOST else ""
+    return (
+        "There are enough people already. Thank you!" if volunteers.count() >= MAX_VOLUNTEERS_PER_LINK else ""
+    )
 
 
-def _enter(request: HttpRequest, user: User) -> None:
+def _log_in(request: HttpRequest, user: User) -> None:
     request.session.flush()
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
 
 
-def said(request: HttpRequest, title: str, text: str, status: int = 200, **more: Any) -> HttpResponse:
+def render_message(
+    request: HttpRequest, title: str, text: str, status: int = 200, **more: Any
+) -> HttpResponse:
     """A page with a few words."""
     return render(request, "rgqa_page.html", {"title": title, "text": text, **more}, status=status)
 
 
 urlpatterns = [
-    path("desk/", page, name="desk"),
-    path("desk/step", step, name="desk-step"),
-    path("desk/picture/<int:number>", picture, name="desk-picture"),
-    path("desk/static/<str:name>", static, name="desk-static"),
-    path("desk/in/<str:token>", come_in, name="desk-in"),
-    path("desk/join/<str:token>", join, name="desk-join"),
-    path("desk/report", report, name="desk-report"),
-    path("desk/forget", forget, name="desk-forget"),
+    path("desk/", annotation_page, name="desk"),
+    path("desk/step", submit_step, name="desk-step"),
+    path("desk/picture/<int:number>", task_image, name="desk-picture"),
+    path("desk/static/<str:name>", static_file, name="desk-static"),
+    path("desk/in/<str:token>", open_session, name="desk-in"),
+    path("desk/join/<str:token>", join_by_open_link, name="desk-join"),
+    path("desk/report", get_report, name="desk-report"),
+    path("desk/forget", erase_annotator, name="desk-forget"),
     re_path(r"^data/local-files/?$", local_file, name="rgqa-picture"),
     *label_studio,
 ]

@@ -34,10 +34,10 @@ from pipeline.core.records import Record
 from pipeline.scoring import auroc
 from pipeline.scoring.bootstrap import bootstrap, cluster_auroc, number_clusters, percentile_interval
 
-UNLEARNED = ("length", "verbatim", "CLIP score")  # attackers that learn nothing
+UNTRAINED_ATTACKERS = ("length", "verbatim", "CLIP score")  # attackers that learn nothing
 
 
-class Attack(Record):
+class AttackResult(Record):
     """What one attacker reaches.
 
     Attributes:
@@ -51,7 +51,7 @@ class Attack(Record):
     low: float | None
     high: float | None
     groups: int
-    below_half: bool = False
+    is_below_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Folds:
 
     labels: np.ndarray
     groups: np.ndarray
-    count: int
+    num_folds: int
     seed: int
-    known: KnownQuestions | None = None
+    known_questions: KnownQuestions | None = None
 
-    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def split_rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Assign groups to folds, the largest first, each to the fold with the fewest rows; groups of one size are in an order
         that the seed shuffles.
 
@@ -83,17 +83,17 @@ class Folds:
         """
         names = [str(name) for name in self.groups.tolist()]
         count, (group,) = number_clusters([names])
-        if count < self.count:
+        if count < self.num_folds:
             return []
-        sizes, order = np.bincount(group), content_order(dict.fromkeys(names), self.seed)
-        rows, fold = [0] * self.count, np.empty(count, int)
+        sizes, order = np.bincount(group), order_by_hash(dict.fromkeys(names), self.seed)
+        rows, fold = [0] * self.num_folds, np.empty(count, int)
         for i in order[np.argsort(-sizes[order], kind="stable")].tolist():
             fold[i] = least = rows.index(min(rows))
             rows[least] += int(sizes[i])
         of_row = fold[group]
-        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(self.count)]
+        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(self.num_folds)]
 
-    def scores(self, features: Any, classifier: Any) -> np.ndarray:
+    def cross_val_scores(self, features: Any, classifier: Any) -> np.ndarray:
         """Scores [n] by copies of a classifier of scikit-learn for rows that they did not see, nor any of their group;
         NaN if there are too few groups or some fold has nothing of one label to learn from.
 
@@ -101,7 +101,7 @@ class Folds:
             features: [n, d], dense or sparse, made from all rows, as they know no label.
         """
         result = np.full(len(self.labels), np.nan)
-        splits = self.splits()
+        splits = self.split_rows()
         if any(len(np.unique(self.labels[train])) < 2 for train, _ in splits):
             return result
         if not features.shape[
@@ -120,7 +120,7 @@ class Folds:
         return result
 
 
-def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
+def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
     """Group rows for attackers that see the text: rows with the same text are together, and so are an edited question and its
     original, since one of them gives the other away.
 
@@ -147,24 +147,24 @@ def text_groups(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray
     return np.array([hashes[i] for i in first[group].tolist()], object)
 
 
-def word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
+def score_by_word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """TF-IDF word 1-3-grams with logistic regression."""
-    return folds.scores(word_tfidf(texts), LogisticRegression(C=10, max_iter=500))
+    return folds.cross_val_scores(compute_word_tfidf(texts), LogisticRegression(C=10, max_iter=500))
 
 
-def word_tfidf(texts: Sequence[str]) -> Any:
+def compute_word_tfidf(texts: Sequence[str]) -> Any:
     """TF-IDF of word 1-3-grams, a sparse matrix [n, features] with rows of length 1."""
     grams = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True)
     return grams.fit_transform(texts)
 
 
-def by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
+def score_by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
     """Scores [n] of a vector per row [n, d] (a picture's, say) with logistic regression; the vectors are scaled in place."""
     scaled = StandardScaler(copy=False).fit_transform(vectors)
-    return folds.scores(scaled, LogisticRegression(C=0.1, max_iter=500))
+    return folds.cross_val_scores(scaled, LogisticRegression(C=0.1, max_iter=500))
 
 
-def learning(folds: int) -> float:
+def compute_interval_scale(folds: int) -> float:
     """How many times as wide an interval is for what learning adds (this module's docstring).
 
     >>> learning(5)
@@ -173,9 +173,14 @@ def learning(folds: int) -> float:
     return math.sqrt(1 + folds / (folds - 1))
 
 
-def attack(
-    scores: np.ndarray, folds: Folds, repetitions: int, *, learned: bool = True, signed: bool = True
-) -> Attack:
+def evaluate_attack(
+    scores: np.ndarray,
+    folds: Folds,
+    num_replicates: int,
+    *,
+    is_trained: bool = True,
+    has_direction: bool = True,
+) -> AttackResult:
     """Measure what an attacker's scores reach.
 
     Args:
@@ -191,23 +196,27 @@ def attack(
     count, (group,) = number_clusters([[str(name) for name in folds.groups.tolist()]])
     positive = folds.labels == 1
     if len(np.unique(positive)) < 2 or np.isnan(scores).any():
-        return Attack(auroc=None, low=None, high=None, groups=count)
+        return AttackResult(auroc=None, low=None, high=None, groups=count)
     plain = auroc(scores, positive)
     samples = bootstrap(
-        cluster_auroc(scores, positive, group), count, repetitions, folds.seed, num_rows=len(scores)
+        cluster_auroc(scores, positive, group), count, num_replicates, folds.seed, num_rows=len(scores)
     )
     reached = max(plain, 1 - plain)
     ends = np.array(percentile_interval(1 - samples if plain < 0.5 else samples))
-    times = learning(folds.count) if learned else 1.0
+    times = compute_interval_scale(folds.num_folds) if is_trained else 1.0
     low, high = np.clip(reached + times * (ends - reached), 0, 1).round(4).tolist()
     if math.isnan(low):
         low = high = None
-    return Attack(
-        auroc=round(reached, 4), low=low, high=high, groups=count, below_half=signed and round(plain, 4) < 0.5
+    return AttackResult(
+        auroc=round(reached, 4),
+        low=low,
+        high=high,
+        groups=count,
+        is_below_half=has_direction and round(plain, 4) < 0.5,
     )
 
 
-def content_order(names: Iterable[str], seed: int) -> np.ndarray:
+def order_by_hash(names: Iterable[str], seed: int) -> np.ndarray:
     """An order of names that is random, but the same for the same names and seed: by their SHA-256."""
     digests = [sha256(f"{seed}\x1f{name}".encode()).digest() for name in names]
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), int)

@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.benchmark.auditing.attack_evaluation import Attack
+from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from pipeline.benchmark.auditing.subset_audit import AuditReport, SubsetAudit
-from pipeline.benchmark.auditing.verifier_agreement import Agreement
+from pipeline.benchmark.auditing.verifier_agreement import VerifierAgreement
 from pipeline.core.records import Subset
-from pipeline.core.rendering import markdown_table, render
+from pipeline.core.rendering import format_markdown_table, render_template
 
-HERE = Path(__file__).parent
+TEMPLATE_DIR = Path(__file__).parent
 
 
-def audit_markdown(report: AuditReport) -> str:
+def render_audit_markdown(report: AuditReport) -> str:
     """audit.md."""
-    return render(
-        HERE / "audit.md.jinja",
-        {"rounded": rounded},
+    return render_template(
+        TEMPLATE_DIR / "audit.md.jinja",
+        {"rounded": format_number},
         report=report,
-        agreement=agreement_markdown(report.judge_against_source),
+        agreement=render_agreement_markdown(report.verifier_agreement),
     )
 
 
-def agreement_markdown(agreement: Agreement) -> str:
+def render_agreement_markdown(agreement: VerifierAgreement) -> str:
     """How often the judge agrees with the source, per kind of evidence a row for every kind of question."""
-    return render(HERE / "agreement.md.jinja", {"of": part_of, "percent": percent}, evidence=agreement.rows)
+    return render_template(
+        TEMPLATE_DIR / "agreement.md.jinja",
+        {"of": format_count_with_percent, "percent": format_percent},
+        evidence=agreement.by_evidence,
+    )
 
 
-def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float] | None = None) -> str:
+def render_attack_table(
+    subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float] | None = None
+) -> str:
     """What each attacker reaches on each subset, as a table in Markdown, with the p value of the permutation test.
 
     Args:
@@ -41,21 +47,21 @@ def attack_table(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, 
         [
             f"`{subset}`",
             f"{audit.uqs} + {audit.aqs}",
-            *(reached(audit.attacks[name]) for name in names),
-            p_shown(audit.text_test and audit.text_test.p_value),
+            *(format_auroc(audit.attacks[name]) for name in names),
+            format_p_value(audit.permutation_test and audit.permutation_test.p_value),
             *([f"{limits[subset]:.2f}"] if limits and subset in limits else []),
         ]
         for subset, audit in subsets.items()
     ]
-    table = markdown_table([head, *rows])
-    starred = any(attack.below_half for audit in subsets.values() for attack in audit.attacks.values())
-    return table + (f"\n\n\\* {BELOW_HALF}." if starred else "")
+    table = format_markdown_table([head, *rows])
+    starred = any(attack.is_below_half for audit in subsets.values() for attack in audit.attacks.values())
+    return table + (f"\n\n\\* {BELOW_HALF_NOTE}." if starred else "")
 
 
-BELOW_HALF = "AUROC is below 0.5 and shown as 1 - AUROC"
+BELOW_HALF_NOTE = "AUROC is below 0.5 and shown as 1 - AUROC"
 
 
-def reached(attack: Attack, places: int = 2) -> str:
+def format_auroc(attack: AttackResult, decimals: int = 2) -> str:
     """AUROC and its interval; with a star if the AUROC is below 0.5; a dash where the attacker does not apply.
 
     >>> reached(Attack(auroc=0.612, low=0.58, high=0.64, groups=9))
@@ -65,13 +71,13 @@ def reached(attack: Attack, places: int = 2) -> str:
     """
     if attack.auroc is None:
         return "-"
-    star = " *" if attack.below_half else ""
+    star = " *" if attack.is_below_half else ""
     if attack.low is None or attack.high is None:
-        return f"{attack.auroc:.{places}f}{star}"
-    return f"{attack.auroc:.{places}f} [{attack.low:.2f}, {attack.high:.2f}]{star}"
+        return f"{attack.auroc:.{decimals}f}{star}"
+    return f"{attack.auroc:.{decimals}f} [{attack.low:.2f}, {attack.high:.2f}]{star}"
 
 
-def p_shown(p_value: float | None) -> str:
+def format_p_value(p_value: float | None) -> str:
     """A p value; a dash where there is none.
 
     >>> p_shown(0.0325), p_shown(None)
@@ -80,14 +86,14 @@ def p_shown(p_value: float | None) -> str:
     return "-" if p_value is None else f"{p_value:.3f}"
 
 
-def rounded(share: float | None, places: int = 3) -> str:
-    return "-" if share is None else f"{share:.{places}f}"
+def format_number(value: float | None, decimals: int = 3) -> str:
+    return "-" if value is None else f"{value:.{decimals}f}"
 
 
-def percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+def format_percent(proportion: float | None) -> str:
+    return "-" if proportion is None else f"{100 * proportion:.1f} %"
 
 
-def part_of(part: int, whole: int) -> str:
+def format_count_with_percent(count: int, total: int) -> str:
     """A count with its share: 12 (34.3 %)."""
-    return f"{part:,} ({percent(part / whole)})" if whole else f"{part:,}"
+    return f"{count:,} ({format_percent(count / total)})" if total else f"{count:,}"

@@ -9,22 +9,22 @@ import numpy as np
 
 from pipeline.benchmark.auditing.labelled_set import LabelledSet
 from pipeline.benchmark.balancing.pairing import (
-    MARGINS,
-    UNBALANCED,
-    UNEVEN,
+    BALANCED_MARGINS,
+    OUTSIDE_BALANCED_SET,
+    TELLTALE_WORDING,
     BalanceParams,
-    Place,
-    largest_balanced,
+    ImageText,
+    find_largest_balanced_set,
 )
-from pipeline.benchmark.balancing.telltale_pairs import even
-from pipeline.core.randomness import generator
+from pipeline.benchmark.balancing.telltale_pairs import find_telltale_pairs
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 
-REPEATED = "an earlier row has the same text, image and label"
+DUPLICATE = "an earlier row has the same text, image and label"
 ONE_LABEL = "its text has only one label"
-BOTH = "the same text has both labels for this image"
+CONTRADICTORY = "the same text has both labels for this image"
 UNPAIRED = "no row of the other label was made from the same question, or it is in another pair"
-DEFAULTS = BalanceParams()  # of stage `balance`
+DEFAULT_BALANCE_PARAMS = BalanceParams()  # of stage `balance`
 
 
 class BalanceReport(Record):
@@ -37,14 +37,14 @@ class BalanceReport(Record):
     """
 
     rule: str
-    ones: tuple[int, int]
-    zeros: tuple[int, int]
+    positives: tuple[int, int]
+    negatives: tuple[int, int]
     texts: tuple[int, int]
     images: tuple[int, int] | None
-    reasons: Mapping[str, int]
+    excluded_rows: Mapping[str, int]
 
 
-def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceReport]:
+def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceReport]:
     """Choose a balanced subset.
 
     Where most rows have a counterpart of the other label, made from the same question in other words, such pairs stay together.
@@ -58,18 +58,18 @@ def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceRe
     Returns:
         The places of the rows that stay, and what is left out.
     """
-    pairs = _pairs(rows)
+    pairs = _make_pairs(rows)
     if 4 * len(pairs) >= len(rows):
         rule = "pairs of a question and one made from it; some are left out so that their words predict less"
-        reasons = _by_pairs(rows, pairs, seed)
+        reasons = _exclude_unbalanced_pairs(rows, pairs, seed)
     else:
-        rule = MARGINS if rows.images is not None else "each text has equally many of both labels"
-        reasons = _by_margins(rows)
+        rule = BALANCED_MARGINS if rows.images is not None else "each text has equally many of both labels"
+        reasons = _exclude_unbalanced_rows(rows)
     keep = np.array([i for i in range(len(rows)) if i not in reasons], int)
     counts: defaultdict[str, int] = defaultdict(int)
     for reason in reasons.values():
         counts[reason] += 1
-    kept = rows.at(keep)
+    kept = rows.select(keep)
 
     def of(label: int) -> tuple[int, int]:
         return int((kept.labels == label).sum()), int((rows.labels == label).sum())
@@ -80,25 +80,25 @@ def balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceRe
     texts = len(set(kept.texts)), len(set(rows.texts))
     return keep, BalanceReport(
         rule=rule,
-        ones=of(1),
-        zeros=of(0),
+        positives=of(1),
+        negatives=of(0),
         texts=texts,
         images=images,
-        reasons=dict(sorted(counts.items())),
+        excluded_rows=dict(sorted(counts.items())),
     )
 
 
-def _by_margins(rows: LabelledSet) -> dict[int, str]:
+def _exclude_unbalanced_rows(rows: LabelledSet) -> dict[int, str]:
     """Rows that are left out, with the reason. Of rows that say the same one counts; rows that contradict each other none."""
     twofold = set.intersection(
         *({rows.texts[i] for i in np.flatnonzero(rows.labels == label)} for label in (0, 1))
     )
     images: Sequence[object] = [0] * len(rows) if rows.images is None else rows.images
     reasons: dict[int, str] = {}
-    places: list[dict[Place, int]] = [{}, {}]  # of either label
+    places: list[dict[ImageText, int]] = [{}, {}]  # of either label
     # Without images each row is one of its own.
     several = rows.images is None
-    repeats: list[list[tuple[Place, int]]] = [[], []]
+    repeats: list[list[tuple[ImageText, int]]] = [[], []]
     for i, (text, image, label) in enumerate(zip(rows.texts, images, rows.labels.tolist(), strict=True)):
         place = str(image), ("", text)
         if text not in twofold:
@@ -106,15 +106,15 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
         elif several:
             repeats[label].append((place, i))
         elif place in places[label]:
-            reasons[i] = REPEATED
+            reasons[i] = DUPLICATE
         else:
             places[label][place] = i
     for place in places[0].keys() & places[1].keys():
-        reasons |= {places[0].pop(place): BOTH, places[1].pop(place): BOTH}
+        reasons |= {places[0].pop(place): CONTRADICTORY, places[1].pop(place): CONTRADICTORY}
     zeros, ones = (
         repeats[label] or sorted(places[label].items(), key=lambda item: item[1]) for label in (0, 1)
     )
-    chosen = largest_balanced(
+    chosen = find_largest_balanced_set(
         [place for place, _ in ones],
         [0.0] * len(ones),
         [place for place, _ in zeros],
@@ -122,11 +122,11 @@ def _by_margins(rows: LabelledSet) -> dict[int, str]:
         sorted(("", text) for text in twofold),
     )
     for side, stays in zip((ones, zeros), chosen, strict=True):
-        reasons |= {i: UNBALANCED for (_, i), stay in zip(side, stays, strict=True) if not stay}
+        reasons |= {i: OUTSIDE_BALANCED_SET for (_, i), stay in zip(side, stays, strict=True) if not stay}
     return reasons
 
 
-def _pairs(rows: LabelledSet) -> list[tuple[int, int]]:
+def _make_pairs(rows: LabelledSet) -> list[tuple[int, int]]:
     """Rows 0 and 1 that were made from the same question and differ in their text, each row once at most."""
     by_source: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
     for i, key in enumerate(rows.source_ids or ()):
@@ -135,12 +135,15 @@ def _pairs(rows: LabelledSet) -> list[tuple[int, int]]:
     return [(zero, one) for zero, one in both if rows.texts[zero] != rows.texts[one]]
 
 
-def _by_pairs(rows: LabelledSet, pairs: list[tuple[int, int]], seed: int) -> dict[int, str]:
+def _exclude_unbalanced_pairs(rows: LabelledSet, pairs: list[tuple[int, int]], seed: int) -> dict[int, str]:
     paired = {i for pair in pairs for i in pair}
     reasons = {i: UNPAIRED for i in range(len(rows)) if i not in paired}
     texts = [(rows.texts[zero], rows.texts[one]) for zero, one in pairs]
-    for place in even(
-        texts, DEFAULTS.word_slack, DEFAULTS.most_uneven, generator(seed, "balanced subset", "words")
+    for place in find_telltale_pairs(
+        texts,
+        DEFAULT_BALANCE_PARAMS.max_word_imbalance,
+        DEFAULT_BALANCE_PARAMS.max_dropped_proportion,
+        make_generator(seed, "balanced subset", "words"),
     ):
-        reasons |= dict.fromkeys(pairs[place], UNEVEN)
+        reasons |= dict.fromkeys(pairs[place], TELLTALE_WORDING)
     return reasons

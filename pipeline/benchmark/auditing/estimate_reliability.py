@@ -8,22 +8,22 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.core.jsonl_index import Joined, grouped
-from pipeline.core.paths import Folders
-from pipeline.core.records import SUBSETS, Estimate, Record, Scene, Screened, Subset
+from pipeline.core.jsonl_index import RecordLookup, group_by
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SUBSETS, CandidateEstimate, Record, SceneGraph, ScreenedCandidate, Subset
 from pipeline.research_registry import truth_reader
 from pipeline.scoring import auroc
 from pipeline.scoring.calibration import brier_score, expected_calibration_error, reliability_table
 
-BINS = 10
+NUM_BINS = 10
 
 
 class ReliabilityBin(Record):
     """Candidates whose estimates lie in one tenth of [0, 1]: how many, the mean estimate, the share that has an answer."""
 
     candidates: int
-    estimate: float
-    answerable: float
+    mean_estimate: float
+    answerable_rate: float
 
 
 class Reliability(Record):
@@ -38,15 +38,15 @@ class Reliability(Record):
 
     candidates: int
     answerable: int
-    expected: float
+    expected_answerable: float
     calibration_error: float
     auroc: float | None
     brier: float
-    brier_of_base_rate: float
+    base_rate_brier: float
     bins: list[ReliabilityBin]
 
 
-def reliability(estimates: Sequence[float], answerable: Sequence[bool]) -> Reliability:
+def measure_reliability(estimates: Sequence[float], answerable: Sequence[bool]) -> Reliability:
     """Compare estimates in [0, 1] with what is true; there must be some.
 
     >>> found = reliability([0.1, 0.1, 0.8, 0.8], [False, False, True, False])
@@ -58,38 +58,41 @@ def reliability(estimates: Sequence[float], answerable: Sequence[bool]) -> Relia
     return Reliability(
         candidates=len(said),
         answerable=int(true.sum()),
-        expected=round(float(said.sum()), 1),
-        calibration_error=round(expected_calibration_error(said, true, bins=BINS), 4),
+        expected_answerable=round(float(said.sum()), 1),
+        calibration_error=round(expected_calibration_error(said, true, num_bins=NUM_BINS), 4),
         auroc=None if np.isnan(curve) else round(curve, 4),
         brier=round(brier_score(said, true), 4),
-        brier_of_base_rate=round(rate * (1 - rate), 4),
+        base_rate_brier=round(rate * (1 - rate), 4),
         bins=[
-            ReliabilityBin(candidates=int(items), estimate=round(mean, 4), answerable=round(share, 4))
-            for items, mean, share in reliability_table(said, true, bins=BINS).tolist()
+            ReliabilityBin(
+                candidates=int(items), mean_estimate=round(mean, 4), answerable_rate=round(share, 4)
+            )
+            for items, mean, share in reliability_table(said, true, num_bins=NUM_BINS).tolist()
         ],
     )
 
 
-def estimates_against_truth(
-    folders: Folders, truth: Mapping[str, Scene]
+def measure_estimate_reliability(
+    folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset | Literal["all"], Reliability]:
     """How the estimates hold, for all candidates with a program and by subset; {} where nobody knows the truth."""
     if not truth:
         return {}
-    what_is_so = truth_reader(folders.vocabulary())
-    said = Joined(
-        folders.file(Estimate), {row.candidate_id: row.answerable for row in folders.rows(Estimate)}
+    what_is_so = truth_reader(folders.read_vocabulary())
+    said = RecordLookup(
+        folders.record_file(CandidateEstimate),
+        {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)},
     )
-    screened = (row.candidate for row in folders.rows(Screened) if row.candidate.program)
+    screened = (row.candidate for row in folders.read_records(ScreenedCandidate) if row.candidate.program)
     told = ((row, what_is_so(row.program, truth[row.picture_id])) for row in screened)
     pairs = [
         (row.subset, said[row.candidate_id], true == "answerable") for row, true in told if true != "unknown"
     ]
-    by_subset = grouped(pairs, lambda pair: pair[0])
+    by_subset = group_by(pairs, lambda pair: pair[0])
     named: dict[Subset | Literal["all"], list] = {"all": pairs}
     named |= {subset: by_subset[subset] for subset in SUBSETS if subset in by_subset}
     return {
-        name: reliability([row[1] for row in rows], [row[2] for row in rows])
+        name: measure_reliability([row[1] for row in rows], [row[2] for row in rows])
         for name, rows in named.items()
         if rows
     }

@@ -19,17 +19,22 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pipeline.benchmark.auditing.row_sources import Rows
-from pipeline.core.column_aliases import ALIASES, first_of
+from pipeline.benchmark.auditing.row_sources import RowSource
+from pipeline.core.column_aliases import COLUMN_ALIASES, find_column
 from pipeline.core.errors import UserError
 
 YES_NO = {"yes": True, "no": False}
-CAN_NOT = {"0": True, "1": False, "false": True, "true": False}  # of a column that says what can be answered
-ANSWERABLE, ANSWERS = ALIASES["answerable"], ALIASES["answer"]
-OPTIONS = "ABCDE"  # of MM-UPD
+IS_UNANSWERABLE = {
+    "0": True,
+    "1": False,
+    "false": True,
+    "true": False,
+}  # of a column that says what can be answered
+ANSWERABLE_COLUMNS, ANSWER_COLUMNS = COLUMN_ALIASES["answerable"], COLUMN_ALIASES["answer"]
+OPTION_LETTERS = "ABCDE"  # of MM-UPD
 
 
-class RowsRead(NamedTuple):
+class ParsedRows(NamedTuple):
     """What a format says of each row, [n] each.
 
     Attributes:
@@ -44,7 +49,7 @@ class RowsRead(NamedTuple):
     labels: Sequence[bool | str | None]
     images: Sequence[Any] | None
     ids: Sequence[Any] | None
-    meaning: tuple[str, str]
+    label_names: tuple[str, str]
     source_ids: Sequence[Any] | None = None
 
 
@@ -52,27 +57,27 @@ class SetFormat(NamedTuple):
     """A format that is recognized by its columns; `labels`: the columns that its labels may be in, of which it has one."""
 
     columns: frozenset[str]
-    read: Callable[[Rows], RowsRead]
-    labels: Sequence[str] = (*ANSWERABLE, *ANSWERS)
+    parse: Callable[[RowSource], ParsedRows]
+    label_columns: Sequence[str] = (*ANSWERABLE_COLUMNS, *ANSWER_COLUMNS)
 
 
-def rgqa(source: Rows) -> RowsRead:
+def parse_rgqa(source: RowSource) -> ParsedRows:
     ids = source.column("question_id")
     labels = ["UQ" in label if isinstance(label, Mapping) else None for label in source.column("label")]
     source_ids = [str(key).rpartition("+")[2] for key in ids]
-    return RowsRead(source.column("sent"), labels, source.column("img_id"), ids, ("AQ", "UQ"), source_ids)
+    return ParsedRows(source.column("sent"), labels, source.column("img_id"), ids, ("AQ", "UQ"), source_ids)
 
 
-def release_table(source: Rows) -> RowsRead:
-    labels = [answered(label, {"1": True, "0": False}) for label in source.column("label")]
+def parse_release_table(source: RowSource) -> ParsedRows:
+    labels = [parse_label(label, {"1": True, "0": False}) for label in source.column("label")]
     key = "source_question_id" if "source_question_id" in source.columns else "question_id"
     texts, images, ids, source_ids = map(source.column, ("question", "picture_id", "item_id", key))
-    return RowsRead(texts, labels, images, ids, ("AQ", "UQ"), source_ids)
+    return ParsedRows(texts, labels, images, ids, ("AQ", "UQ"), source_ids)
 
 
-def pope(source: Rows) -> RowsRead:
-    labels = [answered(label, YES_NO) for label in source.column("label")]
-    return RowsRead(
+def parse_pope(source: RowSource) -> ParsedRows:
+    labels = [parse_label(label, YES_NO) for label in source.column("label")]
+    return ParsedRows(
         source.column("text"),
         labels,
         source.column("image"),
@@ -81,72 +86,76 @@ def pope(source: Rows) -> RowsRead:
     )
 
 
-def pope_of_the_hub(source: Rows) -> RowsRead:
+def parse_pope_hub(source: RowSource) -> ParsedRows:
     """Its three sets in one, each with ids of its own: category "adversarial", "popular" or "random"."""
     ids = [f"{a} {b}" for a, b in zip(source.column("category"), source.column("question_id"), strict=True)]
-    labels = [answered(label, YES_NO) for label in source.column("answer")]
-    return RowsRead(source.column("question"), labels, source.column("image_source"), ids, ("no", "yes"))
+    labels = [parse_label(label, YES_NO) for label in source.column("answer")]
+    return ParsedRows(source.column("question"), labels, source.column("image_source"), ids, ("no", "yes"))
 
 
-def hallusion_bench(source: Rows) -> RowsRead:
+def parse_hallusion_bench(source: RowSource) -> ParsedRows:
     figure, question = ("category", "subcategory", "set_id", "figure_id"), "question_id"
     figures = ["_".join(map(str, row)) for row in zip(*map(source.column, figure), strict=True)]
     ids = [f"{name} {key}" for name, key in zip(figures, source.column(question), strict=True)]
-    labels = [answered(label, {"1": True, "0": False}) for label in source.column("gt_answer")]
-    return RowsRead(source.column("question"), labels, figures, ids, ("no", "yes"))
+    labels = [parse_label(label, {"1": True, "0": False}) for label in source.column("gt_answer")]
+    return ParsedRows(source.column("question"), labels, figures, ids, ("no", "yes"))
 
 
-def vizwiz(source: Rows) -> RowsRead:
-    labels = [answered(label, CAN_NOT) for label in source.column("answerable")]
-    return RowsRead(
+def parse_vizwiz(source: RowSource) -> ParsedRows:
+    labels = [parse_label(label, IS_UNANSWERABLE) for label in source.column("answerable")]
+    return ParsedRows(
         source.column("question"), labels, source.column("image"), None, ("answerable", "unanswerable")
     )
 
 
-def mm_upd(source: Rows) -> RowsRead:
+def parse_mm_upd(source: RowSource) -> ParsedRows:
     """The text is all that a model is shown: hint, question and options. The versions of a question with and without a solution have one index."""
-    shown = [name for name in ("hint", "question", *OPTIONS) if name in source.columns]
+    shown = [name for name in ("hint", "question", *OPTION_LETTERS) if name in source.columns]
     texts = []
     for row in zip(*map(source.column, shown), strict=True):
-        parts = {name: value for name, value in zip(shown, map(plain, row), strict=True) if value}
+        parts = {name: value for name, value in zip(shown, map(normalize_value, row), strict=True) if value}
         lines = [
-            f"{name}. {value}" if name in OPTIONS else value
+            f"{name}. {value}" if name in OPTION_LETTERS else value
             for name, value in parts.items()
             if value.lower() not in ("nan", "none")
         ]
         texts.append("\n".join(lines))
-    index, kinds = ([plain(value) for value in source.column(name)] for name in ("index", "type"))
+    index, kinds = ([normalize_value(value) for value in source.column(name)] for name in ("index", "type"))
     ids = [f"{kind} {key}" for kind, key in zip(kinds, index, strict=True)]
     labels = [kind != "standard" if kind else None for kind in kinds]
     images = source.column("image") if "image" in source.columns else None
-    return RowsRead(texts, labels, images, ids, ("standard", "unsolvable"), index)
+    return ParsedRows(texts, labels, images, ids, ("standard", "unsolvable"), index)
 
 
-def vqa_v2(source: Rows) -> RowsRead:
+def parse_vqa_v2(source: RowSource) -> ParsedRows:
     kinds, answers = source.column("answer_type"), source.column("multiple_choice_answer")
     labels = [
-        YES_NO[plain(answer)] if kind == "yes/no" and plain(answer) in YES_NO else "not answered yes or no"
+        YES_NO[normalize_value(answer)]
+        if kind == "yes/no" and normalize_value(answer) in YES_NO
+        else "not answered yes or no"
         for kind, answer in zip(kinds, answers, strict=True)
     ]
     ids = source.column("question_id") if "question_id" in source.columns else None
-    return RowsRead(source.column("question"), labels, source.column("image_id"), ids, ("no", "yes"))
+    return ParsedRows(source.column("question"), labels, source.column("image_id"), ids, ("no", "yes"))
 
 
-def vqa_style(source: Rows) -> RowsRead:
+def parse_vqa_style(source: RowSource) -> ParsedRows:
     """A question, its image and its answer, under the names that are common. Where some answer is "unanswerable" (or a
     column says what can be answered), that is the label; else whether the answer is yes, of those that are yes or no."""
-    text, image, ids = (first_of(names, source.columns) for names in (TEXTS, IMAGES, IDS))
-    column = first_of(ANSWERABLE, source.columns)
+    text, image, ids = (
+        find_column(names, source.columns) for names in (TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS)
+    )
+    column = find_column(ANSWERABLE_COLUMNS, source.columns)
     meaning, labels = ("answerable", "unanswerable"), []
     if column:
-        labels = [answered(value, CAN_NOT) for value in source.column(column)]
-    elif answer := first_of(ANSWERS, source.columns):
-        answers = [plain(value).lower().rstrip(".") for value in source.column(answer)]
+        labels = [parse_label(value, IS_UNANSWERABLE) for value in source.column(column)]
+    elif answer := find_column(ANSWER_COLUMNS, source.columns):
+        answers = [normalize_value(value).lower().rstrip(".") for value in source.column(answer)]
         labels = [value == "unanswerable" if value else None for value in answers]
         if True not in labels:
             meaning = ("no", "yes")
             labels = [YES_NO.get(value, "not answered yes or no") if value else None for value in answers]
-    return RowsRead(
+    return ParsedRows(
         source.column(text or ""),
         labels,
         source.column(image) if image else None,
@@ -155,34 +164,40 @@ def vqa_style(source: Rows) -> RowsRead:
     )
 
 
-TEXTS, IMAGES, IDS = ALIASES["question"], ALIASES["image"], ALIASES["question id"]
+TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS = (
+    COLUMN_ALIASES["question"],
+    COLUMN_ALIASES["image"],
+    COLUMN_ALIASES["question id"],
+)
 # The first that fits.
 FORMATS = {
-    "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), rgqa),
+    "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), parse_rgqa),
     "RGQA (table)": SetFormat(
-        frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), release_table
+        frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), parse_release_table
     ),
     "RGQA (table, before 2.0)": SetFormat(
-        frozenset(("item_id", "picture_id", "question_id", "question", "label")), release_table
+        frozenset(("item_id", "picture_id", "question_id", "question", "label")), parse_release_table
     ),
     "HallusionBench": SetFormat(
         frozenset(("category", "subcategory", "set_id", "figure_id", "question_id", "question", "gt_answer")),
-        hallusion_bench,
+        parse_hallusion_bench,
     ),
-    "POPE": SetFormat(frozenset(("image", "text", "label")), pope),
+    "POPE": SetFormat(frozenset(("image", "text", "label")), parse_pope),
     "POPE (hub)": SetFormat(
-        frozenset(("question_id", "question", "answer", "image_source", "category")), pope_of_the_hub
+        frozenset(("question_id", "question", "answer", "image_source", "category")), parse_pope_hub
     ),
-    "MM-UPD": SetFormat(frozenset(("index", "question", "type", "masked_answer", "A")), mm_upd, ("type",)),
-    "VizWiz": SetFormat(frozenset(("image", "question", "answerable")), vizwiz),
+    "MM-UPD": SetFormat(
+        frozenset(("index", "question", "type", "masked_answer", "A")), parse_mm_upd, ("type",)
+    ),
+    "VizWiz": SetFormat(frozenset(("image", "question", "answerable")), parse_vizwiz),
     "VQA v2, yes or no": SetFormat(
-        frozenset(("question", "image_id", "answer_type", "multiple_choice_answer")), vqa_v2
+        frozenset(("question", "image_id", "answer_type", "multiple_choice_answer")), parse_vqa_v2
     ),
-    "VQA style": SetFormat(frozenset(), vqa_style),
+    "VQA style": SetFormat(frozenset(), parse_vqa_style),
 }
 
 
-def format_of(columns: Sequence[str], source: str) -> str:
+def detect_format(columns: Sequence[str], source: str) -> str:
     """The name of the format that has these columns.
 
     Raises:
@@ -191,11 +206,14 @@ def format_of(columns: Sequence[str], source: str) -> str:
     for name, known in FORMATS.items():
         if known.columns and known.columns <= set(columns):
             return name
-    text, answer = first_of(TEXTS, columns), first_of((*ANSWERABLE, *ANSWERS), columns)
+    text, answer = (
+        find_column(TEXT_COLUMNS, columns),
+        find_column((*ANSWERABLE_COLUMNS, *ANSWER_COLUMNS), columns),
+    )
     if text and answer:
         return "VQA style"
-    lack = [f"a text ({', '.join(TEXTS)})"] if not text else []
-    lack += [f"a label or answer ({', '.join((*ANSWERABLE, *ANSWERS))})"] if not answer else []
+    lack = [f"a text ({', '.join(TEXT_COLUMNS)})"] if not text else []
+    lack += [f"a label or answer ({', '.join((*ANSWERABLE_COLUMNS, *ANSWER_COLUMNS))})"] if not answer else []
     more = "; of VQA v2 give the annotations, too: --annotations FILE" if text and not answer else ""
     raise UserError(
         f"{source}: no known format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
@@ -203,19 +221,19 @@ def format_of(columns: Sequence[str], source: str) -> str:
     )
 
 
-def answered(value: Any, meaning: Mapping[str, bool]) -> bool | None:
+def parse_label(value: Any, label_values: Mapping[str, bool]) -> bool | None:
     """What a value means; None if it is none of those."""
-    return meaning.get(plain(value).lower())
+    return label_values.get(normalize_value(value).lower())
 
 
-def plain(value: Any) -> str:
+def normalize_value(value: Any) -> str:
     """A value as it is compared: numbers without an idle ".0", bytes (an image's) by their hash, nothing as "".
 
     >>> plain(1.0), plain("yes "), plain(float("nan")), plain({"bytes": b"x", "path": None})
     ('1', 'yes', '', '2d711642b726b044')
     """
     if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:  # an image, as `datasets` keeps it
-        return plain(value["bytes"]) if value.get("bytes") else str(value.get("path") or "")
+        return normalize_value(value["bytes"]) if value.get("bytes") else str(value.get("path") or "")
     if isinstance(value, bytes) or (isinstance(value, str) and len(value) > 1000):
         data = value if isinstance(value, bytes) else value.encode()
         return hashlib.sha256(data).hexdigest()[:16]

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import combinations
 
-from pipeline.benchmark.auditing.ngram_model import ORDER, NgramModel, ngrams, words_of
+from pipeline.benchmark.auditing.ngram_model import NGRAM_ORDER, NgramModel, make_ngrams, tokenize
 from pipeline.core.records import Question
 
-SAYS_LITTLE = frozenset(("the", "a", "an", "is", "are"))
+STOP_WORDS = frozenset(("the", "a", "an", "is", "are"))
 
 
 class KnownQuestions:
@@ -31,37 +31,42 @@ class KnownQuestions:
             it out leaves out these.
     """
 
-    def __init__(self, texts: Iterable[str], paraphrased: Mapping[str, Set[str]] | None = None) -> None:
-        self._texts, self._paraphrased = Counter(text.lower() for text in texts), paraphrased or {}
+    def __init__(self, texts: Iterable[str], source_wordings: Mapping[str, Set[str]] | None = None) -> None:
+        self._text_counts, self._source_wordings = (
+            Counter(text.lower() for text in texts),
+            source_wordings or {},
+        )
         self._model = NgramModel()
-        self._pairs: Counter[tuple[str, str]] = Counter()
-        for text, times in self._texts.items():
+        self._pair_counts: Counter[tuple[str, str]] = Counter()
+        for text, times in self._text_counts.items():
             self._add(text, times)
 
-    def verbatim(self, text: str) -> int:
+    def count_verbatim(self, text: str) -> int:
         """How often the very text stands among the questions."""
-        return self._texts[text.lower()]
+        return self._text_counts[text.lower()]
 
     @contextmanager
-    def without(self, texts: Iterable[str]) -> Iterator[None]:
+    def excluding(self, texts: Iterable[str]) -> Iterator[None]:
         """As if none of these texts had ever stood among the questions."""
         left_out = {text.lower() for text in texts}
-        left_out |= {source for text in left_out for source in self._paraphrased.get(text, ())}
-        left_out = sorted(left_out & self._texts.keys())
+        left_out |= {source for text in left_out for source in self._source_wordings.get(text, ())}
+        left_out = sorted(left_out & self._text_counts.keys())
         for text in left_out:
-            self._add(text, -self._texts[text])
+            self._add(text, -self._text_counts[text])
         yield
         for text in left_out:
-            self._add(text, self._texts[text])
+            self._add(text, self._text_counts[text])
 
-    def traits(self, text: str) -> list[float]:
+    def familiarity_features(self, text: str) -> list[float]:
         """How usual a text is: log probabilities of its words after the two before (mean, least), and by log(1 + count)
         its n-grams of each length and its pairs of words, however far apart (mean, least, share of those never
         seen)."""
-        words = words_of(text)
-        logs, parts = self._model.log_probabilities(words), ngrams(words)
-        counts = [[self._model.seen[part] for part in parts if len(part) == n + 1] for n in range(ORDER)]
-        counts.append([self._pairs[pair] for pair in word_pairs(words)] or [0])
+        words = tokenize(text)
+        logs, parts = self._model.log_probabilities(words), make_ngrams(words)
+        counts = [
+            [self._model.counts[part] for part in parts if len(part) == n + 1] for n in range(NGRAM_ORDER)
+        ]
+        counts.append([self._pair_counts[pair] for pair in make_word_pairs(words)] or [0])
         row = [sum(logs) / len(logs), min(logs)]
         for found in counts:
             row += [
@@ -72,13 +77,13 @@ class KnownQuestions:
         return row
 
     def _add(self, text: str, times: int) -> None:
-        words = words_of(text)
+        words = tokenize(text)
         self._model.add(words, times)
-        for pair in word_pairs(words):
-            self._pairs[pair] += times
+        for pair in make_word_pairs(words):
+            self._pair_counts[pair] += times
 
 
-def known_questions(questions: Iterable[Question]) -> KnownQuestions:
+def collect_known_questions(questions: Iterable[Question]) -> KnownQuestions:
     """Questions as the source has them, whatever the words in which they are asked."""
     texts: list[str] = []
     paraphrased: defaultdict[str, set[str]] = defaultdict(set)
@@ -89,7 +94,7 @@ def known_questions(questions: Iterable[Question]) -> KnownQuestions:
     return KnownQuestions(texts, paraphrased)
 
 
-def word_pairs(words: Sequence[str]) -> list[tuple[str, str]]:
+def make_word_pairs(words: Sequence[str]) -> list[tuple[str, str]]:
     """Each pair of the words that say something, once, in the order in which they stand."""
-    telling = [word for word in words if word not in SAYS_LITTLE]
+    telling = [word for word in words if word not in STOP_WORDS]
     return list(dict.fromkeys(combinations(telling, 2)))

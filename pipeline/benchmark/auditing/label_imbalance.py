@@ -8,32 +8,32 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pipeline.core.records import Item, Record
 
 
-class Margin(Record):
+class LabelImbalance(Record):
     """How unequal the two labels are within one key (a text, a picture).
 
     `largest` is the greatest |UQs - AQs| of any key, `unequal` the number of keys where they differ;
     `distinct_per_uq` the number of different keys among UQs for each UQ (1 = none repeated)."""
 
-    largest: int
-    unequal: int
+    max_difference: int
+    unbalanced_keys: int
     keys: int
     distinct_per_uq: float
 
 
-def margin(items: Sequence[Item], key: Callable[[Item], str]) -> Margin:
+def measure_imbalance(items: Sequence[Item], key: Callable[[Item], str]) -> LabelImbalance:
     """Count UQs against AQs of each key."""
-    return margin_of((key(item), item.unanswerable) for item in items)
+    return measure_imbalance_of_labels((key(item), item.unanswerable) for item in items)
 
 
-def margin_of(rows: Iterable[tuple[Hashable, bool]]) -> Margin:
+def measure_imbalance_of_labels(rows: Iterable[tuple[Hashable, bool]]) -> LabelImbalance:
     """The same of keys with their label: True where UQs count."""
     counts = Counter((key, bool(label)) for key, label in rows)
     uqs = Counter({key: count for (key, label), count in counts.items() if label})
     more = uqs.copy()  # UQs than AQs
     more.subtract({key: count for (key, label), count in counts.items() if not label})
-    return Margin(
-        largest=max(map(abs, more.values()), default=0),
-        unequal=sum(map(bool, more.values())),
+    return LabelImbalance(
+        max_difference=max(map(abs, more.values()), default=0),
+        unbalanced_keys=sum(map(bool, more.values())),
         keys=len(more),
         distinct_per_uq=round(len(uqs) / uqs.total(), 4) if uqs else 0.0,
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-R = TypeVar("R", bound="LabelledRows")
+RowsT = TypeVar("RowsT", bound="LabelledRows")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +30,14 @@ class LabelledRows:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def at(self: R, keep: Sequence[int] | np.ndarray) -> R:
+    def select(self: RowsT, indices: Sequence[int] | np.ndarray) -> RowsT:
         """The rows at these places, in this order."""
         return replace(
             self,
-            texts=[self.texts[i] for i in keep],
-            labels=self.labels[np.asarray(keep, int)],
-            images=None if self.images is None else [self.images[i] for i in keep],
-            source_ids=None if self.source_ids is None else [self.source_ids[i] for i in keep],
+            texts=[self.texts[i] for i in indices],
+            labels=self.labels[np.asarray(indices, int)],
+            images=None if self.images is None else [self.images[i] for i in indices],
+            source_ids=None if self.source_ids is None else [self.source_ids[i] for i in indices],
         )
 
     def in_canonical_order(self) -> LabelledRows:
@@ -51,4 +51,4 @@ class LabelledRows:
         rows = LabelledRows(
             texts=self.texts, labels=self.labels, images=self.images, source_ids=self.source_ids
         )
-        return rows.at(sorted(range(len(keys)), key=keys.__getitem__))
+        return rows.select(sorted(range(len(keys)), key=keys.__getitem__))

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-ORDER = 3  # words of an n-gram
+NGRAM_ORDER = 3  # words of an n-gram
 
 
 class NgramModel:
@@ -23,33 +23,37 @@ class NgramModel:
     """
 
     def __init__(self, texts: Iterable[Sequence[str]] = ()) -> None:
-        self.seen: Counter[tuple[str, ...]] = Counter()  # n-grams of 1 to ORDER words, with the end of a text
-        self._followed: Counter[tuple[str, ...]] = Counter()
-        self._different: Counter[tuple[str, ...]] = Counter()
+        self.counts: Counter[tuple[str, ...]] = (
+            Counter()
+        )  # n-grams of 1 to ORDER words, with the end of a text
+        self._history_counts: Counter[tuple[str, ...]] = Counter()
+        self._distinct_continuations: Counter[tuple[str, ...]] = Counter()
         for text in texts:
             self.add(text)
 
     def add(self, text: Sequence[str], times: int = 1) -> None:
         """Count a text so many times; a negative number takes it out again."""
-        for ngram in ngrams(text):
-            before, history = self.seen[ngram], ngram[:-1]
-            self.seen[ngram] = before + times
-            self._followed[history] += times
-            self._different[history] += (before + times > 0) - (before > 0)
+        for ngram in make_ngrams(text):
+            before, history = self.counts[ngram], ngram[:-1]
+            self.counts[ngram] = before + times
+            self._history_counts[history] += times
+            self._distinct_continuations[history] += (before + times > 0) - (before > 0)
 
     def probability(self, history: tuple[str, ...], word: str) -> float:
         """Of a word after at most two words."""
-        shorter = self.probability(history[1:], word) if history else 1 / (self._different[()] + 1)
-        followed, different = self._followed[history], self._different[history]
+        shorter = (
+            self.probability(history[1:], word) if history else 1 / (self._distinct_continuations[()] + 1)
+        )
+        followed, different = self._history_counts[history], self._distinct_continuations[history]
         if not followed:
             return shorter
-        return (self.seen[*history, word] + different * shorter) / (followed + different)
+        return (self.counts[*history, word] + different * shorter) / (followed + different)
 
     def log_probabilities(self, text: Sequence[str]) -> list[float]:
         """Of each of a text's words and its end."""
-        padded = _padded(text)
-        ends = range(ORDER - 1, len(padded))
-        return [math.log(self.probability(padded[i - ORDER + 1 : i], padded[i])) for i in ends]
+        padded = _pad(text)
+        ends = range(NGRAM_ORDER - 1, len(padded))
+        return [math.log(self.probability(padded[i - NGRAM_ORDER + 1 : i], padded[i])) for i in ends]
 
     def mean_log_probability(self, text: Sequence[str]) -> float:
         """Of a text's words and its end."""
@@ -57,17 +61,17 @@ class NgramModel:
         return sum(logs) / len(logs)
 
 
-def words_of(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words of a text in small letters, without marks."""
     return re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*|'s", text.lower())
 
 
-def ngrams(text: Sequence[str]) -> list[tuple[str, ...]]:
+def make_ngrams(text: Sequence[str]) -> list[tuple[str, ...]]:
     """All that end in a word of a text or in its end; before its start stand empty words."""
-    padded = _padded(text)
-    ends = range(ORDER, len(padded) + 1)
-    return [padded[end - length : end] for end in ends for length in range(1, ORDER + 1)]
+    padded = _pad(text)
+    ends = range(NGRAM_ORDER, len(padded) + 1)
+    return [padded[end - length : end] for end in ends for length in range(1, NGRAM_ORDER + 1)]
 
 
-def _padded(words: Sequence[str]) -> tuple[str, ...]:
-    return *[""] * (ORDER - 1), *words, "\n"
+def _pad(words: Sequence[str]) -> tuple[str, ...]:
+    return *[""] * (NGRAM_ORDER - 1), *words, "\n"

@@ -32,21 +32,21 @@ from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attack_evaluation import Folds, content_order, word_tfidf
-from pipeline.benchmark.auditing.text_attackers import start_features, word_pair_features
-from pipeline.core.randomness import generator
+from pipeline.benchmark.auditing.attack_evaluation import Folds, compute_word_tfidf, order_by_hash
+from pipeline.benchmark.auditing.text_attackers import make_first_word_features, make_word_pair_features
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import number_clusters
 
 # The test is made on at most so many rows, whole clusters chosen by their content: sets of any size take the same time. With as
 # many of either label the standard error of an AUROC is then below 0.006.
-MAX_ROWS = 10_000
-BLOCK = 64  # permutations whose attackers are trained at once: bounds memory
+MAX_TESTED_ROWS = 10_000
+PERMUTATIONS_PER_BLOCK = 64  # permutations whose attackers are trained at once: bounds memory
 
-Learner = Callable[["FoldedFeatures", np.ndarray], np.ndarray]  # labels [n, m] -> scores [n, m]
+ScoreFunction = Callable[["FoldFeatures", np.ndarray], np.ndarray]  # labels [n, m] -> scores [n, m]
 
 
-class MaxTest(Record):
+class MaxTResult(Record):
     """The permutation test of one kind of folds.
 
     Attributes:
@@ -62,22 +62,24 @@ class MaxTest(Record):
     attacker: str
 
 
-class RowsToTest(NamedTuple):
+class PermutationInputs(NamedTuple):
     """Rows in canonical order. `clusters`: by what labels may be exchanged, "text" and perhaps "image"; [n] each. `units`: [n],
     the source question of each row; None where it is not known."""
 
     texts: Sequence[str]
     clusters: dict[str, np.ndarray]
-    units: np.ndarray | None
+    source_units: np.ndarray | None
 
-    def at(self, keep: np.ndarray) -> RowsToTest:
-        units = None if self.units is None else self.units[keep]
-        return RowsToTest(
+    def select(self, keep: np.ndarray) -> PermutationInputs:
+        units = None if self.source_units is None else self.source_units[keep]
+        return PermutationInputs(
             [str(self.texts[i]) for i in keep], {k: v[keep] for k, v in self.clusters.items()}, units
         )
 
 
-def max_test(rows: RowsToTest, folds: Folds, by: str, permutations: int) -> MaxTest | None:
+def run_max_t_test(
+    rows: PermutationInputs, folds: Folds, group_by: str, num_permutations: int
+) -> MaxTResult | None:
     """Test whether any of the fast attackers predicts the labels.
 
     Args:
@@ -89,41 +91,48 @@ def max_test(rows: RowsToTest, folds: Folds, by: str, permutations: int) -> MaxT
     Returns:
         The test; None if there are too few groups for the folds.
     """
-    if len(keep := sample_groups(folds, MAX_ROWS)) < len(rows.texts):
-        rows, folds = rows.at(keep), Folds(folds.labels[keep], folds.groups[keep], folds.count, folds.seed)
-    splits = folds.splits()
+    if len(keep := sample_groups(folds, MAX_TESTED_ROWS)) < len(rows.texts):
+        rows, folds = (
+            rows.select(keep),
+            Folds(folds.labels[keep], folds.groups[keep], folds.num_folds, folds.seed),
+        )
+    splits = folds.split_rows()
     if not splits or len(np.unique(folds.labels)) < 2:
         return None
-    panel = Panel(rows.texts, splits)
+    panel = AttackerPanel(rows.texts, splits)
 
     def p_of(scheme: str) -> tuple[float, str]:
-        rng = generator(folds.seed, "permutation test", by, scheme)
-        labels = exchange(folds.labels, rows.clusters[scheme], rows.units, permutations, rng)
-        return p_value(panel.aurocs(labels))
+        rng = make_generator(folds.seed, "permutation test", group_by, scheme)
+        labels = permute_labels(folds.labels, rows.clusters[scheme], rows.source_units, num_permutations, rng)
+        return compute_p_value(panel.compute_aurocs(labels))
 
     with threadpool_limits(1):
-        p, attacker = max(p_of(scheme) for scheme in rows.clusters if by == "text" or scheme == by)
-    return MaxTest(p_value=round(p, 4), permutations=permutations, rows=len(rows.texts), attacker=attacker)
+        p, attacker = max(
+            p_of(scheme) for scheme in rows.clusters if group_by == "text" or scheme == group_by
+        )
+    return MaxTResult(
+        p_value=round(p, 4), permutations=num_permutations, rows=len(rows.texts), attacker=attacker
+    )
 
 
-def sample_groups(folds: Folds, most: int) -> np.ndarray:
+def sample_groups(folds: Folds, max_rows: int) -> np.ndarray:
     """Places of the rows of as many whole groups as come to at most so many rows, chosen by their content."""
-    if len(folds.labels) <= most:
+    if len(folds.labels) <= max_rows:
         return np.arange(len(folds.labels))
     names = [str(name) for name in folds.groups.tolist()]
     count, (group,) = number_clusters([names])
     sizes, chosen, total = np.bincount(group), np.zeros(count, bool), 0
-    for i in content_order(dict.fromkeys(names), folds.seed).tolist():
-        if total + sizes[i] <= most:
+    for i in order_by_hash(dict.fromkeys(names), folds.seed).tolist():
+        if total + sizes[i] <= max_rows:
             chosen[i], total = True, total + sizes[i]
     return np.flatnonzero(chosen[group])
 
 
-def exchange(
+def permute_labels(
     labels: np.ndarray,
     clusters: np.ndarray,
     units: np.ndarray | None,
-    permutations: int,
+    num_permutations: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Sample label assignments that are as probable as the observed one if labels do not depend on texts.
@@ -151,15 +160,15 @@ def exchange(
     shape = np.array([shapes.setdefault(s.tobytes(), len(shapes)) for s in np.split(size[order], ends)])
     kind = shape[cluster]
     observed = labels[np.lexsort((np.arange(count), unit, size, cluster, kind))]
-    result = np.empty((count, 1 + permutations), np.int8)
+    result = np.empty((count, 1 + num_permutations), np.int8)
     result[:, 0] = labels
-    for column in range(1, 1 + permutations):
+    for column in range(1, 1 + num_permutations):
         row, of_unit, of_cluster = rng.random(count), rng.random(unit.max() + 1), rng.random(len(shape))
         result[np.lexsort((row, of_unit[unit], size, of_cluster[cluster], kind)), column] = observed
     return result
 
 
-def p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
+def compute_p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
     """The p value of the maximum.
 
     Args:
@@ -172,41 +181,41 @@ def p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
     spread = table.std(axis=1, keepdims=True)
     # Mean and spread are those of all assignments, the observed one among them, so that it is one of equals.
     deviations = (table - table.mean(axis=1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf)
-    two_sided = np.array([name == LENGTH for name in names])
+    two_sided = np.array([name == LENGTH_ATTACKER for name in names])
     deviations[two_sided] = np.abs(deviations[two_sided])
     largest = deviations.max(axis=0)
     return float(np.mean(largest >= largest[0] - 1e-9)), names[int(deviations[:, 0].argmax())]
 
 
-LENGTH = "length"
+LENGTH_ATTACKER = "length"
 
 
-class Panel:
+class AttackerPanel:
     """The fast attackers on some texts: features once, and for each label assignment a model of each fold."""
 
     def __init__(self, texts: Sequence[str], splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-        self._learners: dict[str, tuple[FoldedFeatures, Learner]] = {
-            name: (FoldedFeatures(features, splits), learn)
+        self._attackers: dict[str, tuple[FoldFeatures, ScoreFunction]] = {
+            name: (FoldFeatures(features, splits), learn)
             for name, features, learn in (
-                ("word n-grams, class means", word_tfidf(texts), class_means),
-                ("character n-grams, class means", characters.fit_transform(texts), class_means),
-                ("word pairs, Bayes", word_pair_features(tuple(texts)), naive_bayes),
-                ("first three words, Bayes", start_features(texts), naive_bayes),
+                ("word n-grams, class means", compute_word_tfidf(texts), score_by_class_means),
+                ("character n-grams, class means", characters.fit_transform(texts), score_by_class_means),
+                ("word pairs, Bayes", make_word_pair_features(tuple(texts)), score_by_naive_bayes),
+                ("first three words, Bayes", make_first_word_features(texts), score_by_naive_bayes),
             )
         }
-        self._length = rankdata([len(text.split()) for text in texts])
+        self._length_ranks = rankdata([len(text.split()) for text in texts])
 
-    def aurocs(self, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def compute_aurocs(self, labels: np.ndarray) -> dict[str, np.ndarray]:
         """AUROC of each attacker for each column of labels [n, m]: [m] each."""
-        found: dict[str, list[np.ndarray]] = {name: [] for name in self._learners}
-        for start in range(0, labels.shape[1], BLOCK):
-            block = labels[:, start : start + BLOCK].astype(np.float64)
-            for name, (features, learn) in self._learners.items():
+        found: dict[str, list[np.ndarray]] = {name: [] for name in self._attackers}
+        for start in range(0, labels.shape[1], PERMUTATIONS_PER_BLOCK):
+            block = labels[:, start : start + PERMUTATIONS_PER_BLOCK].astype(np.float64)
+            for name, (features, learn) in self._attackers.items():
                 ranks = rankdata(np.round(learn(features, block), 9), axis=0)
-                found[name].append(_auroc(ranks, block))
+                found[name].append(_auroc_from_ranks(ranks, block))
         return {name: np.concatenate(parts) for name, parts in found.items()} | {
-            LENGTH: _auroc(self._length[:, None], labels)
+            LENGTH_ATTACKER: _auroc_from_ranks(self._length_ranks[:, None], labels)
         }
 
 
@@ -214,15 +223,15 @@ class ClassSums(NamedTuple):
     """Training rows of one fold, for m label assignments: sums of the features of either class, [features, m], and their numbers of
     rows, [m]; the rows to predict and their features."""
 
-    of_one: np.ndarray
-    of_zero: np.ndarray
-    ones: np.ndarray
-    zeros: np.ndarray
-    test: np.ndarray
-    features: csr_array
+    positive_sums: np.ndarray
+    negative_sums: np.ndarray
+    num_positives: np.ndarray
+    num_negatives: np.ndarray
+    test_rows: np.ndarray
+    test_features: csr_array
 
 
-class FoldedFeatures:
+class FoldFeatures:
     """Sparse features [n, d] and the parts of each fold. Features that a single row has are left out, as no model can learn them
     from other rows."""
 
@@ -250,30 +259,34 @@ class FoldedFeatures:
             yield ClassSums(of_one, of_zero, trained, rows - len(test) - trained, test, held)
 
 
-def class_means(features: FoldedFeatures, labels: np.ndarray) -> np.ndarray:
+def score_by_class_means(features: FoldFeatures, labels: np.ndarray) -> np.ndarray:
     """Scores [n, m] of rows that a model has not seen: their product with the difference of the classes' mean vectors."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
-        weights = fold.of_one / np.maximum(fold.ones, 1) - fold.of_zero / np.maximum(fold.zeros, 1)
-        scores[fold.test] = fold.features @ weights
+        weights = fold.positive_sums / np.maximum(fold.num_positives, 1) - fold.negative_sums / np.maximum(
+            fold.num_negatives, 1
+        )
+        scores[fold.test_rows] = fold.test_features @ weights
     return scores
 
 
-def naive_bayes(features: FoldedFeatures, labels: np.ndarray, alpha: float = 0.3) -> np.ndarray:
+def score_by_naive_bayes(features: FoldFeatures, labels: np.ndarray, alpha: float = 0.3) -> np.ndarray:
     """Scores [n, m] of rows that a model has not seen: the log ratio of likelihoods by multinomial naive Bayes."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
-        if not len(fold.of_one):  # no feature that two rows share
-            scores[fold.test] = 0
+        if not len(fold.positive_sums):  # no feature that two rows share
+            scores[fold.test_rows] = 0
             continue
-        smoothing = alpha * len(fold.of_one)
-        weights = np.log((fold.of_one + alpha) / (fold.of_zero + alpha))
-        weights += np.log((fold.of_zero.sum(axis=0) + smoothing) / (fold.of_one.sum(axis=0) + smoothing))
-        scores[fold.test] = fold.features @ weights
+        smoothing = alpha * len(fold.positive_sums)
+        weights = np.log((fold.positive_sums + alpha) / (fold.negative_sums + alpha))
+        weights += np.log(
+            (fold.negative_sums.sum(axis=0) + smoothing) / (fold.positive_sums.sum(axis=0) + smoothing)
+        )
+        scores[fold.test_rows] = fold.test_features @ weights
     return scores
 
 
-def _auroc(ranks: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _auroc_from_ranks(ranks: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """AUROC [m] by the sum of ranks (Mann and Whitney)."""
     ones = labels.sum(axis=0, dtype=np.float64)
     pairs = ones * (len(labels) - ones)

@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.core.records import Record
 
-LEAST = 5  # rows that have a word, for it to be counted
-SHOWN = 30
+MIN_WORD_ROWS = 5  # rows that have a word, for it to be counted
+MAX_WORDS = 30
 
 
 class PredictiveWord(Record):
@@ -22,14 +22,14 @@ class PredictiveWord(Record):
 
     word: str
     rows: int
-    zero: float
-    one: float
+    negative_rate: float
+    positive_rate: float
     auroc: float
     low: float
     high: float
 
 
-def predictive_words(rows: LabelledRows, most: int = SHOWN) -> list[PredictiveWord]:
+def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> list[PredictiveWord]:
     """Find the words whose proportions differ most between the labels, of those that differ by more than chance.
 
     A difference counts if it is beyond the 97.5 % quantile of a normal distribution, corrected for the number of words
@@ -42,14 +42,14 @@ def predictive_words(rows: LabelledRows, most: int = SHOWN) -> list[PredictiveWo
         ngram_range=(1, 2),
         token_pattern=r"\^|\w[\w'-]*",
         binary=True,
-        min_df=min(LEAST, len(texts)),
+        min_df=min(MIN_WORD_ROWS, len(texts)),
         dtype=np.float64,  # pyright: ignore[reportArgumentType] false stub
     )
     try:
         has = csr_array(counter.fit_transform(f"^ {text}" for text in texts))
     except ValueError:  # no word is in so many rows
         return []
-    zero, one, error = shares_of(has, labels == 1, groups)
+    zero, one, error = compute_word_rates(has, labels == 1, groups)
     difference = one - zero
     limit = NormalDist().inv_cdf(1 - 0.025 / len(counter.vocabulary_))
     beyond = np.abs(difference) > limit * error
@@ -68,20 +68,20 @@ def predictive_words(rows: LabelledRows, most: int = SHOWN) -> list[PredictiveWo
         found[same] = PredictiveWord(
             word=name,
             rows=int(having[i]),
-            zero=round(float(zero[i]), 4),
-            one=round(float(one[i]), 4),
+            negative_rate=round(float(zero[i]), 4),
+            positive_rate=round(float(one[i]), 4),
             auroc=round(0.5 + way / 2, 4),
             low=round(0.5 + (way - half) / 2, 4),
             high=round(min(0.5 + (way + half) / 2, 1.0), 4),
         )
         leans[name] = to_one
-        if len(found) == most:
+        if len(found) == max_words:
             break
     return list(found.values())
 
 
-def shares_of(
-    has: csr_array, ones: np.ndarray, groups: np.ndarray
+def compute_word_rates(
+    has: csr_array, is_positive: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the rows of label 0, and of label 1, that have each word, and the standard error of their difference, [words] each.
 
@@ -91,14 +91,14 @@ def shares_of(
     Args:
         has: [n, words], 0 or 1. ones: [n], whether a row has label 1. groups: [n] whole numbers.
     """
-    weights = np.where(ones, 1 / ones.sum(), -1 / (~ones).sum())
-    one, zero = (has[part].sum(0) / part.sum() for part in (ones, ~ones))
+    weights = np.where(is_positive, 1 / is_positive.sum(), -1 / (~is_positive).sum())
+    one, zero = (has[part].sum(0) / part.sum() for part in (is_positive, ~is_positive))
     # What a row adds: its weight times (has the word - share of its label).
     number = np.unique(groups, return_inverse=True)[1]
-    place = (number, np.arange(len(ones)))
-    of_group = csr_array((weights, place), shape=(number.max() + 1, len(ones)))
+    place = (number, np.arange(len(is_positive)))
+    of_group = csr_array((weights, place), shape=(number.max() + 1, len(is_positive)))
     sums = of_group @ has
-    by_label = np.array([of_group[:, part].sum(1) for part in (ones, ~ones)])  # [2, groups]
+    by_label = np.array([of_group[:, part].sum(1) for part in (is_positive, ~is_positive)])  # [2, groups]
     shares = np.array([one, zero])
     # sum over groups of (sums - shares . by_label)^2, without making what is mostly zero dense
     variance = (sums * sums).sum(0) - 2 * (shares * (sums.T @ by_label.T).T).sum(0)

@@ -13,18 +13,18 @@ from typing import Any, Protocol
 
 import msgspec
 
-from pipeline.core.atomic_files import opened, replacing
-from pipeline.core.errors import OUTSIDE, UserError, counted, some_of
-from pipeline.core.hf_hub import hub_or_cache
-from pipeline.core.table_reader import DELIMITERS, decoded_table, named_rows, parsed_cells, sheet_cells
-from pipeline.scoring.input_validation import Repeated, loads
-from pipeline.scoring.json_streaming import as_utf8, documents_as_written
+from pipeline.core.atomic_files import atomic_write, open_for_reading
+from pipeline.core.errors import OS_ERROR_HINTS, UserError, format_count, join_examples
+from pipeline.core.hf_hub import use_cache_if_unreachable
+from pipeline.core.table_reader import DEFAULT_DELIMITERS, decode_delimited, label_rows, parse_csv, read_xlsx
+from pipeline.scoring.input_validation import DuplicateKeyError, loads_strict
+from pipeline.scoring.json_streaming import stream_raw_documents, to_utf8
 
-PACKED = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin
-AT_ONCE = 500  # rows
+ARCHIVE_SIGNATURES = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin
+ROWS_PER_CHECK = 500  # rows
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """Rows with named columns."""
 
     columns: list[str]
@@ -35,12 +35,12 @@ class Rows(Protocol):
         """The value of each row, None where a row has none."""
         ...
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         """Write these rows in the form they came in, as they were."""
         ...
 
 
-def open_rows(source: str, config: str | None = None, split: str | None = None) -> Rows:
+def open_rows(source: str, config: str | None = None, split: str | None = None) -> RowSource:
     """The rows of a file (JSON, JSONL, CSV, TSV, Parquet) or of a data set of the hub or a folder, by `datasets`.
 
     Args:
@@ -51,21 +51,21 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     """
     path = Path(source)
     if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
-        opened(path)  # tells of a pipe, a device, and of a link that leads nowhere
+        open_for_reading(path)  # tells of a pipe, a device, and of a link that leads nowhere
     if not path.is_file():
         return DatasetRows(source, config, split)
     if config or split:
         raise UserError(f"{source}: a file; --config and --split choose from a data set by name")
     if path.suffix.lower() == ".parquet":
         return ParquetRows(path)
-    if path.suffix.lower() in DELIMITERS:
-        return TableRows(path)
+    if path.suffix.lower() in DEFAULT_DELIMITERS:
+        return DelimitedRows(path)
     if path.suffix.lower() == ".xlsx":
-        return SheetRows(path)
+        return ExcelRows(path)
     return JsonRows(path)
 
 
-def _no_number(data: bytes) -> str:
+def _nan_hint(data: bytes) -> str:
     """What to do, where a NaN or an infinity stands outside of texts."""
     found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))
     return f" ({found[1].decode()} is no JSON: write null)" if found else ""
@@ -88,51 +88,51 @@ class JsonRows:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             data = file.read()
-        data = (data if data.startswith(PACKED) else as_utf8(data)).removeprefix(BOM_UTF8)
-        if data.startswith(PACKED):
+        data = (data if data.startswith(ARCHIVE_SIGNATURES) else to_utf8(data)).removeprefix(BOM_UTF8)
+        if data.startswith(ARCHIVE_SIGNATURES):
             raise UserError(f"{path}: a workbook or packed; save the sheet as CSV, or unpack what is in it")
-        self._around: dict[str, msgspec.Raw] | None = None  # what stands beside the list
-        self._place = ""  # its key there
-        self._keys: list[str] | None = None  # of the rows, if they are an object by id
-        self._lines = False
+        self._enclosing_object: dict[str, msgspec.Raw] | None = None  # what stands beside the list
+        self._list_key = ""  # its key there
+        self._row_keys: list[str] | None = None  # of the rows, if they are an object by id
+        self._is_jsonl = False
         try:
-            self._raw = self._split(data)
+            self._raw = self._split_rows(data)
             self._rows = [msgspec.json.decode(raw, type=dict[str, Any]) for raw in self._raw]
-            for start in range(0, len(self._raw), AT_ONCE):
-                loads(b"[%b]" % b",".join(map(bytes, self._raw[start : start + AT_ONCE])))
-        except Repeated as error:
+            for start in range(0, len(self._raw), ROWS_PER_CHECK):
+                loads_strict(b"[%b]" % b",".join(map(bytes, self._raw[start : start + ROWS_PER_CHECK])))
+        except DuplicateKeyError as error:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}{_no_number(data)}"
+                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}{_nan_hint(data)}"
             ) from error
-        if self._keys and self._rows and "question_id" not in self._rows[0]:
-            for key, row in zip(self._keys, self._rows, strict=True):
+        if self._row_keys and self._rows and "question_id" not in self._rows[0]:
+            for key, row in zip(self._row_keys, self._rows, strict=True):
                 row["question_id"] = key
         self.columns = list(dict.fromkeys(name for row in self._rows for name in row))
 
-    def _split(self, data: bytes) -> list[msgspec.Raw]:
+    def _split_rows(self, data: bytes) -> list[msgspec.Raw]:
         if data.lstrip()[:1] == b"[":
             return msgspec.json.decode(data, type=list[msgspec.Raw])
         try:
             around = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except msgspec.DecodeError:
-            self._lines = True
+            self._is_jsonl = True
             lines = [line for line in data.splitlines() if line.strip()]
             if not data.lstrip().startswith(b"{") or _is_json(lines[0]):
                 return [msgspec.Raw(line) for line in lines]
-            return [msgspec.Raw(text.encode()) for _, text in documents_as_written(data, self._path)]
+            return [msgspec.Raw(text.encode()) for _, text in stream_raw_documents(data, self._path)]
         lists = [name for name, value in around.items() if _LIST_OF_OBJECTS.match(bytes(value))]
         lists = lists or [name for name, value in around.items() if bytes(value)[:1] == b"["]
         if all(bytes(value)[:1] == b"{" for value in around.values()):
-            self._keys = list(around)
+            self._row_keys = list(around)
             return list(around.values())
         if len(lists) == 1:
-            self._around, self._place = around, lists[0]
+            self._enclosing_object, self._list_key = around, lists[0]
             return msgspec.json.decode(around[lists[0]], type=list[msgspec.Raw])
-        self._lines = True  # one object alone is a file of one line
+        self._is_jsonl = True  # one object alone is a file of one line
         return [msgspec.Raw(data.strip())]
 
     def __len__(self) -> int:
@@ -141,23 +141,23 @@ class JsonRows:
     def column(self, name: str) -> list[Any]:
         return [row.get(name) for row in self._rows]
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
-        rows = [bytes(self._raw[i]).strip() for i in keep]
+    def write(self, indices: Sequence[int], out: Path) -> None:
+        rows = [bytes(self._raw[i]).strip() for i in indices]
         listed = b"[\n" + b",\n".join(rows) + b"\n]"
-        if self._lines:
+        if self._is_jsonl:
             data = b"".join(row + b"\n" for row in rows)
-        elif self._keys is not None:
-            names = [msgspec.json.encode(self._keys[i]) for i in keep]
+        elif self._row_keys is not None:
+            names = [msgspec.json.encode(self._row_keys[i]) for i in indices]
             data = b"{\n" + b",\n".join(b": ".join(pair) for pair in zip(names, rows, strict=True)) + b"\n}\n"
-        elif self._around is not None:
-            data = msgspec.json.encode(self._around | {self._place: msgspec.Raw(listed)}) + b"\n"
+        elif self._enclosing_object is not None:
+            data = msgspec.json.encode(self._enclosing_object | {self._list_key: msgspec.Raw(listed)}) + b"\n"
         else:
             data = listed + b"\n"
-        with replacing(out) as file:
+        with atomic_write(out) as file:
             file.write(data)
 
 
-class TableRows:
+class DelimitedRows:
     """CSV or TSV with a header, each value a text; an empty cell is none. Rows of empty cells, as Excel leaves them, do not count.
 
     What stands between the cells is what the ending says, or what makes more known names of the header, or, where the header
@@ -165,16 +165,16 @@ class TableRows:
     """
 
     def __init__(self, path: Path) -> None:
-        with opened(path) as file:
+        with open_for_reading(path) as file:
             data = file.read()
-        text, self._delimiter = decoded_table(data, path, DELIMITERS[path.suffix.lower()])
-        self._set_cells([*parsed_cells(text, self._delimiter, path)], path)
+        text, self._delimiter = decode_delimited(data, path, DEFAULT_DELIMITERS[path.suffix.lower()])
+        self._set_cells([*parse_csv(text, self._delimiter, path)], path)
 
     def _set_cells(self, cells: Sequence[list[Any]], path: Path) -> None:
         if not cells:
             raise UserError(f"{path}: no table with a header: it is empty")
         self._header = [str(name or "").strip() for name in cells[0]]
-        numbered = [*named_rows(cells, path)]
+        numbered = [*label_rows(cells, path)]
         self._rows = [row for _, row in numbered]
         self._cells = [cells[number - 1] for number, _ in numbered]
         self.columns = [*self._rows[0]] if self._rows else [name for name in self._header if name]
@@ -185,27 +185,27 @@ class TableRows:
     def column(self, name: str) -> list[Any]:
         return [row[name] for row in self._rows]
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         text = io.StringIO()
         writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
         width = len(self._header)
         writer.writerow(self._header)
-        rows = (self._cells[i][:width] for i in keep)
+        rows = (self._cells[i][:width] for i in indices)
         writer.writerows(
             ["" if cell is None else cell for cell in [*row, *[None] * (width - len(row))]] for row in rows
         )
-        with replacing(out) as file:
+        with atomic_write(out) as file:
             file.write(text.getvalue().encode())
 
 
-class SheetRows(TableRows):
+class ExcelRows(DelimitedRows):
     """A workbook's sheet with a header."""
 
     def __init__(self, path: Path) -> None:
-        with opened(path) as file:
-            self._set_cells([*sheet_cells(file.read(), path)], path)
+        with open_for_reading(path) as file:
+            self._set_cells([*read_xlsx(file.read(), path)], path)
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         raise UserError(f"{out}: a subset of a workbook is not written; save the sheet as .csv and take that")
 
 
@@ -219,7 +219,7 @@ class ParquetRows:
         try:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno in OUTSIDE:
+            if isinstance(error, OSError) and error.errno in OS_ERROR_HINTS:
                 raise
             raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
         self.columns = self._file.schema_arrow.names
@@ -230,12 +230,12 @@ class ParquetRows:
     def column(self, name: str) -> list[Any]:
         return self._file.read([name]).column(0).to_pylist()
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         import pyarrow.parquet as pq
 
         kept = io.BytesIO()
-        pq.write_table(self._file.read().take(list(keep)), kept)
-        with replacing(out) as file:
+        pq.write_table(self._file.read().take(list(indices)), kept)
+        with atomic_write(out) as file:
             file.write(kept.getvalue())
 
 
@@ -252,7 +252,7 @@ class DatasetRows:
                 f'{name}: data sets by name need the library: pip install datasets (or ".[build]")'
             ) from error
         try:
-            with nullcontext() if Path(name).is_dir() else hub_or_cache(name):
+            with nullcontext() if Path(name).is_dir() else use_cache_if_unreachable(name):
                 found = datasets.load_dataset(name, config)
         except Exception as error:  # the library lets through whatever its readers and its server raise
             said = " ".join(str(error).split())[:400]
@@ -263,19 +263,19 @@ class DatasetRows:
             raise UserError(f"{name}: it has splits {', '.join(map(str, found))}; choose one: --split NAME")
         if split is not None and split not in found:
             raise UserError(f"{name}: no split {split!r}; it has {', '.join(map(str, found))}")
-        self._set: Any = found[split or next(iter(found))]
-        self.columns = list(self._set.column_names)
+        self._dataset: Any = found[split or next(iter(found))]
+        self.columns = list(self._dataset.column_names)
 
     def __len__(self) -> int:
-        return len(self._set)
+        return len(self._dataset)
 
     def column(self, name: str) -> list[Any]:
-        return self._set.data.column(name).to_pylist()
+        return self._dataset.data.column(name).to_pylist()
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         kept = io.BytesIO()
-        self._set.select(list(keep)).to_parquet(kept)
-        with replacing(out) as file:
+        self._dataset.select(list(indices)).to_parquet(kept)
+        with atomic_write(out) as file:
             file.write(kept.getvalue())
 
 
@@ -288,32 +288,32 @@ class JoinedRows:
     """
 
     def __init__(self, questions: Path, annotations: Path) -> None:
-        self._names = questions.name, annotations.name
-        self._parts = JsonRows(questions), JsonRows(annotations)
-        asked, told = ([str(key) for key in part.column("question_id")] for part in self._parts)
+        self._file_names = questions.name, annotations.name
+        self._files = JsonRows(questions), JsonRows(annotations)
+        asked, told = ([str(key) for key in part.column("question_id")] for part in self._files)
         place = {key: i for i, key in enumerate(told)}
         missing = [key for key in asked if key not in place]
         if missing or len(place) < len(told) or len(set(asked)) < len(asked):
             repeated = len(told) - len(place) + len(asked) - len(set(asked))
             raise UserError(
-                f"{questions} and {annotations}: {counted(len(missing), 'question')} without an annotation"
-                f"{f' ({some_of(missing)})' if missing else ''}, {counted(repeated, 'repeated question_id')}; each question needs one row in each file"
+                f"{questions} and {annotations}: {format_count(len(missing), 'question')} without an annotation"
+                f"{f' ({join_examples(missing)})' if missing else ''}, {format_count(repeated, 'repeated question_id')}; each question needs one row in each file"
             )
-        self._places = [place[key] for key in asked]
-        self.columns = list(dict.fromkeys(name for part in self._parts for name in part.columns))
+        self._annotation_index = [place[key] for key in asked]
+        self.columns = list(dict.fromkeys(name for part in self._files for name in part.columns))
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._annotation_index)
 
     def column(self, name: str) -> list[Any]:
-        questions, annotations = self._parts
+        questions, annotations = self._files
         if name in questions.columns:
             return questions.column(name)
         values = annotations.column(name)
-        return [values[i] for i in self._places]
+        return [values[i] for i in self._annotation_index]
 
-    def write(self, keep: Sequence[int], out: Path) -> None:
+    def write(self, indices: Sequence[int], out: Path) -> None:
         for part, name, rows in zip(
-            self._parts, self._names, (keep, [self._places[i] for i in keep]), strict=True
+            self._files, self._file_names, (indices, [self._annotation_index[i] for i in indices]), strict=True
         ):
             part.write(rows, out / name)

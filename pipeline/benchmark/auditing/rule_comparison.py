@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.benchmark.auditing.audit_markdown import attack_table
+from pipeline.benchmark.auditing.audit_markdown import render_attack_table
 from pipeline.benchmark.auditing.subset_audit import SubsetAudit
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record, Subset
-from pipeline.core.rendering import render
+from pipeline.core.rendering import render_template
 
-HERE = Path(__file__).parent
+TEMPLATE_DIR = Path(__file__).parent
 
 
 class ComparisonReport(Record):
@@ -27,33 +27,35 @@ class ComparisonReport(Record):
 
     audit_sha256: str
     paper_rules: dict[Subset, SubsetAudit]
-    table: str
+    attack_table: str
 
 
-def comparison_report(audit_file: Path, paper_rules: Mapping[Subset, SubsetAudit]) -> ComparisonReport:
+def build_comparison_report(audit_file: Path, paper_rules: Mapping[Subset, SubsetAudit]) -> ComparisonReport:
     """The report on items under the paper's rules, beside the audit in `audit_file`."""
     return ComparisonReport(
-        audit_sha256=sha256_file(audit_file), paper_rules=dict(paper_rules), table=attack_table(paper_rules)
+        audit_sha256=sha256_file(audit_file),
+        paper_rules=dict(paper_rules),
+        attack_table=render_attack_table(paper_rules),
     )
 
 
-def comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: ComparisonReport) -> str:
+def render_comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: ComparisonReport) -> str:
     """comparison.md: both tables of attackers, and both tables of margins."""
-    return render(
-        HERE / "comparison.md.jinja",
+    return render_template(
+        TEMPLATE_DIR / "comparison.md.jinja",
         {},
         ours=ours,
-        ours_table=attack_table(ours),
+        ours_table=render_attack_table(ours),
         paper_rules=comparison.paper_rules,
-        paper_table=comparison.table,
+        paper_table=comparison.attack_table,
     )
 
 
-def read_comparison(folders: Folders) -> dict[Subset, SubsetAudit]:
+def read_comparison(folders: DatasetFolders) -> dict[Subset, SubsetAudit]:
     """The audit of the items under the paper's rules, by subset; {} if none was made for the present audit."""
-    path = folders.stage("comparison") / "comparison.json"
+    path = folders.stage_dir("comparison") / "comparison.json"
     if not path.is_file():
         return {}
     report = read_json(path, ComparisonReport)
-    current = report.audit_sha256 == sha256_file(folders.stage("audit") / "audit.json")
+    current = report.audit_sha256 == sha256_file(folders.stage_dir("audit") / "audit.json")
     return report.paper_rules if current else {}

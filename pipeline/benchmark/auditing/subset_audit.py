@@ -12,29 +12,35 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attack_evaluation import UNLEARNED, Attack, Folds, attack, by_vectors
+from pipeline.benchmark.auditing.attack_evaluation import (
+    UNTRAINED_ATTACKERS,
+    AttackResult,
+    Folds,
+    evaluate_attack,
+    score_by_vectors,
+)
 from pipeline.benchmark.auditing.estimate_reliability import Reliability
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
-from pipeline.benchmark.auditing.label_imbalance import Margin, margin
+from pipeline.benchmark.auditing.label_imbalance import LabelImbalance, measure_imbalance
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.permutation_test import MaxTest
-from pipeline.benchmark.auditing.screening_accuracy import Screening
-from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS, UNSIGNED
-from pipeline.benchmark.auditing.text_audit import AuditSettings, attack_texts
-from pipeline.benchmark.auditing.verifier_agreement import Agreement
+from pipeline.benchmark.auditing.permutation_test import MaxTResult
+from pipeline.benchmark.auditing.screening_accuracy import ScreeningAccuracy
+from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS, UNDIRECTED_ATTACKERS
+from pipeline.benchmark.auditing.text_audit import AuditSettings, run_text_attacks
+from pipeline.benchmark.auditing.verifier_agreement import VerifierAgreement
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.parallel import ordered_map, threads
-from pipeline.core.params import FoldCount, Params, Repetitions, Seed
-from pipeline.core.paths import Folders
+from pipeline.core.parallel import num_local_workers, ordered_map
+from pipeline.core.params import BootstrapReplicates, FoldCount, Params, Seed
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.scoring.bootstrap import bootstrap, number_clusters
-from pipeline.scoring.threshold_sweep import area, ranking
+from pipeline.scoring.threshold_sweep import area_under_curve, rank_items
 
-BINS = 50  # of a histogram
-AT_ONCE = 150_000  # items that are audited side by side: attackers take some 6 KB for each
-POWER = 2.80  # two-sided 5 % test with 80 % power: 1.96 + 0.84 standard errors
+NUM_HISTOGRAM_BINS = 50  # of a histogram
+MAX_ITEMS_IN_PARALLEL = 150_000  # items that are audited side by side: attackers take some 6 KB for each
+DETECTABLE_STANDARD_ERRORS = 2.80  # two-sided 5 % test with 80 % power: 1.96 + 0.84 standard errors
 
 
 class AuditParams(Params):
@@ -50,14 +56,14 @@ class AuditParams(Params):
             changes (`AuditSettings`), so that a release audited elsewhere has the same figures.
     """
 
-    limits: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
-    foreign: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
+    max_text_auroc: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
+    num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
     folds: FoldCount = 5
-    repetitions: Repetitions = 500
+    num_replicates: BootstrapReplicates = 500
     seed: Seed = 0
 
 
-class Histograms(Record):
+class ScoreHistograms(Record):
     """Two histograms over the same BINS bins of equal width, from the least to the greatest score of either kind.
 
     `aq[i]` is the share of the AQs with a score in bin i, so that each list sums to 1 (RGQA, Fig. 3: "normalized
@@ -72,8 +78,8 @@ class Histograms(Record):
     uq: tuple[float, ...]
     aq_mean: float
     uq_mean: float
-    area: float
-    distance: float
+    overlap: float
+    mean_difference: float
 
 
 class SubsetAudit(Record):
@@ -88,18 +94,18 @@ class SubsetAudit(Record):
 
     uqs: int
     aqs: int
-    text_margin: Margin
-    picture_margin: Margin
-    attacks: dict[str, Attack]
-    text_test: MaxTest | None
-    too_small: str
+    text_imbalance: LabelImbalance
+    image_imbalance: LabelImbalance
+    attacks: dict[str, AttackResult]
+    permutation_test: MaxTResult | None
+    too_small_reason: str
     clip_overlap: float | None
-    clip_distance: float | None
-    smallest_auaf_difference: float
+    clip_mean_difference: float | None
+    min_detectable_auaf_difference: float
     categories: dict[str, int]
     difficulties: dict[str, int]
     edit_kinds: dict[str, int]
-    weak: int
+    query_only: int
     simulated: bool
     rehearsal: bool = False
 
@@ -115,12 +121,12 @@ class AuditReport(Record):
     """
 
     subsets: dict[Subset, SubsetAudit]
-    yields: dict[str, Any] = msgspec.field(name="yield")
-    screen_against_truth: dict[Subset, Screening]
-    estimates_against_truth: dict[Subset | Literal["all"], Reliability]
-    judge_against_source: Agreement
+    stage_reports: dict[str, Any] = msgspec.field(name="yield")
+    screening_accuracy: dict[Subset, ScreeningAccuracy]
+    estimate_reliability: dict[Subset | Literal["all"], Reliability]
+    verifier_agreement: VerifierAgreement
     warnings: list[str]
-    table: str
+    attack_table: str
     source_questions_sha256: str = ""
 
 
@@ -128,7 +134,7 @@ def audit_items(
     items: Path,
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
-    known: KnownQuestions | None = None,
+    known_questions: KnownQuestions | None = None,
 ) -> dict[Subset, SubsetAudit]:
     """Audit each subset of a file of items: as many subsets at a time as there are cores, and no more than come to AT_ONCE items.
 
@@ -140,82 +146,98 @@ def audit_items(
     Returns:
         The figures of each subset that has items.
     """
-    counts = Counter(row.subset for row in read_jsonl(items, _OfSubset))
+    counts = Counter(row.subset for row in read_jsonl(items, _ItemSubset))
     present: list[Subset] = [subset for subset in SUBSETS if subset in counts]
-    side_by_side = max(1, min(threads(), len(present), AT_ONCE // max(counts.values(), default=1)))
-    results = ordered_map(_audit, present, partial(_Known, items, pictures, p, known), side_by_side, 1)
+    side_by_side = max(
+        1, min(num_local_workers(), len(present), MAX_ITEMS_IN_PARALLEL // max(counts.values(), default=1))
+    )
+    results = ordered_map(
+        _audit_one_subset,
+        present,
+        partial(_AuditInputs, items, pictures, p, known_questions),
+        side_by_side,
+        1,
+    )
     return dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
 
 
-def image_vectors(folders: Folders) -> dict[str, np.ndarray]:
+def read_image_vectors(folders: DatasetFolders) -> dict[str, np.ndarray]:
     """The CLIP vector [d] of each image by its id, as stage `embed` wrote them."""
-    ids = read_json(folders.stage("embed") / "picture_ids.json", list[str])
-    return dict(zip(ids, np.load(folders.stage("embed") / "pictures.npy"), strict=True))
+    ids = read_json(folders.stage_dir("embed") / "picture_ids.json", list[str])
+    return dict(zip(ids, np.load(folders.stage_dir("embed") / "pictures.npy"), strict=True))
 
 
-class _OfSubset(msgspec.Struct):
+class _ItemSubset(msgspec.Struct):
     """An item, of which nothing else matters."""
 
     subset: Subset
 
 
-class _Known(NamedTuple):
+class _AuditInputs(NamedTuple):
     """What every subset is audited with."""
 
     items: Path
     pictures: Mapping[str, np.ndarray]
     params: AuditParams
-    known: KnownQuestions | None
+    known_questions: KnownQuestions | None
 
 
-def _audit(own: _Known, subset: Subset) -> SubsetAudit:
+def _audit_one_subset(own: _AuditInputs, subset: Subset) -> SubsetAudit:
     # Read here, so that no process holds more than one subset; what no figure tells of is left out.
     rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
-    items = [msgspec.structs.replace(row, verdict_ids=(), paired_because="") for row in rows]
+    items = [msgspec.structs.replace(row, verdict_ids=(), pairing_reason="") for row in rows]
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
-        return audit_subset(items, own.pictures, own.params, own.known)
+        return audit_subset(items, own.pictures, own.params, own.known_questions)
 
 
 def audit_subset(
     items: Sequence[Item],
     pictures: Mapping[str, np.ndarray],
     p: AuditParams,
-    known: KnownQuestions | None = None,
+    known_questions: KnownQuestions | None = None,
 ) -> SubsetAudit:
     """Audit the items of one subset."""
-    rng = generator(p.seed, "audit", items[0].subset)
+    rng = make_generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
-    texts = attack_texts(
-        rows_of(items).in_canonical_order(), ["text"], AuditSettings(p.folds, p.repetitions), known
+    texts = run_text_attacks(
+        to_labelled_rows(items).in_canonical_order(),
+        ["text"],
+        AuditSettings(p.folds, p.num_replicates),
+        known_questions,
     )
-    clip = histograms(*([item.score for item in kind if item.score is not None] for kind in (aqs, uqs)))
+    clip = compute_histograms(
+        *([item.score for item in kind if item.score is not None] for kind in (aqs, uqs))
+    )
     return SubsetAudit(
         uqs=len(uqs),
         aqs=len(aqs),
-        text_margin=margin(items, lambda item: item.text),
-        picture_margin=margin(items, lambda item: item.picture_id),
-        attacks={**texts.attacks["text"], **_image_attacks(items, pictures, p, bool(texts.too_small))},
-        text_test=texts.tests["text"],
-        too_small=texts.too_small,
-        clip_overlap=clip and clip.area,
-        clip_distance=clip and clip.distance,
-        smallest_auaf_difference=smallest_auaf_difference(
+        text_imbalance=measure_imbalance(items, lambda item: item.text),
+        image_imbalance=measure_imbalance(items, lambda item: item.picture_id),
+        attacks={
+            **texts.attacks["text"],
+            **_run_image_attacks(items, pictures, p, bool(texts.too_small_reason)),
+        },
+        permutation_test=texts.permutation_tests["text"],
+        too_small_reason=texts.too_small_reason,
+        clip_overlap=clip and clip.overlap,
+        clip_mean_difference=clip and clip.mean_difference,
+        min_detectable_auaf_difference=estimate_min_detectable_auaf_difference(
             np.array([not item.unanswerable for item in items]),
             np.array([item.picture_id for item in items]),
-            p.repetitions,
+            p.num_replicates,
             p.seed,
             rng,
         ),
         categories=dict(sorted(Counter(item.category or "not known" for item in uqs).items())),
         difficulties=dict(sorted(Counter(item.difficulty or "not known" for item in uqs).items())),
         edit_kinds=dict(sorted(Counter(edit.kind for item in uqs for edit in item.edits).items())),
-        weak=sum(item.weak for item in uqs),
+        query_only=sum(item.query_only for item in uqs),
         simulated=any(item.simulated for item in items),
         rehearsal=any(item.rehearsal for item in items),
     )
 
 
-def rows_of(items: Sequence[Item]) -> LabelledRows:
+def to_labelled_rows(items: Sequence[Item]) -> LabelledRows:
     """The items as the text-only audit takes them; UQs have the label 1."""
     return LabelledRows(
         texts=[item.text for item in items],
@@ -225,9 +247,9 @@ def rows_of(items: Sequence[Item]) -> LabelledRows:
     )
 
 
-def _image_attacks(
+def _run_image_attacks(
     items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
-) -> dict[str, Attack]:
+) -> dict[str, AttackResult]:
     """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
     ordered = sorted(items, key=lambda item: (item.picture_id, item.item_id))
     labels = np.array([item.unanswerable for item in ordered], int)
@@ -237,22 +259,28 @@ def _image_attacks(
     nothing: np.ndarray = np.full(len(ordered), np.nan)
     scores: dict[str, np.ndarray] = {"picture": nothing, "CLIP score": nothing}
     if not too_small:
-        scores["picture"] = by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds)
+        scores["picture"] = score_by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds)
         scores["CLIP score"] = np.array(
             [np.nan if item.score is None else item.score for item in ordered], float
         )
     return {
-        name: attack(of, folds, p.repetitions, learned=name not in UNLEARNED, signed=name not in UNSIGNED)
+        name: evaluate_attack(
+            of,
+            folds,
+            p.num_replicates,
+            is_trained=name not in UNTRAINED_ATTACKERS,
+            has_direction=name not in UNDIRECTED_ATTACKERS,
+        )
         for name, of in scores.items()
     }
 
 
-def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
+def make_warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
     """One line for each subset that is too small to be audited, and for each limit that an attacker exceeds."""
     return [
-        f"{subset}: too small to measure what the text gives away: {audit.too_small}."
+        f"{subset}: too small to measure what the text gives away: {audit.too_small_reason}."
         for subset, audit in subsets.items()
-        if audit.too_small
+        if audit.too_small_reason
     ] + [
         f"{subset}: a text-only model ({attacker}) predicts the label with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
         for subset, audit in subsets.items()
@@ -261,7 +289,7 @@ def warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, floa
     ]
 
 
-def histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> Histograms | None:
+def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> ScoreHistograms | None:
     """Histograms of one subset's scores; None if either kind has none.
 
     >>> equal = histograms([0.1, 0.3], [0.1, 0.3])
@@ -270,21 +298,21 @@ def histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> Histog
     """
     if not aq_scores or not uq_scores:
         return None
-    edges = np.histogram_bin_edges([*aq_scores, *uq_scores], BINS)
+    edges = np.histogram_bin_edges([*aq_scores, *uq_scores], NUM_HISTOGRAM_BINS)
     aq, uq = (np.histogram(scores, edges)[0] / len(scores) for scores in (aq_scores, uq_scores))
     aq_mean, uq_mean = float(np.mean(aq_scores)), float(np.mean(uq_scores))
-    return Histograms(
+    return ScoreHistograms(
         edges=tuple(edges.tolist()),
         aq=tuple(aq.tolist()),
         uq=tuple(uq.tolist()),
         aq_mean=aq_mean,
         uq_mean=uq_mean,
-        area=round(float(np.minimum(aq, uq).sum()), 4),
-        distance=round(aq_mean - uq_mean, 6),
+        overlap=round(float(np.minimum(aq, uq).sum()), 4),
+        mean_difference=round(aq_mean - uq_mean, 6),
     )
 
 
-def smallest_auaf_difference(
+def estimate_min_detectable_auaf_difference(
     answerable: np.ndarray, pictures: np.ndarray, repetitions: int, seed: int, rng: np.random.Generator
 ) -> float:
     """The AUAF difference of two models that this subset shows with 80 % power in a two-sided 5 % test.
@@ -303,13 +331,15 @@ def smallest_auaf_difference(
     """
     count, (cluster,) = number_clusters([pictures.tolist()])
     models = [
-        ranking(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6, answerable)
+        rank_items(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6, answerable)
         for _ in range(2)
     ]
 
     def difference(counts: np.ndarray) -> np.ndarray:
-        one, other = ([area(model.sweep(row[cluster[model.rows]])) for row in counts] for model in models)
+        one, other = (
+            [area_under_curve(model.sweep(row[cluster[model.rows]])) for row in counts] for model in models
+        )
         return np.subtract(one, other)
 
     differences = bootstrap(difference, count, repetitions, seed, num_rows=len(cluster))
-    return round(float(POWER * np.nanstd(differences)), 4)
+    return round(float(DETECTABLE_STANDARD_ERRORS * np.nanstd(differences)), 4)

@@ -18,27 +18,38 @@ from typing import Literal, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pipeline.benchmark.auditing.attack_evaluation import UNLEARNED, Attack, Folds, attack, text_groups
+from pipeline.benchmark.auditing.attack_evaluation import (
+    UNTRAINED_ATTACKERS,
+    AttackResult,
+    Folds,
+    evaluate_attack,
+    group_by_text,
+)
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
-from pipeline.benchmark.auditing.label_imbalance import Margin, margin_of
+from pipeline.benchmark.auditing.label_imbalance import LabelImbalance, measure_imbalance_of_labels
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.permutation_test import MAX_ROWS, MaxTest, RowsToTest, max_test
-from pipeline.benchmark.auditing.predictive_words import PredictiveWord, predictive_words
-from pipeline.benchmark.auditing.text_attackers import ATTACKERS, KNOW_THE_SOURCE, UNSIGNED
-from pipeline.core.errors import counted
-from pipeline.core.parallel import ordered_map, threads
+from pipeline.benchmark.auditing.permutation_test import (
+    MAX_TESTED_ROWS,
+    MaxTResult,
+    PermutationInputs,
+    run_max_t_test,
+)
+from pipeline.benchmark.auditing.predictive_words import PredictiveWord, find_predictive_words
+from pipeline.benchmark.auditing.text_attackers import ATTACKERS, SOURCE_AWARE_ATTACKERS, UNDIRECTED_ATTACKERS
+from pipeline.core.errors import format_count
+from pipeline.core.parallel import num_local_workers, ordered_map
 from pipeline.core.progress import track
 from pipeline.core.records import Record
 
-By = Literal["text", "image"]
+GroupBy = Literal["text", "image"]
 Finding = Literal["too small", "balanced", "chance", "predictable"]
 
 # A smaller set shows nothing: of 40 rows, an attacker reaches 0.75 by chance once in a hundred times.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
-PERMUTATIONS = 199
+NUM_PERMUTATIONS = 199
 # Of the permutation tests of one set together. At most this proportion of the sets that are tested are false alarms.
-SIGNIFICANCE = 0.02
-PARALLEL_FROM = 2000  # rows; fewer are attacked faster than a second process starts
+SIGNIFICANCE_LEVEL = 0.02
+MIN_ROWS_FOR_PARALLEL = 2000  # rows; fewer are attacked faster than a second process starts
 
 
 class AuditSettings(NamedTuple):
@@ -51,7 +62,7 @@ class AuditSettings(NamedTuple):
     """
 
     folds: int = 5
-    repetitions: int = 500
+    num_replicates: int = 500
     seed: int = 0
 
 
@@ -65,10 +76,10 @@ class TextAttacks(Record):
         too_small: Why nothing was measured; empty if the set is large enough.
     """
 
-    attacks: Mapping[By, Mapping[str, Attack]]
-    tests: Mapping[By, MaxTest | None]
-    not_tried: Mapping[str, str]
-    too_small: str = ""
+    attacks: Mapping[GroupBy, Mapping[str, AttackResult]]
+    permutation_tests: Mapping[GroupBy, MaxTResult | None]
+    skipped_attackers: Mapping[str, str]
+    too_small_reason: str = ""
 
 
 class TextAudit(TextAttacks):
@@ -91,21 +102,21 @@ class TextAudit(TextAttacks):
 
     name: str = ""
     format: str = ""
-    zero: str = "AQ"
-    one: str = "UQ"
-    zeros: int = 0
-    ones: int = 0
+    negative_label: str = "AQ"
+    positive_label: str = "UQ"
+    negatives: int = 0
+    positives: int = 0
     texts: int = 0
     images: int | None = None
-    repeated: int = 0
-    contradicted: int = 0
-    left_out: Mapping[str, int] = {}
+    duplicates: int = 0
+    contradictory: int = 0
+    excluded_rows: Mapping[str, int] = {}
     finding: Finding = "too small"
     p_value: float | None = None
-    strongest: Mapping[By, str | None] = {}
-    words: Sequence[PredictiveWord] = ()
-    text_margin: Margin | None = None
-    image_margin: Margin | None = None
+    strongest_attackers: Mapping[GroupBy, str | None] = {}
+    predictive_words: Sequence[PredictiveWord] = ()
+    text_imbalance: LabelImbalance | None = None
+    image_imbalance: LabelImbalance | None = None
 
 
 class SetDescription(NamedTuple):
@@ -113,15 +124,15 @@ class SetDescription(NamedTuple):
 
     name: str
     format: str = ""
-    meaning: tuple[str, str] = ("AQ", "UQ")
-    left_out: Mapping[str, int] = {}
+    label_names: tuple[str, str] = ("AQ", "UQ")
+    excluded_rows: Mapping[str, int] = {}
 
 
 def audit_texts(
-    about: SetDescription,
+    description: SetDescription,
     rows: LabelledRows,
     settings: AuditSettings = AuditSettings(),  # noqa: B008 it is immutable
-    known: KnownQuestions | None = None,
+    known_questions: KnownQuestions | None = None,
 ) -> TextAudit:
     """Measure a set.
 
@@ -135,50 +146,59 @@ def audit_texts(
         All figures. They depend neither on the order of the rows nor on the number of processes.
     """
     rows = rows.in_canonical_order()
-    by: list[By] = ["text", "image"] if rows.images is not None else ["text"]
-    found = attack_texts(rows, by, settings, known, parallel=len(rows) > PARALLEL_FROM, meaning=about.meaning)
+    by: list[GroupBy] = ["text", "image"] if rows.images is not None else ["text"]
+    found = run_text_attacks(
+        rows,
+        by,
+        settings,
+        known_questions,
+        parallel=len(rows) > MIN_ROWS_FOR_PARALLEL,
+        label_names=description.label_names,
+    )
     images: Sequence[object] = [0] * len(rows) if rows.images is None else rows.images
     counts = Counter(zip(rows.texts, images, rows.labels.tolist(), strict=True))
     both = [count for (text, image, label), count in counts.items() if (text, image, 1 - label) in counts]
     labels = (rows.labels == 1).tolist()
-    margin = margin_of(zip(rows.texts, labels, strict=True))
-    p_value = corrected(found.tests.values())
-    finding = finding_of(found.too_small, margin, p_value)
+    margin = measure_imbalance_of_labels(zip(rows.texts, labels, strict=True))
+    p_value = correct_p_values(found.permutation_tests.values())
+    finding = classify_finding(found.too_small_reason, margin, p_value)
     # In small sets the normal approximation behind the words alone would list too many by chance.
-    has_words = finding == "predictable" or (finding == "chance" and len(rows) > MAX_ROWS)
+    has_words = finding == "predictable" or (finding == "chance" and len(rows) > MAX_TESTED_ROWS)
     return TextAudit(
         attacks=found.attacks,
-        tests=found.tests,
-        not_tried=found.not_tried,
-        too_small=found.too_small,
-        name=about.name,
-        format=about.format,
-        zero=about.meaning[0],
-        one=about.meaning[1],
-        zeros=labels.count(False),
-        ones=labels.count(True),
+        permutation_tests=found.permutation_tests,
+        skipped_attackers=found.skipped_attackers,
+        too_small_reason=found.too_small_reason,
+        name=description.name,
+        format=description.format,
+        negative_label=description.label_names[0],
+        positive_label=description.label_names[1],
+        negatives=labels.count(False),
+        positives=labels.count(True),
         texts=len(set(rows.texts)),
         images=None if rows.images is None else len(set(images)),
-        repeated=0 if rows.images is None else len(rows) - len(counts),
-        contradicted=0 if rows.images is None else sum(both),
-        left_out=about.left_out,
+        duplicates=0 if rows.images is None else len(rows) - len(counts),
+        contradictory=0 if rows.images is None else sum(both),
+        excluded_rows=description.excluded_rows,
         finding=finding,
         p_value=p_value,
-        strongest={key: strongest(attacks) for key, attacks in found.attacks.items()},
-        words=predictive_words(rows) if has_words else [],
-        text_margin=margin,
-        image_margin=None if rows.images is None else margin_of(zip(rows.images, labels, strict=True)),
+        strongest_attackers={key: find_strongest_attacker(attacks) for key, attacks in found.attacks.items()},
+        predictive_words=find_predictive_words(rows) if has_words else [],
+        text_imbalance=margin,
+        image_imbalance=None
+        if rows.images is None
+        else measure_imbalance_of_labels(zip(rows.images, labels, strict=True)),
     )
 
 
-def attack_texts(
+def run_text_attacks(
     rows: LabelledRows,
-    by: Sequence[By],
+    group_by: Sequence[GroupBy],
     settings: AuditSettings,
-    known: KnownQuestions | None = None,
+    known_questions: KnownQuestions | None = None,
     *,
     parallel: bool = False,
-    meaning: tuple[str, str] = ("AQ", "UQ"),
+    label_names: tuple[str, str] = ("AQ", "UQ"),
 ) -> TextAttacks:
     """Try every attacker that sees only the text, in each kind of folds, and test their maximum.
 
@@ -190,128 +210,140 @@ def attack_texts(
         parallel: Whether to use several processes.
         meaning: What the labels 0 and 1 stand for, for messages.
     """
-    reason = too_small(rows, settings.folds, meaning)
-    unknown: tuple[str, ...] = KNOW_THE_SOURCE if known is None else ()
+    reason = explain_too_small(rows, settings.folds, label_names)
+    unknown: tuple[str, ...] = SOURCE_AWARE_ATTACKERS if known_questions is None else ()
     not_tried: dict[str, str] = dict.fromkeys(unknown, "the questions of the source are not known")
-    attacks: dict[By, dict[str, Attack]] = {}
-    for key in by:
-        none = Attack(auroc=None, low=None, high=None, groups=len(set(_groups(rows, key).tolist())))
+    attacks: dict[GroupBy, dict[str, AttackResult]] = {}
+    for key in group_by:
+        none = AttackResult(
+            auroc=None, low=None, high=None, groups=len(set(_make_groups(rows, key).tolist()))
+        )
         # What knows the source leaves out texts of the row's own group. In folds by image that says nothing.
-        attacks[key] = {name: none for name in ATTACKERS if key == "text" or name not in KNOW_THE_SOURCE}
-    tests: dict[By, MaxTest | None] = dict.fromkeys(by)
+        attacks[key] = {
+            name: none for name in ATTACKERS if key == "text" or name not in SOURCE_AWARE_ATTACKERS
+        }
+    tests: dict[GroupBy, MaxTResult | None] = dict.fromkeys(group_by)
     if reason:
-        return TextAttacks(attacks=attacks, tests=tests, not_tried=not_tried, too_small=reason)
+        return TextAttacks(
+            attacks=attacks, permutation_tests=tests, skipped_attackers=not_tried, too_small_reason=reason
+        )
     # A test is the task without an attacker.
-    tasks: list[tuple[By, str]] = [(key, "") for key in by]
+    tasks: list[tuple[GroupBy, str]] = [(key, "") for key in group_by]
     for name in ATTACKERS:
-        more: list[tuple[By, str]] = [(key, name) for key in by if name in attacks[key]]
+        more: list[tuple[GroupBy, str]] = [(key, name) for key in group_by if name in attacks[key]]
         tasks += [] if name in unknown else more
-    workers = min(threads(), len(tasks)) if parallel else 1
-    results = ordered_map(_attack, tasks, partial(_Target, rows, settings, known), workers, 1)
+    workers = min(num_local_workers(), len(tasks)) if parallel else 1
+    results = ordered_map(
+        _run_attack, tasks, partial(_AttackInputs, rows, settings, known_questions), workers, 1
+    )
     if parallel:
         results = track(results, "audit", len(tasks), "attack")
     for (key, name), result in zip(tasks, results, strict=True):
-        if isinstance(result, Attack):
+        if isinstance(result, AttackResult):
             attacks[key][name] = result
         else:
             tests[key] = result
-    return TextAttacks(attacks=attacks, tests=tests, not_tried=not_tried)
+    return TextAttacks(attacks=attacks, permutation_tests=tests, skipped_attackers=not_tried)
 
 
-def too_small(rows: LabelledRows, folds: int, meaning: tuple[str, str] = ("AQ", "UQ")) -> str:
+def explain_too_small(rows: LabelledRows, folds: int, label_names: tuple[str, str] = ("AQ", "UQ")) -> str:
     """Why a set is too small to be measured; empty if it is not."""
     counts = np.bincount(rows.labels, minlength=2)
     rarer = int(counts.argmin())
     if len(rows) < MIN_ROWS or counts[rarer] < MIN_PER_LABEL:
         return (
-            f"{counted(len(rows), 'row')}, {counts[rarer]:,} of them {meaning[rarer]};"
+            f"{format_count(len(rows), 'row')}, {counts[rarer]:,} of them {label_names[rarer]};"
             f" at least {MIN_ROWS} rows and {MIN_PER_LABEL} of either label are needed"
         )
-    if (groups := len(set(_groups(rows, "text").tolist()))) < folds:
-        return f"{counted(groups, 'distinct text')}; at least as many as folds ({folds}) are needed"
+    if (groups := len(set(_make_groups(rows, "text").tolist()))) < folds:
+        return f"{format_count(groups, 'distinct text')}; at least as many as folds ({folds}) are needed"
     return ""
 
 
-class _Target(NamedTuple):
+class _AttackInputs(NamedTuple):
     """What a process works on."""
 
     rows: LabelledRows
     settings: AuditSettings
-    known: KnownQuestions | None
+    known_questions: KnownQuestions | None
 
 
-def folds_of(
-    rows: LabelledRows, by: By, settings: AuditSettings, known: KnownQuestions | None = None
+def make_folds(
+    rows: LabelledRows, by: GroupBy, settings: AuditSettings, known: KnownQuestions | None = None
 ) -> Folds:
     """The folds of every attacker on these rows."""
-    return Folds(rows.labels, _groups(rows, by), settings.folds, settings.seed, known)
+    return Folds(rows.labels, _make_groups(rows, by), settings.folds, settings.seed, known)
 
 
-def _groups(rows: LabelledRows, by: By) -> np.ndarray:
+def _make_groups(rows: LabelledRows, by: GroupBy) -> np.ndarray:
     if by == "image":
         return np.array(rows.images, object)
-    return text_groups(rows.texts, rows.texts if rows.source_ids is None else rows.source_ids)
+    return group_by_text(rows.texts, rows.texts if rows.source_ids is None else rows.source_ids)
 
 
-def _attack(target: _Target, task: tuple[By, str]) -> Attack | MaxTest | None:
+def _run_attack(target: _AttackInputs, task: tuple[GroupBy, str]) -> AttackResult | MaxTResult | None:
     (rows, settings, known), (by, name) = target, task
     if not name:
-        return _test(target, by)
-    folds = folds_of(rows, by, settings, known)
+        return _run_permutation_test(target, by)
+    folds = make_folds(rows, by, settings, known)
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
         scores = ATTACKERS[name](rows.texts, folds)
-        return attack(
-            scores, folds, settings.repetitions, learned=name not in UNLEARNED, signed=name not in UNSIGNED
+        return evaluate_attack(
+            scores,
+            folds,
+            settings.num_replicates,
+            is_trained=name not in UNTRAINED_ATTACKERS,
+            has_direction=name not in UNDIRECTED_ATTACKERS,
         )
 
 
-def _test(target: _Target, by: By) -> MaxTest | None:
+def _run_permutation_test(target: _AttackInputs, by: GroupBy) -> MaxTResult | None:
     rows = target.rows
-    clusters = {"text": _numbered(_groups(rows, "text"))}
+    clusters = {"text": _encode_names(_make_groups(rows, "text"))}
     if rows.images is not None:
-        clusters["image"] = _numbered(rows.images)
-    units = None if rows.source_ids is None else _numbered(rows.source_ids)
-    folds = folds_of(rows, by, target.settings)
-    return max_test(RowsToTest(rows.texts, clusters, units), folds, by, PERMUTATIONS)
+        clusters["image"] = _encode_names(rows.images)
+    units = None if rows.source_ids is None else _encode_names(rows.source_ids)
+    folds = make_folds(rows, by, target.settings)
+    return run_max_t_test(PermutationInputs(rows.texts, clusters, units), folds, by, NUM_PERMUTATIONS)
 
 
-def _numbered(names: Sequence[str] | np.ndarray) -> np.ndarray:
+def _encode_names(names: Sequence[str] | np.ndarray) -> np.ndarray:
     """Whole numbers [n], the same for the same name, in the order of the names."""
     number = {name: i for i, name in enumerate(sorted(set(names)))}
     return np.array([number[name] for name in names], int)
 
 
-def finding_in(
+def compute_finding(
     rows: LabelledRows,
     settings: AuditSettings = AuditSettings(),  # noqa: B008 it is immutable
 ) -> tuple[Finding, float | None]:
     """What `audit_texts` finds, and its p value, without the attackers, which decide nothing: some twenty times as fast."""
     rows = rows.in_canonical_order()
-    reason = too_small(rows, settings.folds)
-    target = _Target(rows, settings, None)
-    by: list[By] = ["text", "image"] if rows.images is not None else ["text"]
-    tests = [] if reason else [_test(target, key) for key in by]
-    p_value = corrected(tests)
-    margin = margin_of(zip(rows.texts, (rows.labels == 1).tolist(), strict=True))
-    return finding_of(reason, margin, p_value), p_value
+    reason = explain_too_small(rows, settings.folds)
+    target = _AttackInputs(rows, settings, None)
+    by: list[GroupBy] = ["text", "image"] if rows.images is not None else ["text"]
+    tests = [] if reason else [_run_permutation_test(target, key) for key in by]
+    p_value = correct_p_values(tests)
+    margin = measure_imbalance_of_labels(zip(rows.texts, (rows.labels == 1).tolist(), strict=True))
+    return classify_finding(reason, margin, p_value), p_value
 
 
-def corrected(tests: Iterable[MaxTest | None]) -> float | None:
+def correct_p_values(tests: Iterable[MaxTResult | None]) -> float | None:
     """The smallest p value of several tests, corrected for their number (Bonferroni); None if none applies."""
     tested = [test.p_value for test in tests if test is not None]
     return min(1.0, round(len(tested) * min(tested), 4)) if tested else None
 
 
-def finding_of(too_small: str, margin: Margin, p_value: float | None) -> Finding:
+def classify_finding(too_small_reason: str, margin: LabelImbalance, p_value: float | None) -> Finding:
     """What the figures of a set say; see `TextAudit`."""
-    if too_small:
+    if too_small_reason:
         return "too small"
-    if not margin.unequal:
+    if not margin.unbalanced_keys:
         return "balanced"
-    return "predictable" if p_value is not None and p_value <= SIGNIFICANCE else "chance"
+    return "predictable" if p_value is not None and p_value <= SIGNIFICANCE_LEVEL else "chance"
 
 
-def strongest(attacks: Mapping[str, Attack]) -> str | None:
+def find_strongest_attacker(attacks: Mapping[str, AttackResult]) -> str | None:
     """The attacker whose interval begins highest, or who reaches most if none begins above 0.5; None if none applies."""
     known = {
         name: (max(attack.low or 0.0, 0.5), attack.auroc)

@@ -16,22 +16,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.candidates.screening.screen_checks import always_answerable
+from pipeline.candidates.screening.screen_checks import is_always_answerable
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.jsonl_index import Groups, OnDemand, Singles
-from pipeline.core.paths import Folders
+from pipeline.core.jsonl_index import GroupedIndex, LazyMapping, UniqueIndex
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Answerability, EvidenceSource, Question, Record, Scene
-from pipeline.language.functional_programs import Operation, parse
+from pipeline.core.records import Answerability, EvidenceSource, Question, Record, SceneGraph
+from pipeline.language.functional_programs import Operation, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.similarity import same_answer
-from pipeline.verifier.evidence import Facts, facts_of
-from pipeline.verifier.graph_completeness import LeftOut
-from pipeline.verifier.known_objects import Unlisted
-from pipeline.verifier.partial_graphs import Reconstructed, facts_known
-from pipeline.verifier.verification import Outcome, execute
+from pipeline.language.similarity import is_same_answer
+from pipeline.verifier.evidence import Evidence, build_scene_evidence
+from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness
+from pipeline.verifier.known_objects import GraphCompleteness
+from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
+from pipeline.verifier.verification import ExecutionResult, execute_program
 
-KEPT = 4096  # pictures whose facts are kept, some 20 KB each: they are drawn again and again
+MAX_CACHED_IMAGES = 4096  # pictures whose facts are kept, some 20 KB each: they are drawn again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +47,39 @@ class Trial:
     question: Question
     picture_id: str
     evidence: EvidenceSource
-    outcome: Outcome
+    outcome: ExecutionResult
     verdict: Answerability
     truth: Answerability
-    answer: bool | None
+    is_answer_correct: bool | None
 
     @property
-    def own(self) -> bool:
+    def is_own_image(self) -> bool:
         return self.picture_id == self.question.picture_id
 
     @property
-    def dared(self) -> bool:
+    def committed(self) -> bool:
         return self.verdict != "unknown"
 
     @property
-    def right(self) -> bool | None:
+    def is_correct(self) -> bool | None:
         """Whether judge and truth agree, in the answer too; None where either does not tell."""
         if "unknown" in (self.outcome.answerability, self.truth):
             return None
-        return self.outcome.answerability == self.truth and self.answer is not False
+        return self.outcome.answerability == self.truth and self.is_answer_correct is not False
 
     @property
-    def told(self) -> Told:
-        return Told(self.own, self.verdict, self.truth, self.answer, self.right)
+    def key(self) -> TrialKey:
+        return TrialKey(self.is_own_image, self.verdict, self.truth, self.is_answer_correct, self.is_correct)
 
 
-class Told(NamedTuple):
+class TrialKey(NamedTuple):
     """All of a trial that is counted."""
 
-    own: bool
+    is_own_image: bool
     verdict: Answerability
     truth: Answerability
-    answer: bool | None
-    right: bool | None
+    is_answer_correct: bool | None
+    is_correct: bool | None
 
 
 class AgreementCounts(Record):
@@ -98,90 +98,96 @@ class AgreementCounts(Record):
             the truth is known.
     """
 
-    own: int
-    own_judged: int
-    own_right: int
-    answers: int
-    answers_right: int
-    foreign: int
-    judged_unanswerable: int
-    judged_answerable: int
-    foreign_known: int
-    foreign_right: int | None
+    own_trials: int
+    own_committed: int
+    own_correct: int
+    answers_given: int
+    answers_correct: int
+    negative_trials: int
+    negative_unanswerable: int
+    negative_answerable: int
+    negative_checkable: int
+    negative_correct: int | None
     coverage: float | None
     agreement: float | None
     precision: dict[str, float | None]
     recall: dict[str, float | None]
 
 
-class Agreement(Record):
+class VerifierAgreement(Record):
     """By evidence, then by kind of question: "all", then GQA's structural and semantic types."""
 
-    rows: dict[EvidenceSource, dict[str, AgreementCounts]]
+    by_evidence: dict[EvidenceSource, dict[str, AgreementCounts]]
 
 
-def agreement(trials: Iterable[Trial]) -> Agreement:
+def measure_agreement(trials: Iterable[Trial]) -> VerifierAgreement:
     """Count trials by evidence and by type of question; none is held."""
-    found: defaultdict[EvidenceSource, defaultdict[str, Counter[Told]]] = defaultdict(
+    found: defaultdict[EvidenceSource, defaultdict[str, Counter[TrialKey]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
     for trial in trials:
         structural, semantic = trial.question.structural, trial.question.semantic
         for kind in ("all", structural and f"structural: {structural}", semantic and f"semantic: {semantic}"):
             if kind:
-                found[trial.evidence][kind][trial.told] += 1
+                found[trial.evidence][kind][trial.key] += 1
 
     def order(kind: str) -> tuple[bool, bool, str]:
         return kind != "all", kind.startswith("semantic"), kind
 
-    return Agreement(
-        rows={
-            evidence: {kind: count(kinds[kind]) for kind in sorted(kinds, key=order)}
+    return VerifierAgreement(
+        by_evidence={
+            evidence: {kind: count_trials(kinds[kind]) for kind in sorted(kinds, key=order)}
             for evidence, kinds in sorted(found.items())
         }
     )
 
 
-def count(trials: Mapping[Told, int]) -> AgreementCounts:
+def count_trials(trials: Mapping[TrialKey, int]) -> AgreementCounts:
     """The figures of some trials, each with how often it was made."""
 
-    def number(condition: Callable[[Told], bool]) -> int:
+    def number(condition: Callable[[TrialKey], bool]) -> int:
         return sum(times for told, times in trials.items() if condition(told))
 
     sides: tuple[Answerability, ...] = ("answerable", "unanswerable")
-    own, foreign = number(lambda t: t.own), number(lambda t: not t.own)
-    own_judged = number(lambda t: t.own and t.verdict != "unknown")
-    own_right = number(lambda t: t.own and t.verdict != "unknown" and t.right is True)
-    elsewhere = {side: number(lambda t, side=side: not t.own and t.verdict == side) for side in sides}
+    own, foreign = number(lambda t: t.is_own_image), number(lambda t: not t.is_own_image)
+    own_judged = number(lambda t: t.is_own_image and t.verdict != "unknown")
+    own_right = number(lambda t: t.is_own_image and t.verdict != "unknown" and t.is_correct is True)
+    elsewhere = {
+        side: number(lambda t, side=side: not t.is_own_image and t.verdict == side) for side in sides
+    }
     said = {side: number(lambda t, side=side: t.truth != "unknown" and t.verdict == side) for side in sides}
     true = {side: number(lambda t, side=side: t.truth == side) for side in sides}
     both = {side: number(lambda t, side=side: t.truth == t.verdict == side) for side in sides}
-    truth_is_known = number(lambda t: not t.own and t.truth != "unknown") > 0
+    truth_is_known = number(lambda t: not t.is_own_image and t.truth != "unknown") > 0
     return AgreementCounts(
-        own=own,
-        own_judged=own_judged,
-        own_right=own_right,
-        answers=number(lambda t: t.own and t.answer is not None),
-        answers_right=number(lambda t: t.own and t.answer is True),
-        foreign=foreign,
-        judged_unanswerable=elsewhere["unanswerable"],
-        judged_answerable=elsewhere["answerable"],
-        foreign_known=number(lambda t: not t.own and t.right is not None),
-        foreign_right=number(lambda t: not t.own and t.right is True) if truth_is_known else None,
-        coverage=share(own_judged, own),
-        agreement=share(own_right, own_judged),
-        precision={side: share(both[side], said[side]) if truth_is_known else None for side in sides},
-        recall={side: share(both[side], true[side]) for side in sides},
+        own_trials=own,
+        own_committed=own_judged,
+        own_correct=own_right,
+        answers_given=number(lambda t: t.is_own_image and t.is_answer_correct is not None),
+        answers_correct=number(lambda t: t.is_own_image and t.is_answer_correct is True),
+        negative_trials=foreign,
+        negative_unanswerable=elsewhere["unanswerable"],
+        negative_answerable=elsewhere["answerable"],
+        negative_checkable=number(lambda t: not t.is_own_image and t.is_correct is not None),
+        negative_correct=number(lambda t: not t.is_own_image and t.is_correct is True)
+        if truth_is_known
+        else None,
+        coverage=compute_proportion(own_judged, own),
+        agreement=compute_proportion(own_right, own_judged),
+        precision={
+            side: compute_proportion(both[side], said[side]) if truth_is_known else None for side in sides
+        },
+        recall={side: compute_proportion(both[side], true[side]) for side in sides},
     )
 
 
-def share(part: int, whole: int) -> float | None:
+def compute_proportion(count: int, total: int) -> float | None:
     """Rounded to four places; None of nothing."""
-    return round(part / whole, 4) if whole else None
+    return round(count / total, 4) if total else None
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VerifierInputs:
     """What questions are judged with, by picture id.
 
     Attributes:
@@ -190,44 +196,48 @@ class Source:
             unlisted: what published graphs probably leave out.
     """
 
-    asked: Mapping[str, Sequence[Question]]
-    related: Mapping[str, frozenset[str]]
-    graphs: Mapping[str, Reconstructed]
-    scenes: Mapping[str, Scene]
-    truth: Mapping[str, Facts]
+    questions: Mapping[str, Sequence[Question]]
+    related_ids: Mapping[str, frozenset[str]]
+    graphs: Mapping[str, PartialGraph]
+    scenes: Mapping[str, SceneGraph]
+    truth: Mapping[str, Evidence]
     lexicon: Lexicon
-    unlisted: Unlisted | None = None
+    completeness: GraphCompleteness | None = None
 
 
-def read_source(folders: Folders, truth: Mapping[str, Scene]) -> Source:
+def read_verifier_inputs(folders: DatasetFolders, truth: Mapping[str, SceneGraph]) -> VerifierInputs:
     """All that is judged: the questions of every split but train, whose 943,000 would say the same again.
 
     Args:
         truth: complete scene graphs by picture id, where they are known.
     """
-    vocabulary = folders.vocabulary()
+    vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    pictures = dict.fromkeys(row.picture_id for row in folders.rows(Question) if _tried(row))
-    by_picture = Groups(folders.file(Question), Question, "picture_id")
-    graphs = Singles(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed, "picture_id")
-    scenes = Singles(folders.file(Scene), Scene, "picture_id")
-    unbalanced = read_jsonl(folders.stage("ingest") / "unbalanced.jsonl", Question)
-    return Source(
-        asked=OnDemand(pictures, lambda key: [row for row in by_picture[key] if _tried(row)], 1),
-        related=relatives(chain(filter(_tried, folders.rows(Question)), unbalanced)),
-        graphs=OnDemand(filter(pictures.__contains__, graphs), graphs.__getitem__, KEPT),
-        scenes=OnDemand(filter(pictures.__contains__, scenes), scenes.__getitem__, KEPT),
-        truth=OnDemand(truth, lambda key: facts_of(truth[key], lexicon), KEPT),
+    pictures = dict.fromkeys(row.picture_id for row in folders.read_records(Question) if _is_verifiable(row))
+    by_picture = GroupedIndex(folders.record_file(Question), Question, "picture_id")
+    graphs = UniqueIndex(folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "picture_id")
+    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id")
+    unbalanced = read_jsonl(folders.stage_dir("ingest") / "unbalanced.jsonl", Question)
+    return VerifierInputs(
+        questions=LazyMapping(
+            pictures, lambda key: [row for row in by_picture[key] if _is_verifiable(row)], 1
+        ),
+        related_ids=find_related_questions(
+            chain(filter(_is_verifiable, folders.read_records(Question)), unbalanced)
+        ),
+        graphs=LazyMapping(filter(pictures.__contains__, graphs), graphs.__getitem__, MAX_CACHED_IMAGES),
+        scenes=LazyMapping(filter(pictures.__contains__, scenes), scenes.__getitem__, MAX_CACHED_IMAGES),
+        truth=LazyMapping(truth, lambda key: build_scene_evidence(truth[key], lexicon), MAX_CACHED_IMAGES),
         lexicon=lexicon,
-        unlisted=LeftOut(vocabulary) if vocabulary.listed else None,
+        completeness=EstimatedGraphCompleteness(vocabulary) if vocabulary.annotation_recall else None,
     )
 
 
-def _tried(question: Question) -> bool:
+def _is_verifiable(question: Question) -> bool:
     return question.split != "train" and bool(question.program) and bool(question.answer)
 
 
-def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
+def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
     """For every question id the ids of itself, of those that equal it, and of all that these entail or that entail
     these."""
     linked: dict[str, set[str]] = defaultdict(set)
@@ -244,59 +254,59 @@ def relatives(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
     return result
 
 
-def trials(source: Source, foreign: int, rng: np.random.Generator) -> Iterator[Trial]:
+def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.Generator) -> Iterator[Trial]:
     """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
-    lexicon = source.lexicon
+    lexicon = inputs.lexicon
     pictures: dict[EvidenceSource, list[str]] = {
-        "other questions": sorted(source.graphs.keys() - source.scenes.keys()),
-        "scene graph": sorted(source.scenes.keys() & source.asked.keys()),
+        "other questions": sorted(inputs.graphs.keys() - inputs.scenes.keys()),
+        "scene graph": sorted(inputs.scenes.keys() & inputs.questions.keys()),
     }
 
-    @lru_cache(KEPT)
-    def facts(picture_id: str) -> Facts:
-        scene = source.scenes.get(picture_id)
+    @lru_cache(MAX_CACHED_IMAGES)
+    def facts(picture_id: str) -> Evidence:
+        scene = inputs.scenes.get(picture_id)
         if scene is None:
-            return facts_known(source.graphs[picture_id], lexicon)
-        return facts_of(scene, lexicon, source.unlisted)
+            return build_question_evidence(inputs.graphs[picture_id], lexicon)
+        return build_scene_evidence(scene, lexicon, inputs.completeness)
 
     for evidence, ids in pictures.items():
         for own in track(ids, f"agreement, {evidence}", len(ids), "picture"):
             # A question's own facts are left out of a partial graph; a published one states none.
-            listed = replace(facts(own), unlisted=None)
-            for question in source.asked[own]:
-                program = parse(question.program, question.question_id)
+            listed = replace(facts(own), completeness=None)
+            for question in inputs.questions[own]:
+                program = parse_program(question.program, question.question_id)
                 known = listed
-                if own not in source.scenes:
-                    known = facts_known(
-                        source.graphs[own], lexicon, False, source.related[question.question_id]
+                if own not in inputs.scenes:
+                    known = build_question_evidence(
+                        inputs.graphs[own], lexicon, False, inputs.related_ids[question.question_id]
                     )
-                yield trial(question, program, own, evidence, known)
-                drawn = [ids[i] for i in rng.integers(len(ids), size=foreign).tolist()]
-                others = [] if always_answerable(program) else [other for other in drawn if other != own]
+                yield run_trial(question, program, own, evidence, known)
+                drawn = [ids[i] for i in rng.integers(len(ids), size=num_negative_trials).tolist()]
+                others = [] if is_always_answerable(program) else [other for other in drawn if other != own]
                 for other in others:
-                    truth = source.truth.get(other)
-                    yield trial(question, program, other, evidence, facts(other), truth)
+                    truth = inputs.truth.get(other)
+                    yield run_trial(question, program, other, evidence, facts(other), truth)
 
 
-def trial(
+def run_trial(
     question: Question,
     program: Sequence[Operation],
     picture_id: str,
     evidence: EvidenceSource,
-    facts: Facts,
-    truth: Facts | None = None,
+    facts: Evidence,
+    truth: Evidence | None = None,
 ) -> Trial:
     """Judge a question at a picture: at its own by facts that its own are not among, where the source tells what is
     true; at others the complete facts do, if they are known."""
-    outcome, own = execute(program, facts), picture_id == question.picture_id
-    true = execute(program, truth) if truth else None
+    outcome, own = execute_program(program, facts), picture_id == question.picture_id
+    true = execute_program(program, truth) if truth else None
     answer = None
     if outcome.answerability == "answerable" and outcome.answers:
         if own:
-            answer = any(same_answer(given, question.answer) for given in outcome.answers)
+            answer = any(is_same_answer(given, question.answer) for given in outcome.answers)
         elif true:
             answer = outcome.answers == true.answers
-    says_nothing = own and always_answerable(program) and not outcome.answers
+    says_nothing = own and is_always_answerable(program) and not outcome.answers
     return Trial(
         question,
         picture_id,
@@ -304,5 +314,5 @@ def trial(
         outcome,
         verdict="unknown" if says_nothing else outcome.answerability,
         truth="answerable" if own else true.answerability if true else "unknown",
-        answer=answer,
+        is_answer_correct=answer,
     )

@@ -15,31 +15,31 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from pipeline.benchmark.balancing.telltale_pairs import even
-from pipeline.core.jsonl_index import grouped
-from pipeline.core.min_cost_circulation import cheapest_circulation
+from pipeline.benchmark.balancing.telltale_pairs import find_telltale_pairs
+from pipeline.core.jsonl_index import group_by
+from pipeline.core.min_cost_circulation import solve_min_cost_circulation
 from pipeline.core.params import Params, Seed
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import (
     Candidate,
-    Estimate,
+    CandidateEstimate,
+    CollectedCandidate,
     Question,
     Record,
     Subset,
-    Verified,
 )
 
-REPEATED = "the same text was verified for this picture already"
-NO_TWIN = "no picture of its part is asked this text answerably"
-REFUTED = "annotators refuted the answerable question"
-UNBALANCED = "outside the largest balanced set"
-TAKEN = "its original is paired already"
-UNEVEN = "its words would tell that it was edited"
+DUPLICATE_TEXT = "the same text was verified for this picture already"
+NO_ANSWERABLE_MATCH = "no picture of its part is asked this text answerably"
+AQ_REFUTED = "annotators refuted the answerable question"
+OUTSIDE_BALANCED_SET = "outside the largest balanced set"
+ORIGINAL_ALREADY_PAIRED = "its original is paired already"
+TELLTALE_WORDING = "its words would tell that it was edited"
 NO_AQ = "the picture has no answerable question"
-MARGINS = "each image and each text has equally many of both labels"
+BALANCED_MARGINS = "each image and each text has equally many of both labels"
 
 
-NONE: Mapping[str, Estimate] = MappingProxyType({})
+NO_ESTIMATES: Mapping[str, CandidateEstimate] = MappingProxyType({})
 
 
 class BalanceParams(Params):
@@ -54,33 +54,33 @@ class BalanceParams(Params):
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
-    word_slack: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1.0
-    most_uneven: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
+    max_word_imbalance: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1.0
+    max_dropped_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
     seed: Seed = 0
 
 
 class UqAqPair(Record):
     """A UQ and the AQ that stands beside it; `because` says how they came together."""
 
-    uq: Verified
+    uq: CollectedCandidate
     aq: Question
-    because: str
+    pairing_reason: str
 
 
-TextOfPart = tuple[str, str]  # a part and a text
-Place = tuple[str, TextOfPart]  # of a picture
-Paired = tuple[list[UqAqPair], list[tuple[Verified, str]]]
+SplitText = tuple[str, str]  # a part and a text
+ImageText = tuple[str, SplitText]  # of a picture
+PairingResult = tuple[list[UqAqPair], list[tuple[CollectedCandidate, str]]]
 
 
-def balance(
+def balance_subset(
     subset: Subset,
-    uqs: Sequence[Verified],
+    uqs: Sequence[CollectedCandidate],
     questions: Mapping[str, Question],
-    refuted: Collection[str],
+    refuted_ids: Collection[str],
     part: Mapping[str, str],
-    p: BalanceParams,
-    estimates: Mapping[str, Estimate] = NONE,
-) -> Paired:
+    params: BalanceParams,
+    estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
+) -> PairingResult:
     """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
 
     Args:
@@ -88,73 +88,74 @@ def balance(
         part: dev or test, for every picture. estimates: by candidate id; {} where there are none.
     """
     if subset.startswith("pt"):
-        return by_original(subset, uqs, questions, refuted, p)
-    if p.rule == "image":
-        return by_image(uqs, questions.values(), refuted, p.seed)
-    return by_image_and_text(uqs, questions.values(), refuted, part, estimates)
+        return pair_by_original(subset, uqs, questions, refuted_ids, params)
+    if params.rule == "image":
+        return pair_by_image(uqs, questions.values(), refuted_ids, params.seed)
+    return pair_by_image_and_text(uqs, questions.values(), refuted_ids, part, estimates)
 
 
-def by_image_and_text(
-    uqs: Sequence[Verified],
+def pair_by_image_and_text(
+    uqs: Sequence[CollectedCandidate],
     questions: Iterable[Question],
-    refuted: Collection[str],
+    refuted_ids: Collection[str],
     part: Mapping[str, str],
-    estimates: Mapping[str, Estimate] = NONE,
-) -> Paired:
+    estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
+) -> PairingResult:
     """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
     as many UQs as AQs; among those of that size the one with the most distinct texts less the UQs that are expected to have
     an answer after all."""
-    texts = sorted({_text(uq.candidate, part) for uq in uqs})
-    answerable: dict[Place, Question] = {}  # the first question if it is asked twice
+    texts = sorted({_get_split_text(uq.candidate, part) for uq in uqs})
+    answerable: dict[ImageText, Question] = {}  # the first question if it is asked twice
     lost = set()  # texts that have lost an answerable question to `refuted`
     for question in questions:
-        text = _text(question, part)
-        if question.question_id in refuted:
+        text = _get_split_text(question, part)
+        if question.question_id in refuted_ids:
             lost.add(text)
         else:
             answerable.setdefault((question.picture_id, text), question)
     given = {text for _, text in answerable}
 
-    unanswerable: dict[Place, Verified] = {}
-    left: list[tuple[Verified, str]] = []
+    unanswerable: dict[ImageText, CollectedCandidate] = {}
+    left: list[tuple[CollectedCandidate, str]] = []
     for uq in uqs:
-        text = _text(uq.candidate, part)
+        text = _get_split_text(uq.candidate, part)
         if text not in given:
-            left.append((uq, REFUTED if text in lost else NO_TWIN))
+            left.append((uq, AQ_REFUTED if text in lost else NO_ANSWERABLE_MATCH))
         elif (uq.candidate.picture_id, text) in unanswerable:
-            left.append((uq, REPEATED))
+            left.append((uq, DUPLICATE_TEXT))
         else:
             unanswerable[uq.candidate.picture_id, text] = uq
     wanted = {text for _, text in unanswerable}
     asked = sorted(place for place in answerable if place[1] in wanted)
     doubts = [
-        estimates[uq.candidate.candidate_id].answerable if estimates else 0.0 for uq in unanswerable.values()
+        estimates[uq.candidate.candidate_id].p_answerable if estimates else 0.0
+        for uq in unanswerable.values()
     ]
-    chosen_uqs, chosen_aqs = largest_balanced(list(unanswerable), doubts, asked, sorted(part), texts)
+    chosen_uqs, chosen_aqs = find_largest_balanced_set(list(unanswerable), doubts, asked, sorted(part), texts)
 
     aqs = (answerable[place] for place in compress(asked, chosen_aqs))
-    beside = grouped(aqs, lambda question: _text(question, part))
+    beside = group_by(aqs, lambda question: _get_split_text(question, part))
     kept = []
     for (place, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
         if chosen:
             aq = beside[place[1]].pop(0)
-            because = f"the same text, answerable for {aq.picture_id}; {MARGINS}"
-            kept.append(UqAqPair(uq=uq, aq=aq, because=because))
+            because = f"the same text, answerable for {aq.picture_id}; {BALANCED_MARGINS}"
+            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason=because))
         else:
-            left.append((uq, UNBALANCED))
+            left.append((uq, OUTSIDE_BALANCED_SET))
     return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
 
 
-def _text(row: Candidate | Question, part: Mapping[str, str]) -> TextOfPart:
+def _get_split_text(row: Candidate | Question, part: Mapping[str, str]) -> SplitText:
     return part[row.picture_id], row.text
 
 
-def largest_balanced(
-    uqs: Sequence[Place],
-    doubts: Sequence[float],
-    aqs: Sequence[Place],
+def find_largest_balanced_set(
+    uqs: Sequence[ImageText],
+    answerable_probabilities: Sequence[float],
+    aqs: Sequence[ImageText],
     pictures: Sequence[str],
-    texts: Sequence[TextOfPart],
+    texts: Sequence[SplitText],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
 
@@ -170,8 +171,8 @@ def largest_balanced(
         for places in (uqs, aqs)
     )
     # One more is worth more than all distinct texts and all doubts.
-    worth = len(texts) + len(uqs) + 1.0 - np.array(doubts)
-    of_uqs, of_aqs, *_ = cheapest_circulation(
+    worth = len(texts) + len(uqs) + 1.0 - np.array(answerable_probabilities)
+    of_uqs, of_aqs, *_ = solve_min_cost_circulation(
         (used[uq_text], uq_picture, 1, -worth),
         (aq_picture, given[aq_text], 1, 0.0),
         (given, used, 1, -1.0),
@@ -180,47 +181,54 @@ def largest_balanced(
     return of_uqs > 0, of_aqs > 0
 
 
-def by_image(
-    uqs: Sequence[Verified], questions: Iterable[Question], refuted: Collection[str], seed: int
-) -> Paired:
+def pair_by_image(
+    uqs: Sequence[CollectedCandidate], questions: Iterable[Question], refuted_ids: Collection[str], seed: int
+) -> PairingResult:
     """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same picture, drawn at random. One AQ may be drawn
     more than once; it is released once."""
-    own = grouped((q for q in questions if q.question_id not in refuted), lambda q: q.picture_id)
+    own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.picture_id)
     kept, left = [], []
     for uq in uqs:
         c = uq.candidate
         if beside := own.get(c.picture_id):
-            aq = beside[int(generator(seed, "balance", c.candidate_id).integers(len(beside)))]
-            kept.append(UqAqPair(uq=uq, aq=aq, because="drawn from the questions of the same picture"))
+            aq = beside[int(make_generator(seed, "balance", c.candidate_id).integers(len(beside)))]
+            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="drawn from the questions of the same picture"))
         else:
             left.append((uq, NO_AQ))
     return kept, left
 
 
-def by_original(
+def pair_by_original(
     subset: Subset,
-    uqs: Sequence[Verified],
+    uqs: Sequence[CollectedCandidate],
     questions: Mapping[str, Question],
-    refuted: Collection[str],
-    p: BalanceParams,
-) -> Paired:
+    refuted_ids: Collection[str],
+    params: BalanceParams,
+) -> PairingResult:
     """Beside each edited question the one it was made from. By the paper's rule a second UQ of the same original shares
     the AQ. By ours it is left out, so that UQs and AQs are as many; so are those that keep wordings from being put in about
     as often as they are taken out (`even_words.even`)."""
     kept, left, taken = [], [], set()
     for uq in uqs:
         original = questions[uq.candidate.question_id]
-        if original.question_id in refuted:
-            left.append((uq, REFUTED))
-        elif p.rule != "image" and original.question_id in taken:
-            left.append((uq, TAKEN))
+        if original.question_id in refuted_ids:
+            left.append((uq, AQ_REFUTED))
+        elif params.rule != "image" and original.question_id in taken:
+            left.append((uq, ORIGINAL_ALREADY_PAIRED))
         else:
             taken.add(original.question_id)
-            kept.append(UqAqPair(uq=uq, aq=original, because="the question it was made from"))
-    if p.rule == "image":
+            kept.append(UqAqPair(uq=uq, aq=original, pairing_reason="the question it was made from"))
+    if params.rule == "image":
         return kept, left
     texts = [(pair.aq.text, pair.uq.candidate.text) for pair in kept]
-    gone = set(even(texts, p.word_slack, p.most_uneven, generator(p.seed, "balance words", subset)))
-    left += [(kept[row].uq, UNEVEN) for row in gone]
+    gone = set(
+        find_telltale_pairs(
+            texts,
+            params.max_word_imbalance,
+            params.max_dropped_proportion,
+            make_generator(params.seed, "balance words", subset),
+        )
+    )
+    left += [(kept[row].uq, TELLTALE_WORDING) for row in gone]
     stay = [pair for row, pair in enumerate(kept) if row not in gone]
     return stay, sorted(left, key=lambda row: row[0].candidate.candidate_id)

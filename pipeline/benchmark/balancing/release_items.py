@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.benchmark.balancing.pairing import NONE, UqAqPair
-from pipeline.core.records import Candidate, Category, EditKind, Estimate, Item, Question, Subset, Verified
+from pipeline.benchmark.balancing.pairing import NO_ESTIMATES, UqAqPair
+from pipeline.core.records import (
+    Candidate,
+    CandidateEstimate,
+    Category,
+    CollectedCandidate,
+    EditKind,
+    Item,
+    Question,
+    Subset,
+)
 
-OF_EDITS: dict[EditKind, Category] = {
+CATEGORY_BY_EDIT_KIND: dict[EditKind, Category] = {
     "object": "missing object",
     "attribute": "wrong attribute",
     "relation": "wrong relation",
 }
 
 
-def items(
+def make_items(
     subset: Subset,
     pairs: Sequence[UqAqPair],
     questions: Mapping[str, Question],
     scores: Mapping[str, float | None],
     part: Mapping[str, str],
-    estimates: Mapping[str, Estimate] = NONE,
+    estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> list[Item]:
     """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
 
@@ -35,22 +44,22 @@ def items(
         common = {
             "subset": subset,
             "pair_id": f"{subset}+{aq.question_id}",
-            "paired_because": pair.because,
+            "paired_because": pair.pairing_reason,
             "simulated": pair.uq.simulated,
             "rehearsal": pair.uq.rehearsal,
         }
-        rows[candidate.candidate_id] = _item(
+        rows[candidate.candidate_id] = _make_item(
             questions[candidate.question_id],
             candidate,
             part,
             item_id=candidate.candidate_id,
             unanswerable=True,
             answer="",
-            category=(category := category_of(pair.uq)),
+            category=(category := determine_category(pair.uq)),
             confirmed=category is not None and pair.uq.reason == category,
             difficulty=estimates[candidate.candidate_id].difficulty if estimates else None,
             edits=candidate.edits,
-            weak=candidate.weak,
+            weak=candidate.query_only,
             score=scores.get(candidate.candidate_id, candidate.score),
             rank=candidate.rank,
             verdict_ids=pair.uq.verdict_ids,
@@ -58,18 +67,20 @@ def items(
         )
         if aq.question_id not in rows:
             fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
-            rows[aq.question_id] = _item(aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields)
+            rows[aq.question_id] = _make_item(
+                aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields
+            )
     return [rows[key] for key in sorted(rows)]
 
 
-def category_of(uq: Verified) -> Category | None:
+def determine_category(uq: CollectedCandidate) -> Category | None:
     """Why a question has no answer: by the judge, else by the annotators, else by its edit, if all edits are of one kind."""
     edits = uq.candidate.edits
-    by_edits = OF_EDITS[edits[0].kind] if len({edit.kind for edit in edits}) == 1 else None
-    return uq.judgement.category or uq.reason or by_edits
+    by_edits = CATEGORY_BY_EDIT_KIND[edits[0].kind] if len({edit.kind for edit in edits}) == 1 else None
+    return uq.verifier_result.category or uq.reason or by_edits
 
 
-def _item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
+def _make_item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
     """An item that was made from a source question, with its types, as it is asked."""
     return Item(
         question_id=source.question_id,

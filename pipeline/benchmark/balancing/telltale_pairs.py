@@ -20,12 +20,12 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import csr_array
 
-LONGEST = 3  # words in a row that are counted
+MAX_NGRAM_LENGTH = 3  # words in a row that are counted
 # Pairs that change a wording, at least: of fewer all go the same way by chance at least once in four times.
-LEAST = 4
+MIN_PAIRS_PER_NGRAM = 4
 
 
-def wordings(text: str) -> set[str]:
+def extract_ngrams(text: str) -> set[str]:
     """What is counted of a text: its words, two and three of them in a row ("^" is its start), and any two of them in
     their order.
 
@@ -34,13 +34,18 @@ def wordings(text: str) -> set[str]:
     """
     words = re.findall(r"[\w'-]+", text.lower())
     padded = ["^", *words]
-    runs = (padded[i : i + n] for n in range(1, LONGEST + 1) for i in range(len(padded) - n + 1))
+    runs = (padded[i : i + n] for n in range(1, MAX_NGRAM_LENGTH + 1) for i in range(len(padded) - n + 1))
     return {" ".join(run) for run in runs} | {
         f"{first} ... {second}" for first, second in combinations(words, 2)
     }
 
 
-def even(pairs: Sequence[tuple[str, str]], slack: float, most: float, rng: np.random.Generator) -> list[int]:
+def find_telltale_pairs(
+    pairs: Sequence[tuple[str, str]],
+    max_imbalance: float,
+    max_dropped_proportion: float,
+    rng: np.random.Generator,
+) -> list[int]:
     """Which pairs are left out, by their place: most helpful first those that make wordings more uneven, until these are
     even enough, nothing helps any more, or as many have gone as may go.
 
@@ -55,18 +60,18 @@ def even(pairs: Sequence[tuple[str, str]], slack: float, most: float, rng: np.ra
     >>> len(even(pairs, 1.0, 1.0, np.random.default_rng(0)))  # 3 * 3 < 11
     1
     """
-    changes = _changes(pairs)
+    changes = _compute_ngram_changes(pairs)
     by_wording = changes.tocsc()
     lengths, surplus = (changes * changes).sum(1), changes.sum(0)
     stays, chance, held = np.ones(len(pairs), bool), rng.permutation(len(pairs)), lengths.sum()
     leaning = changes @ surplus
     left: list[int] = []
-    while len(left) + 1 <= most * len(pairs) + 1e-9:
+    while len(left) + 1 <= max_dropped_proportion * len(pairs) + 1e-9:
         # By how much surplus @ surplus falls if a pair goes.
         gains = np.where(stays, np.round(2 * leaning - lengths, 9), -np.inf)
         best = np.flatnonzero(gains == gains.max())
         gone = int(best[np.argmin(chance[best])])
-        if gains[gone] <= 0 or surplus @ surplus <= slack * held + 1e-9:
+        if gains[gone] <= 0 or surplus @ surplus <= max_imbalance * held + 1e-9:
             break
         stays[gone] = False
         left.append(gone)
@@ -79,13 +84,13 @@ def even(pairs: Sequence[tuple[str, str]], slack: float, most: float, rng: np.ra
     return left
 
 
-def _changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
+def _compute_ngram_changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
     """A row for each pair, a column for each wording that enough pairs change: 1 where it is put in, -1 where it is taken
     out, both over the root of how many pairs change it."""
     number: dict[str, int] = {}  # of each wording, as they are met
     places, met, put_in = array("q"), array("q"), array("b")
     for place, (original, edited) in enumerate(pairs):
-        old, new = wordings(original), wordings(edited)
+        old, new = extract_ngrams(original), extract_ngrams(edited)
         for change, words in ((1, new - old), (-1, old - new)):
             for wording in words:
                 places.append(place)
@@ -93,7 +98,7 @@ def _changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
                 put_in.append(change)
     numbers = np.array(met, int)
     counts = np.bincount(numbers, minlength=len(number))
-    kept = sorted(wording for wording, i in number.items() if counts[i] >= LEAST)
+    kept = sorted(wording for wording, i in number.items() if counts[i] >= MIN_PAIRS_PER_NGRAM)
     column = np.full(len(number), -1)
     column[[number[wording] for wording in kept]] = np.arange(len(kept))
     stay = np.flatnonzero(column[numbers] >= 0)

@@ -11,37 +11,39 @@ from PIL import Image, ImageDraw, ImageFont
 from pipeline.core.images import load_rgb
 from pipeline.core.records import SUBSETS, Item, Subset
 
-WIDTH, HEIGHT, GAP = 300, 225, 20  # of a panel's picture, in pixels
-TEXT = 17  # height of letters
+PANEL_WIDTH, PANEL_HEIGHT, GAP = 300, 225, 20  # of a panel's picture, in pixels
+FONT_SIZE = 17  # height of letters
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-INK, UQ, AQ = "#1b1f24", "#b3440a", "#1f6fb4"
+TEXT_COLOUR, UQ_COLOUR, AQ_COLOUR = "#1b1f24", "#b3440a", "#1f6fb4"
 
 
-def card_picture(items: Collection[Item], pictures: Mapping[str, Path]) -> bytes:
+def draw_card_image(items: Collection[Item], pictures: Mapping[str, Path]) -> bytes:
     """A PNG; the same items give the same bytes.
 
     Args:
         items: in release order, whose first UQ of each subset is shown. pictures: files by id; where one is not there,
             an empty frame says so.
     """
-    shown = [pair for subset in SUBSETS if (pair := _pair(subset, items))]
-    font, line = ImageFont.load_default(TEXT), round(1.3 * TEXT)
-    texts = [list(_lines(uq, aq, font)) for uq, aq in shown]
+    shown = [pair for subset in SUBSETS if (pair := _first_pair(subset, items))]
+    font, line = ImageFont.load_default(FONT_SIZE), round(1.3 * FONT_SIZE)
+    texts = [list(_caption_lines(uq, aq, font)) for uq, aq in shown]
     below = line * max(map(len, texts), default=0)
-    sheet = Image.new("RGB", (len(shown) * (WIDTH + GAP) + GAP, line + HEIGHT + below + 3 * GAP), "white")
+    sheet = Image.new(
+        "RGB", (len(shown) * (PANEL_WIDTH + GAP) + GAP, line + PANEL_HEIGHT + below + 3 * GAP), "white"
+    )
     pen = ImageDraw.Draw(sheet)
     for place, ((uq, _), text) in enumerate(zip(shown, texts, strict=True)):
-        left = GAP + place * (WIDTH + GAP)
-        pen.text((left, GAP), uq.subset, INK, font)
-        sheet.paste(_framed(pictures.get(uq.picture_id), font), (left, GAP + line))
+        left = GAP + place * (PANEL_WIDTH + GAP)
+        pen.text((left, GAP), uq.subset, TEXT_COLOUR, font)
+        sheet.paste(_image_panel(pictures.get(uq.picture_id), font), (left, GAP + line))
         for number, (colour, words) in enumerate(text):
-            pen.text((left, 1.5 * GAP + HEIGHT + (number + 1) * line), words, colour, font)
+            pen.text((left, 1.5 * GAP + PANEL_HEIGHT + (number + 1) * line), words, colour, font)
     file = io.BytesIO()
     sheet.save(file, "PNG")
     return file.getvalue()
 
 
-def _pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
+def _first_pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
     """The first UQ of a subset and the first AQ of its picture there."""
     uq = next((item for item in items if item.unanswerable and item.subset == subset), None)
     if uq is None:
@@ -50,31 +52,31 @@ def _pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] |
     return uq, next((item for item in aqs if item.picture_id == uq.picture_id), None)
 
 
-def _lines(uq: Item, aq: Item | None, font: Font) -> Iterator[tuple[str, str]]:
+def _caption_lines(uq: Item, aq: Item | None, font: Font) -> Iterator[tuple[str, str]]:
     """The lines below a picture, each with its colour."""
-    for item, colour, answer in ((uq, UQ, "no answer"), (aq, AQ, aq.answer if aq else "")):
+    for item, colour, answer in ((uq, UQ_COLOUR, "no answer"), (aq, AQ_COLOUR, aq.answer if aq else "")):
         if item:
-            yield from ((colour, line) for line in [*_wrapped(item.text, font), f"  {answer}", ""])
+            yield from ((colour, line) for line in [*_wrap_text(item.text, font), f"  {answer}", ""])
 
 
-def _framed(path: Path | None, font: Font) -> Image.Image:
+def _image_panel(path: Path | None, font: Font) -> Image.Image:
     """A panel with the picture in its middle."""
-    panel = Image.new("RGB", (WIDTH, HEIGHT), "#eef1f4")
+    panel = Image.new("RGB", (PANEL_WIDTH, PANEL_HEIGHT), "#eef1f4")
     if path is None:
-        ImageDraw.Draw(panel).text((GAP, HEIGHT // 2), "picture not in this release", INK, font)
+        ImageDraw.Draw(panel).text((GAP, PANEL_HEIGHT // 2), "picture not in this release", TEXT_COLOUR, font)
         return panel
     small = load_rgb(path)
-    scale = min(WIDTH / small.width, HEIGHT / small.height)
+    scale = min(PANEL_WIDTH / small.width, PANEL_HEIGHT / small.height)
     small = small.resize((max(1, round(small.width * scale)), max(1, round(small.height * scale))))
-    panel.paste(small, ((WIDTH - small.width) // 2, (HEIGHT - small.height) // 2))
+    panel.paste(small, ((PANEL_WIDTH - small.width) // 2, (PANEL_HEIGHT - small.height) // 2))
     return panel
 
 
-def _wrapped(text: str, font: Font) -> Iterator[str]:
+def _wrap_text(text: str, font: Font) -> Iterator[str]:
     """Lines no wider than a panel."""
     line = ""
     for word in text.split():
-        if line and font.getlength(f"{line} {word}") > WIDTH:
+        if line and font.getlength(f"{line} {word}") > PANEL_WIDTH:
             yield line
             line = ""
         line = f"{line} {word}".strip()

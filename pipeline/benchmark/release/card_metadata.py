@@ -7,13 +7,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.benchmark.release.licences import on_hub
-from pipeline.benchmark.release.release_summary import ReleaseFacts
+from pipeline.benchmark.release.licences import make_hub_licence_fields
+from pipeline.benchmark.release.release_summary import ReleaseSummary
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-SIZES = (
+SIZE_CATEGORIES = (
     ("n<1K", 10**3),
     ("1K<n<10K", 10**4),
     ("10K<n<100K", 10**5),
@@ -21,16 +21,20 @@ SIZES = (
 )  # the hub's, and their ends
 
 
-def card_data(f: ReleaseFacts, home: Path) -> str:
+def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
     """YAML, from the facts and from the tables in `home/data`."""
     from datasets import DatasetInfo, Features, SplitDict, SplitInfo
     from datasets.info import DatasetInfosDict
     from huggingface_hub import DatasetCardData
     from pyarrow.parquet import ParquetFile
 
-    marks = {"unanswerable questions": True, "simulated annotation": f.simulated, "rehearsal": f.rehearsal}
+    marks = {
+        "unanswerable questions": True,
+        "simulated annotation": summary.simulated,
+        "rehearsal": summary.rehearsal,
+    }
     configs, infos = [], DatasetInfosDict()
-    for subset, rows in groupby(f.tables, key=itemgetter(0)):
+    for subset, rows in groupby(summary.tables, key=itemgetter(0)):
         paths = {part: f"data/{subset}-{part}.parquet" for _, part in rows}
         configs.append(
             {
@@ -38,9 +42,10 @@ def card_data(f: ReleaseFacts, home: Path) -> str:
                 "data_files": [{"split": part, "path": path} for part, path in paths.items()],
             }
         )
-        tables = {part: ParquetFile(home / path) for part, path in paths.items()}
+        tables = {part: ParquetFile(folder / path) for part, path in paths.items()}
         sizes = {
-            part: sum(_group(table, i) for i in range(table.num_row_groups)) for part, table in tables.items()
+            part: sum(_row_group_bytes(table, i) for i in range(table.num_row_groups))
+            for part, table in tables.items()
         }
         infos[subset] = DatasetInfo(
             features=Features.from_arrow_schema(next(iter(tables.values())).schema_arrow),
@@ -50,30 +55,30 @@ def card_data(f: ReleaseFacts, home: Path) -> str:
                     for part, table in tables.items()
                 }
             ),
-            download_size=sum((home / path).stat().st_size for path in paths.values()),
+            download_size=sum((folder / path).stat().st_size for path in paths.values()),
             dataset_size=sum(sizes.values()),
         )
     data = DatasetCardData(
-        pretty_name=f.title,
+        pretty_name=summary.title,
         task_categories=["visual-question-answering"],
-        language=list(f.p.languages) or None,
+        language=list(summary.params.languages) or None,
         tags=[tag for tag, present in marks.items() if present],
-        size_categories=[next((name for name, end in SIZES if f.rows < end), "1M<n<10M")],
+        size_categories=[next((name for name, end in SIZE_CATEGORIES if summary.num_rows < end), "1M<n<10M")],
         annotations_creators=["machine-generated"]
-        if f.simulated
-        else [f.p.annotated_by]
-        if f.p.annotated_by
+        if summary.simulated
+        else [summary.params.annotated_by]
+        if summary.params.annotated_by
         else None,
         source_datasets=None
-        if f.p.derived_from is None
-        else [f"extended|{name.lower()}" for name in f.p.derived_from] or ["original"],
+        if summary.params.derived_from is None
+        else [f"extended|{name.lower()}" for name in summary.params.derived_from] or ["original"],
         configs=configs,
-        **on_hub(f.p),
+        **make_hub_licence_fields(summary.params),
     )
     infos.to_dataset_card_data(data)
     return data.to_yaml()
 
 
-def _group(table: ParquetFile, number: int) -> int:
+def _row_group_bytes(table: ParquetFile, number: int) -> int:
     """Bytes of a row group, unpacked."""
     return table.metadata.row_group(number).total_byte_size

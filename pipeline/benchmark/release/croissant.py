@@ -7,11 +7,11 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.benchmark.release.licences import NOT_STATED, licences_of
-from pipeline.benchmark.release.parquet_table import columns_of
-from pipeline.benchmark.release.provenance import REHEARSAL, SIMULATED
-from pipeline.benchmark.release.release_summary import ReleaseFacts
-from pipeline.benchmark.release.responsible_ai import responsible
+from pipeline.benchmark.release.licences import IMAGE_LICENCE_NOT_STATED, get_licences
+from pipeline.benchmark.release.parquet_table import table_columns
+from pipeline.benchmark.release.provenance import REHEARSAL_WARNING, SIMULATED_WARNING
+from pipeline.benchmark.release.release_summary import ReleaseSummary
+from pipeline.benchmark.release.responsible_ai import make_responsible_ai_fields
 from pipeline.core.atomic_files import sha256_file
 
 if TYPE_CHECKING:
@@ -19,70 +19,72 @@ if TYPE_CHECKING:
     import pyarrow
 
 # Types of columns, by those of Parquet.
-TYPES = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "double": "FLOAT", "bool": "BOOL"}
+DATA_TYPES = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "double": "FLOAT", "bool": "BOOL"}
 SPLITS = {
     "dev": "http://mlcommons.org/croissant/ValidationSplit",
     "test": "http://mlcommons.org/croissant/TestSplit",
 }
 KEYWORDS = ("visual question answering", "unanswerable questions", "selective prediction", "evaluation")
-CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 CONTEXT = {"rai": "http://mlcommons.org/croissant/RAI/", "prov": "http://www.w3.org/ns/prov#"}
 
 
-def croissant(home: Path, f: ReleaseFacts) -> dict[str, Any]:
+def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
     """The description (Croissant 1.1, RAI 1.0) of every Parquet table in `home/data`, one record set each, made and checked by
     mlcroissant. What belongs to RAI is added as its own specification spells it: the library has two names of it wrong."""
     import mlcroissant as mlc
     from pyarrow.parquet import read_schema
 
-    tables = {f"{subset}-{part}": part for subset, part in f.tables}
-    name = f"rgqa-{f.dataset}"
-    said = f"{f.p.title}: answerable and unanswerable questions about images."
-    warning = f"{REHEARSAL} " if f.rehearsal else f"{SIMULATED} " if f.simulated else ""
+    tables = {f"{subset}-{part}": part for subset, part in summary.tables}
+    name = f"rgqa-{summary.dataset}"
+    said = f"{summary.params.title}: answerable and unanswerable questions about images."
+    warning = (
+        f"{REHEARSAL_WARNING} " if summary.rehearsal else f"{SIMULATED_WARNING} " if summary.simulated else ""
+    )
     metadata = mlc.Metadata(
-        ctx=mlc.Context(conforms_to=CONFORMS[0]),  # pyright: ignore[reportArgumentType]
+        ctx=mlc.Context(conforms_to=CONFORMS_TO[0]),  # pyright: ignore[reportArgumentType]
         name=name,
-        version=f.version,
+        version=summary.version,
         description=warning + said,
-        license=_licences(f),
-        date_published=datetime.combine(f.p.published, time()),
-        url=f.p.url or None,
-        creators=[mlc.Organization(name=creator) for creator in f.p.creators],
-        keywords=[*KEYWORDS, *f.p.keywords],
-        in_language=list(f.p.languages) or None,
-        cite_as=f"{name} {f.version}",
+        license=_licence_urls(summary),
+        date_published=datetime.combine(summary.params.release_date, time()),
+        url=summary.params.url or None,
+        creators=[mlc.Organization(name=creator) for creator in summary.params.creators],
+        keywords=[*KEYWORDS, *summary.params.keywords],
+        in_language=list(summary.params.languages) or None,
+        cite_as=f"{name} {summary.version}",
         distribution=[
             mlc.FileObject(
                 id=f"{table}.parquet",
                 name=f"{table}.parquet",
                 content_url=f"data/{table}.parquet",
                 encoding_formats=["application/x-parquet"],
-                sha256=sha256_file(home / "data" / f"{table}.parquet"),
+                sha256=sha256_file(folder / "data" / f"{table}.parquet"),
             )
             for table in tables
         ],
         record_sets=[
-            _splits(sorted(set(tables.values()))),
+            _split_record_set(sorted(set(tables.values()))),
             *(
-                _records(table, part, read_schema(home / "data" / f"{table}.parquet"))
+                _record_set(table, part, read_schema(folder / "data" / f"{table}.parquet"))
                 for table, part in tables.items()
             ),
         ],
     )
     described = json.loads(json.dumps(metadata.to_json(), default=str))
-    described |= responsible(f) | {"conformsTo": CONFORMS}
+    described |= make_responsible_ai_fields(summary) | {"conformsTo": CONFORMS_TO}
     described["@context"] |= CONTEXT
     return described
 
 
-def _licences(f: ReleaseFacts) -> list[Any]:
+def _licence_urls(f: ReleaseSummary) -> list[Any]:
     """The addresses of all licences; of images that have none stated, a sentence that says so."""
-    known = licences_of(f.p)
-    unstated = [NOT_STATED] if f.p.pictures and "pictures" not in known else []
+    known = get_licences(f.params)
+    unstated = [IMAGE_LICENCE_NOT_STATED] if f.params.include_images and "pictures" not in known else []
     return [*dict.fromkeys(licence.url for licence in known.values()), *unstated]
 
 
-def _records(table: str, part: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
+def _record_set(table: str, part: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
     """The rows of a table, and which part they are."""
     import mlcroissant as mlc
 
@@ -97,7 +99,7 @@ def _records(table: str, part: str, columns: pyarrow.Schema) -> mlcroissant.Reco
     return mlc.RecordSet(id=table, name=table, key=[f"{table}/item_id"], fields=fields)
 
 
-def _splits(parts: list[str]) -> mlcroissant.RecordSet:
+def _split_record_set(parts: list[str]) -> mlcroissant.RecordSet:
     """The parts, and of which kind each is."""
     import mlcroissant as mlc
 
@@ -117,7 +119,7 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
     import mlcroissant as mlc
     from pyarrow import types
 
-    meaning = next(known.meaning for known in columns_of(embed=True) if known.name == column.name)
+    meaning = next(known.description for known in table_columns(has_images=True) if known.name == column.name)
 
     def source(path: str = "") -> mlc.Source:
         steps = [mlc.Transform(json_path=path)] if path else []
@@ -128,12 +130,12 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
     def field(name: str, kind: Any, path: str = "", **more: Any) -> mlc.Field:
         return mlc.Field(id=f"{table}/{name}", name=name, data_types=[kind], source=source(path), **more)
 
-    if str(column.type) in TYPES:
-        return field(column.name, getattr(mlc.DataType, TYPES[str(column.type)]), description=meaning)
+    if str(column.type) in DATA_TYPES:
+        return field(column.name, getattr(mlc.DataType, DATA_TYPES[str(column.type)]), description=meaning)
     if types.is_struct(column.type):
         return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes", description=meaning)
     parts = [
-        field(f"{column.name}/{part.name}", getattr(mlc.DataType, TYPES[str(part.type)]), part.name)
+        field(f"{column.name}/{part.name}", getattr(mlc.DataType, DATA_TYPES[str(part.type)]), part.name)
         for part in column.type.value_type
     ]
     return mlc.Field(

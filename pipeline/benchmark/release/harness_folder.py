@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pipeline.benchmark.release.lmms_eval_tasks import write_tasks
+from pipeline.benchmark.release.lmms_eval_tasks import write_lmms_eval_tasks
 from pipeline.benchmark.release.vlmevalkit_table import write_table
 from pipeline.core.atomic_files import write_text
-from pipeline.core.jsonl_index import Kept
+from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import Item
 
-INSPECT = '''\
+INSPECT_TASK = '''\
 """The items of the release that this file is in, as a task of inspect_ai; ../README.md has the commands."""
 
 from pathlib import Path
@@ -67,14 +67,14 @@ dev. RELEASE is a relative path here, as inspect_ai finds no file by another:
 
 `rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
 """
-APART = """
+SEPARATE_IMAGES_NOTE = """
 The images are not in this release. For lmms-eval, `RGQA_PICTURES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
 `~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T pictures=FOLDER`, a full path.
 """
 
 
-def write_pack(
-    home: Path, items: Collection[Item], pictures: Mapping[str, str], version: str, embed: bool
+def write_harness_folder(
+    release_folder: Path, items: Collection[Item], pictures: Mapping[str, str], version: str, has_images: bool
 ) -> None:
     """Write `harness/` of the release at `home`, whose tables are there.
 
@@ -82,15 +82,15 @@ def write_pack(
         items: in the order of the release.
         pictures: the path of each picture by its id. embed: they are in the release.
     """
-    write_tasks(home, version)
-    folder = home / "harness"
+    write_lmms_eval_tasks(release_folder, version)
+    folder = release_folder / "harness"
     missing = ""
     for part, name in (("test", "rgqa"), ("dev", "rgqa_dev")):
-        if members := Kept(items, lambda item, part=part: item.part == part):
-            write_table(folder / "vlmevalkit" / f"{name}.tsv", members, pictures, embed)
+        if members := FilteredView(items, lambda item, part=part: item.part == part):
+            write_table(folder / "vlmevalkit" / f"{name}.tsv", members, pictures, has_images)
         else:
             missing += (
                 f"\nThis release has no items of part {part}, so there is no task and no table `{name}`.\n"
             )
-    write_text(folder / "inspect/rgqa.py", INSPECT)
-    write_text(folder / "README.md", README + missing + ("" if embed else APART))
+    write_text(folder / "inspect/rgqa.py", INSPECT_TASK)
+    write_text(folder / "README.md", README + missing + ("" if has_images else SEPARATE_IMAGES_NOTE))

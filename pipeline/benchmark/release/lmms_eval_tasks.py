@@ -10,9 +10,9 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import copy_file
 from pipeline.inference.prompts import PROMPTS
 
-COMMON = "rgqa_common"  # without a suffix, or lmms-eval takes it for a task
+COMMON_FILE = "rgqa_common"  # without a suffix, or lmms-eval takes it for a task
 # What all tasks have in common. The answer decides, so the model is told how to refuse.
-SETTINGS = """\
+COMMON_SETTINGS = """\
 dataset_path: parquet
 output_type: generate_until
 process_docs: !function rgqa_tasks.once
@@ -38,7 +38,7 @@ metric_list:
 metadata:
   version: {version}
 """
-TASK = """\
+TASK_TEMPLATE = """\
 include: {common}
 task: {task}
 test_split: {part}
@@ -48,16 +48,16 @@ dataset_kwargs:
 {files}"""
 
 
-def write_tasks(home: Path, version: str) -> list[str]:
+def write_lmms_eval_tasks(home: Path, version: str) -> list[str]:
     """Write the tasks of the release at `home`, whose tables are there: `rgqa` asks every item of part test once,
     `rgqa_dev` those of part dev, `rgqa_<subset>` one subset's of part test. A part without items has none. Returns their
     names."""
     folder = home / "harness/lmms_eval"
     source = Path(rgqa_tasks.__file__)
     copy_file(source, folder / source.name)
-    before, after = map(json.dumps, PROMPTS["refuse"].text.split("{question}"))
+    before, after = map(json.dumps, PROMPTS["refuse"].template.split("{question}"))
     settings = {"tokens": rgqa_tasks.MAX_NEW_TOKENS, "version": version, "before": before, "after": after}
-    write_text(folder / COMMON, SETTINGS.format(**settings))
+    write_text(folder / COMMON_FILE, COMMON_SETTINGS.format(**settings))
     tables = {part: sorted((home / "data").glob(f"*-{part}.parquet")) for part in ("test", "dev")}
     tasks = {"rgqa": ("test", tables["test"]), "rgqa_dev": ("dev", tables["dev"])}
     for table in tables["test"]:
@@ -66,5 +66,8 @@ def write_tasks(home: Path, version: str) -> list[str]:
     tasks = {task: (part, members) for task, (part, members) in tasks.items() if members}
     for task, (part, members) in tasks.items():
         files = "".join(f"      - ../../data/{table.name}\n" for table in members)
-        write_text(folder / f"{task}.yaml", TASK.format(common=COMMON, task=task, part=part, files=files))
+        write_text(
+            folder / f"{task}.yaml",
+            TASK_TEMPLATE.format(common=COMMON_FILE, task=task, part=part, files=files),
+        )
     return list(tasks)

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import OUTSIDE, UserError
-from pipeline.core.records import Item, Picture
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import OS_ERROR_HINTS, UserError
+from pipeline.core.records import ImageRecord, Item
 
 if TYPE_CHECKING:
     import pyarrow
 
 # Columns that are named otherwise than the fields of an item.
-FIELDS = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
-LABELS = ("answerable", "unanswerable")
-EDIT = {"start": "int32", "end": "int32", "kind": "string", "old": "string", "new": "string"}
+FIELD_OF_COLUMN = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
+LABEL_NAMES = ("answerable", "unanswerable")
+EDIT_TYPES = {"start": "int32", "end": "int32", "kind": "string", "old": "string", "new": "string"}
 
 
 class Column(NamedTuple):
@@ -32,7 +32,7 @@ class Column(NamedTuple):
 
     name: str
     type: str
-    meaning: str
+    description: str
 
 
 COLUMNS = (
@@ -56,31 +56,31 @@ COLUMNS = (
     Column("source_text", "string", "the source's wording; empty if `question` is the source's wording or an edit of it"),
     Column("canary", "string", "a string that marks benchmark data"),
 )  # fmt: skip
-IMAGE = Column("image", "image", "the image itself")
+IMAGE_COLUMN = Column("image", "image", "the image itself")
 
 
-def columns_of(embed: bool) -> tuple[Column, ...]:
+def table_columns(has_images: bool) -> tuple[Column, ...]:
     """The columns of a table, with the image where it is embedded."""
-    return (*COLUMNS, IMAGE) if embed else COLUMNS
+    return (*COLUMNS, IMAGE_COLUMN) if has_images else COLUMNS
 
 
-def type_text(column: Column) -> str:
+def format_type(column: Column) -> str:
     """The type of a column, as people read it."""
-    edits = f"list of {{{', '.join(EDIT)}}}"
+    edits = f"list of {{{', '.join(EDIT_TYPES)}}}"
     return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
 
 
-GROUP_BYTES, GROUP_ROWS = 1 << 26, 1 << 15  # of the pictures, and rows, of a row group
-DICTIONARY_BYTES = 1 << 30  # one page for all pictures of a group
+MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15  # of the pictures, and rows, of a row group
+MAX_DICTIONARY_BYTES = 1 << 30  # one page for all pictures of a group
 
 
 def write_subset_table(
     path: Path,
     items: Sequence[Item],
-    pictures: Mapping[str, Picture],
+    pictures: Mapping[str, ImageRecord],
     canary: str,
-    embed: bool,
-    group_bytes: int = GROUP_BYTES,
+    has_images: bool,
+    group_bytes: int = MAX_ROW_GROUP_BYTES,
 ) -> None:
     """Write the rows of one subset and part, in the order of the items but for what `row_groups` says. Without `embed` the
     table names pictures by id only.
@@ -93,53 +93,55 @@ def write_subset_table(
     import pyarrow
     import pyarrow.parquet
 
-    told = _schema(embed)
-    places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items} if embed else {}
-    groups = row_groups(items, {key: place.stat().st_size for key, place in places.items()}, group_bytes)
-    first = _table(next(groups), told, places, canary)
+    told = _schema(has_images)
+    places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items} if has_images else {}
+    groups = make_row_groups(items, {key: place.stat().st_size for key, place in places.items()}, group_bytes)
+    first = _make_table(next(groups), told, places, canary)
     with (
-        replacing(path) as file,
+        atomic_write(path) as file,
         pyarrow.parquet.ParquetWriter(
             file,
             first.schema,
             compression="zstd",
-            dictionary_pagesize_limit=DICTIONARY_BYTES,
+            dictionary_pagesize_limit=MAX_DICTIONARY_BYTES,
             store_schema=False,
         ) as writer,
     ):
         writer.write_table(first, len(first))
         del first
         for rows in groups:
-            writer.write_table(_table(rows, told, places, canary), len(rows))
+            writer.write_table(_make_table(rows, told, places, canary), len(rows))
         # What readers are told are the types of the columns, not that a dictionary was given.
         stored = {b"ARROW:schema": base64.b64encode(told.serialize())}
         writer.add_key_value_metadata({key.decode(): text for key, text in (told.metadata | stored).items()})
 
 
-def row_of(item: Item, canary: str) -> dict[str, Any]:
+def make_row(item: Item, canary: str) -> dict[str, Any]:
     """The values of an item by column, without its image."""
     fields = msgspec.to_builtins(item) | {"canary": canary}
-    row = {column.name: fields[FIELDS.get(column.name, column.name)] for column in COLUMNS}
-    edits = [{name: edit[name] for name in EDIT} for edit in fields["edits"]]
+    row = {column.name: fields[FIELD_OF_COLUMN.get(column.name, column.name)] for column in COLUMNS}
+    edits = [{name: edit[name] for name in EDIT_TYPES} for edit in fields["edits"]]
     return row | {"label": int(item.unanswerable), "edits": edits}
 
 
-def column_faults(path: Path, embed: bool) -> list[str]:
+def find_column_faults(path: Path, embed: bool) -> list[str]:
     """What distinguishes the columns of a table from those that a release has: names, types and the names of labels.
 
     Raises:
         UserError: it is no Parquet file, or cut off.
     """
-    with _readable(path):
+    with _parquet_errors(path):
         import pyarrow as pa
         import pyarrow.parquet
 
         kinds = {
             "class": pa.int64(),
-            "edits": pa.list_(pa.struct([(name, pa.type_for_alias(kind)) for name, kind in EDIT.items()])),
+            "edits": pa.list_(
+                pa.struct([(name, pa.type_for_alias(kind)) for name, kind in EDIT_TYPES.items()])
+            ),
             "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
         }
-        columns = columns_of(embed)
+        columns = table_columns(embed)
         told = pa.schema([(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind, _ in columns])
         found = pyarrow.parquet.read_schema(path)
     types = {field.name: field.type for field in found}
@@ -154,31 +156,31 @@ def column_faults(path: Path, embed: bool) -> list[str]:
     if not faults:
         # What `datasets` wrote of the columns; it is not installed where a release is only checked.
         written = (found.metadata or {}).get(b"huggingface", b"{}").decode("utf-8", "replace")
-        names = f'"names":{msgspec.json.encode(LABELS).decode()}'
+        names = f'"names":{msgspec.json.encode(LABEL_NAMES).decode()}'
         if names not in written.replace(" ", ""):
-            faults.append(f"column label does not name its values {' and '.join(LABELS)}")
+            faults.append(f"column label does not name its values {' and '.join(LABEL_NAMES)}")
     return faults
 
 
-def column_names(path: Path) -> list[str]:
+def read_column_names(path: Path) -> list[str]:
     """The names of the columns of a table.
 
     Raises:
         UserError: it is no Parquet file, or cut off.
     """
-    with _readable(path):
+    with _parquet_errors(path):
         import pyarrow.parquet
 
         return pyarrow.parquet.read_schema(path).names
 
 
-def table_rows(path: Path, embed: bool) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path, embed: bool) -> Iterator[dict[str, Any]]:
     """The rows of a table whose columns are right, in some order: the values by column, of the image its file's name.
 
     Raises:
         UserError: it is no Parquet file, or cut off.
     """
-    with _readable(path):
+    with _parquet_errors(path):
         import pyarrow.parquet
 
         names = [column.name for column in COLUMNS]
@@ -198,20 +200,20 @@ def table_rows(path: Path, embed: bool) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _parquet_errors(path: Path) -> Iterator[None]:
     """Turn what pyarrow says of a damaged file into one message."""
     import pyarrow
 
     try:
         yield
     except (pyarrow.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.errno in OUTSIDE:
+        if isinstance(error, OSError) and error.errno in OS_ERROR_HINTS:
             raise
         raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
 
 
-def row_groups(
-    items: Sequence[Item], sizes: Mapping[str, int], most: int, most_rows: int = GROUP_ROWS
+def make_row_groups(
+    items: Sequence[Item], sizes: Mapping[str, int], max_bytes: int, max_rows: int = MAX_ROW_GROUP_ROWS
 ) -> Iterator[list[Item]]:
     """The rows of each row group: all of so many pictures, in the order in which these come first, as do not exceed a limit.
 
@@ -228,7 +230,7 @@ def row_groups(
     held = 0
     for key, places in shown.items():
         size = sizes.get(key, 0)
-        if group and (held + size > most or len(group) + len(places) > most_rows):
+        if group and (held + size > max_bytes or len(group) + len(places) > max_rows):
             yield [items[place] for place in sorted(group)]
             group, held = [], 0
         group, held = group + places, held + size
@@ -240,33 +242,33 @@ def _schema(embed: bool) -> pyarrow.Schema:
     from datasets import ClassLabel, Features, Image, List, Value
 
     kinds = {
-        "class": ClassLabel(names=list(LABELS)),
-        "edits": List({name: Value(kind) for name, kind in EDIT.items()}),
+        "class": ClassLabel(names=list(LABEL_NAMES)),
+        "edits": List({name: Value(kind) for name, kind in EDIT_TYPES.items()}),
         "image": Image(),
     }
-    columns = columns_of(embed)
+    columns = table_columns(embed)
     return Features({name: kinds.get(kind) or Value(kind) for name, kind, _ in columns}).arrow_schema
 
 
-def _table(
+def _make_table(
     items: Sequence[Item], told: pyarrow.Schema, places: Mapping[str, Path], canary: str
 ) -> pyarrow.Table:
     """The rows of a row group."""
     import pyarrow
 
-    rows = [row_of(item, canary) for item in items]
+    rows = [make_row(item, canary) for item in items]
     arrays = {
         column.name: pyarrow.array([row[column.name] for row in rows], column.type)
         for column in told
-        if column.name != IMAGE.name
+        if column.name != IMAGE_COLUMN.name
     }
     if places:
-        arrays["image"] = _images([item.picture_id for item in items], places)
+        arrays["image"] = _make_image_column([item.picture_id for item in items], places)
     fields = [column.with_type(arrays[column.name].type) for column in told]
     return pyarrow.Table.from_arrays([arrays[column.name] for column in told], schema=pyarrow.schema(fields))
 
 
-def _images(shown: Sequence[str], places: Mapping[str, Path]) -> pyarrow.StructArray:
+def _make_image_column(shown: Sequence[str], places: Mapping[str, Path]) -> pyarrow.StructArray:
     """A column of pictures, by the number of each in a dictionary that has it once."""
     import pyarrow
 

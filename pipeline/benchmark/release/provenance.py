@@ -7,13 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Dropped, Item, Judgement, Question, Record, Step, Verified
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import (
+    CollectedCandidate,
+    DroppedCandidate,
+    Item,
+    Question,
+    Record,
+    Step,
+    VerifierResult,
+)
 
-SIMULATED = "VERDICTS SIMULATED BY PROGRAMS."
-REHEARSAL = "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+SIMULATED_WARNING = "VERDICTS SIMULATED BY PROGRAMS."
+REHEARSAL_WARNING = (
+    "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+)
 
-DROPS = ("perturb/unperturbed.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
+DROPPED_FILES = ("perturb/unperturbed.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
 
 
 class Provenance(Record):
@@ -23,22 +33,22 @@ class Provenance(Record):
     source_text: str
     source_picture_id: str
     program: tuple[Step, ...]
-    judgement: Judgement | None
+    verifier_result: VerifierResult | None
     votes_invalid: int
     votes_valid: int
-    votes_set_aside: int
+    votes_excluded: int
     decided_by: Literal["votes", "expert"] | None = None
 
 
-def canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
+def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
     """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. Where people
     judged nothing it says so."""
-    warning = f"{REHEARSAL} " if rehearsal else f"{SIMULATED} " if simulated else ""
+    warning = f"{REHEARSAL_WARNING} " if rehearsal else f"{SIMULATED_WARNING} " if simulated else ""
     return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
 
 
-def provenance(
-    items: Iterable[Item], questions: Mapping[str, Question], verified: Mapping[str, Verified]
+def make_provenance(
+    items: Iterable[Item], questions: Mapping[str, Question], verified: Mapping[str, CollectedCandidate]
 ) -> Iterator[Provenance]:
     """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
     for item in items:
@@ -48,21 +58,23 @@ def provenance(
             source_text=source.source_text or source.text,
             source_picture_id=source.picture_id,
             program=(judged and judged.candidate.program) or source.program,
-            judgement=judged.judgement if judged else None,
+            verifier_result=judged.verifier_result if judged else None,
             votes_invalid=judged.votes_invalid if judged else 0,
             votes_valid=judged.votes_valid if judged else 0,
-            votes_set_aside=judged.votes_set_aside if judged else 0,
+            votes_excluded=judged.votes_excluded if judged else 0,
             decided_by=judged.decided_by if judged else None,
         )
 
 
-def all_dropped(folders: Folders, verified: Iterable[Verified]) -> Iterator[Dropped]:
+def iter_dropped(
+    folders: DatasetFolders, verified: Iterable[CollectedCandidate]
+) -> Iterator[DroppedCandidate]:
     """Every candidate, or question to be edited, that did not become an item: what each stage dropped, and the candidates
     that the verdicts ended: said to be answerable, in doubt, or never judged."""
-    for name in DROPS:
-        yield from read_jsonl(folders.stage(name), Dropped)
+    for name in DROPPED_FILES:
+        yield from read_jsonl(folders.stage_dir(name), DroppedCandidate)
     for row in verified:
         if row.status != "unanswerable":
             word = ", decided by an expert" if row.decided_by == "expert" else ""
             detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid{word}"
-            yield row.candidate.dropped("collect", row.status, detail)
+            yield row.candidate.as_dropped("collect", row.status, detail)

@@ -6,12 +6,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pipeline.benchmark.release.check_release import SUMS, check_release, files_of, released
-from pipeline.core.errors import UserError, counted
+from pipeline.benchmark.release.check_release import (
+    CHECKSUMS_FILE,
+    check_release,
+    list_release_files,
+    read_released_items,
+)
+from pipeline.core.errors import UserError, format_count
 from pipeline.core.json_files import read_json
 
 
-def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
+def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     """Upload the folder to the data set `name`, made if it is not there; what another version left there goes. Say what was
     done. Interrupted, the same command goes on.
 
@@ -25,7 +30,7 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise UserError(f"--hub {name}: wanted OWNER/NAME, as in the data set's address on the hub")
     check_release(release)
-    items = list(released(release))
+    items = list(read_released_items(release))
     kind = (
         "a rehearsal"
         if any(i.rehearsal for i in items)
@@ -33,7 +38,7 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
         if any(i.simulated for i in items)
         else ""
     )
-    if kind and not as_demo:
+    if kind and not is_demo:
         raise UserError(
             f"{release}: its verdicts are {kind}: nobody has judged these questions, and others would take them for a benchmark; "
             "--as-demo publishes it as what it is"
@@ -56,7 +61,7 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
             repo_type="dataset",
             folder_path=release,
             commit_message=f"Version {version}",
-            allow_patterns=[*files_of(release), SUMS],
+            allow_patterns=[*list_release_files(release), CHECKSUMS_FILE],
             delete_patterns=["*"],
         )
         api.create_tag(name, tag=tag, repo_type="dataset")  # last: what has its tag is whole
@@ -69,4 +74,4 @@ def publish_on_hub(release: Path, name: str, as_demo: bool = False) -> str:
             f"{where}: the hub refuses, or is out of reach ({reason}); may the token write there, and is HF_ENDPOINT right? "
             "What was uploaded stays; the same command goes on"
         ) from error
-    return f"{kind + ', as a demo: ' if kind else ''}{counted(len(items), 'item')} as {tag} -> {where}"
+    return f"{kind + ', as a demo: ' if kind else ''}{format_count(len(items), 'item')} as {tag} -> {where}"

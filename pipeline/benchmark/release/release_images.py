@@ -11,11 +11,11 @@ import msgspec
 
 from pipeline.core.errors import Problems
 from pipeline.core.images import encode_image
-from pipeline.core.records import Picture
+from pipeline.core.records import ImageRecord
 
 
 @contextmanager
-def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
+def prepare_release_images(pictures: Iterable[ImageRecord]) -> Iterator[dict[str, ImageRecord]]:
     """Give each picture a file that is upright, in sRGB, and a JPEG, PNG or WebP.
 
     A file that is so already, with the suffix of its format, keeps its path. The others are written into a temporary folder, which is
@@ -32,15 +32,15 @@ def release_images(pictures: Iterable[Picture]) -> Iterator[dict[str, Picture]]:
     """
     problems = Problems("images that have changed since ingest read them; restore them, or run dvc repro")
     with tempfile.TemporaryDirectory(prefix="rgqa-images-") as folder:
-        ready: dict[str, Picture] = {}
+        ready: dict[str, ImageRecord] = {}
         for picture in pictures:
             try:
-                encoded = encode_image(picture.path, decode=False)
+                encoded = encode_image(picture.path, verify=False)
             except ValueError as error:
                 problems.add(picture.path, str(error))
                 continue
             suffix = Path(picture.path).suffix.lower().replace(".jpeg", ".jpg")
-            if not encoded.changed and suffix == encoded.suffix:
+            if not encoded.is_reencoded and suffix == encoded.suffix:
                 ready[picture.picture_id] = picture
                 continue
             path = Path(folder) / f"{picture.picture_id}{encoded.suffix}"

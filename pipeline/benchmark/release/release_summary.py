@@ -9,18 +9,18 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from pipeline.benchmark.release.errata import Erratum
-from pipeline.core.jsonl_index import Kept
+from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.core.release_params import ReleaseParams
 
-HOW: dict[Subset, str] = {
+SUBSET_DESCRIPTIONS: dict[Subset, str] = {
     "clip-easy": "questions of other images, among the least similar to the image by CLIP",
     "clip-hard": "questions of other images, among the most similar to the image by CLIP",
     "pt-easy": "questions of the image with objects replaced",
     "pt-hard": "questions of the image with attributes or spatial relations replaced",
     "twins": "own questions, at a picture drawn again with one thing altered",
 }
-PAIRING = {
+PAIRING_DESCRIPTIONS = {
     "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
     "image has equally many of both, so that neither alone reveals the label. Judging items against each other "
     '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
@@ -33,11 +33,11 @@ class SubsetCounts(Record):
     they came about, `difficulties` how many UQs are of each."""
 
     name: Subset
-    how: str
+    description: str
     uqs: int
     aqs: int
-    texts: int
-    words: float
+    distinct_uq_texts: int
+    mean_words: float
     pictures: int
     difficulties: dict[str, int]
 
@@ -56,30 +56,32 @@ class VoteCounts(Record):
 
     annotators: int
     excluded: int
-    votes: dict[int, int]
-    agreement: str
-    wrong: str = ""
-    by_expert: int = 0
-    invalid_filters: int = 0
-    rule: str = ""
+    uqs_by_votes: dict[int, int]
+    agreement_text: str
+    label_error_text: str = ""
+    by_adjudicator: int = 0
+    invalid_gold_answers: int = 0
+    aggregation_rule: str = ""
 
     @property
-    def mean(self) -> float:
+    def mean_votes(self) -> float:
         """Votes per UQ that they decided."""
-        return sum(votes * count for votes, count in self.votes.items()) / max(1, sum(self.votes.values()))
+        return sum(votes * count for votes, count in self.uqs_by_votes.items()) / max(
+            1, sum(self.uqs_by_votes.values())
+        )
 
     @property
-    def single(self) -> int:
+    def single_vote_uqs(self) -> int:
         """UQs that rest on a single vote."""
-        return self.votes.get(1, 0)
+        return self.uqs_by_votes.get(1, 0)
 
     @property
-    def few(self) -> bool:
+    def is_trial(self) -> bool:
         """Whether this is a trial: fewer than two votes each on average, or fewer than three people."""
-        return self.mean < 2 or self.annotators - self.excluded < 3
+        return self.mean_votes < 2 or self.annotators - self.excluded < 3
 
 
-class ReleaseFacts(Record):
+class ReleaseSummary(Record):
     """A release as it is told.
 
     Attributes:
@@ -99,28 +101,28 @@ class ReleaseFacts(Record):
     subsets: tuple[SubsetCounts, ...]
     items: int
     pictures: int
-    pairing: str
-    judged: VoteCounts
-    model: str
-    weights: str
+    pairing_text: str
+    vote_counts: VoteCounts
+    clip_model: str
+    clip_weights_sha256: str
     warnings: tuple[str, ...]
-    audit_table: str
-    resolved: dict[Subset, float]
+    attack_table: str
+    min_detectable_difference: dict[Subset, float]
     errata: tuple[Erratum, ...]
-    faulty: int
-    p: ReleaseParams
+    num_faulty_items: int
+    params: ReleaseParams
 
     @property
     def title(self) -> str:
         """The name on the card."""
-        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.p.title} {self.version}"
+        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}"
 
-    def named(self, prefix: str) -> list[str]:
+    def subsets_with_prefix(self, prefix: str) -> list[str]:
         """The subsets that were made in one way: "clip" or "pt"."""
         return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]
 
     @property
-    def parts(self) -> str:
+    def splits_text(self) -> str:
         """Which parts the subsets have, and what they are for."""
         by_parts: dict[tuple[str, ...], list[str]] = {}
         for subset in dict.fromkeys(subset for subset, _ in self.tables):
@@ -140,22 +142,22 @@ class ReleaseFacts(Record):
         return " ".join(sentences)
 
     @property
-    def names(self) -> str:
+    def subset_names_json(self) -> str:
         """The subsets, as a list in Python's and JSON's notation."""
         return json.dumps([subset.name for subset in self.subsets])
 
     @property
-    def last_parts(self) -> str:
+    def splits_of_last_subset(self) -> str:
         """The parts of the last subset."""
         return ", ".join(part for name, part in self.tables if name == self.subsets[-1].name)
 
     @property
-    def rows(self) -> int:
+    def num_rows(self) -> int:
         """Of all tables: an AQ that several subsets have is counted in each."""
         return sum(subset.uqs + subset.aqs for subset in self.subsets)
 
 
-def counts_of(items: Collection[Item]) -> dict[str, Any]:
+def count_items(items: Collection[Item]) -> dict[str, Any]:
     """The fields of `ReleaseFacts` that are told from the items alone, by name."""
     simulated = rehearsal = False
     tables, ids, pictures = set[tuple[Subset, str]](), set[str](), set[str]()
@@ -169,17 +171,17 @@ def counts_of(items: Collection[Item]) -> dict[str, Any]:
         "simulated": simulated,
         "rehearsal": rehearsal,
         "tables": tuple(sorted(tables)),
-        "subsets": tuple(counted(name, items) for name in SUBSETS if name in there),
+        "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in there),
         "items": len(ids),
         "pictures": len(pictures),
     }
 
 
-def counted(subset: Subset, items: Collection[Item]) -> SubsetCounts:
+def count_subset(subset: Subset, items: Collection[Item]) -> SubsetCounts:
     """Counts of those items that are of the subset."""
     labels, difficulties = Counter[bool](), Counter[str]()
     texts, pictures = set[str](), set[str]()
-    for item in Kept(items, lambda item: item.subset == subset):
+    for item in FilteredView(items, lambda item: item.subset == subset):
         labels[item.unanswerable] += 1
         pictures.add(item.picture_id)
         if item.unanswerable:
@@ -187,17 +189,19 @@ def counted(subset: Subset, items: Collection[Item]) -> SubsetCounts:
             difficulties.update([item.difficulty] if item.difficulty else ())
     return SubsetCounts(
         name=subset,
-        how=HOW[subset],
+        description=SUBSET_DESCRIPTIONS[subset],
         uqs=labels[True],
         aqs=labels[False],
-        texts=len(texts),
-        words=mean_words(Kept(items, lambda item: item.unanswerable and item.subset == subset)),
+        distinct_uq_texts=len(texts),
+        mean_words=compute_mean_words(
+            FilteredView(items, lambda item: item.unanswerable and item.subset == subset)
+        ),
         pictures=len(pictures),
         difficulties=difficulties,
     )
 
 
-def mean_words(items: Iterable[Item]) -> float:
+def compute_mean_words(items: Iterable[Item]) -> float:
     """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
     lengths = array("I", (len(item.text.split()) for item in items))
     return sum(lengths) / len(lengths) if lengths else 0.0

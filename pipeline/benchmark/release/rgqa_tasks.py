@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 MAX_NEW_TOKENS = 64  # as rgqa_common has it
-PICTURES = "RGQA_PICTURES"  # names the folder of the pictures, where the release has none in its tables
+IMAGES_VARIABLE = (
+    "RGQA_PICTURES"  # names the folder of the pictures, where the release has none in its tables
+)
 
 
-def once(rows: Any) -> Any:
+def deduplicate_items(rows: Any) -> Any:
     """The rows, a `datasets.Dataset`, each item once though several subsets have it, pair by pair (a UQ with its AQ), in
     an order that does not depend on subset or label: the first hundred are a random sample."""
 
@@ -32,7 +34,7 @@ def once(rows: Any) -> Any:
     return rows.select([*places.values()])
 
 
-def pictures(row: Mapping[str, Any]) -> list[Any]:
+def load_images(row: Mapping[str, Any]) -> list[Any]:
     """The item's picture, from its row or else from the folder of pictures.
 
     Raises:
@@ -49,26 +51,26 @@ def pictures(row: Mapping[str, Any]) -> list[Any]:
             f"{error}: loading images needs the wheel of the release: pip install RELEASE/scorers/*.whl"
         ) from error
 
-    folder = Path(os.environ.get(PICTURES, "."))
+    folder = Path(os.environ.get(IMAGES_VARIABLE, "."))
     if path := image_files(folder)[0].get(row["picture_id"]):
         return [load_rgb(path, background=WHITE)]
     raise FileNotFoundError(
-        f"no picture {row['picture_id']} in {folder.resolve()}; set {PICTURES} to their folder"
+        f"no picture {row['picture_id']} in {folder.resolve()}; set {IMAGES_VARIABLE} to their folder"
     )
 
 
-def prompt(row: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, str] | None = None) -> str:
+def make_prompt(row: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, str] | None = None) -> str:
     """The question between the texts that `rgqa_common` names."""
     around = lmms_eval_specific_kwargs or {}
     return f"{around.get('pre_prompt', '')}{row['question']}{around.get('post_prompt', '')}"
 
 
-def target(row: Mapping[str, Any]) -> str:
+def expected_response(row: Mapping[str, Any]) -> str:
     """What the model should say."""
     return row["answer"] or "unanswerable"
 
 
-def results(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, str | int]:
+def process_results(row: Mapping[str, Any], responses: Sequence[str]) -> dict[str, str | int]:
     """What lmms-eval writes beside the response: the item's id, by which `rgqa-score` knows what was asked, and the tokens
     allowed, by which it knows what was cut off."""
     return {"item_id": row["item_id"], "max_new_tokens": MAX_NEW_TOKENS}

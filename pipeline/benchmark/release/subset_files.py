@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from pipeline.benchmark.release.parquet_table import write_subset_table
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.json_files import write_json
-from pipeline.core.records import Item, Picture, Record, Subset
+from pipeline.core.records import ImageRecord, Item, Record, Subset
 from pipeline.core.release_params import ReleaseParams
 from pipeline.scoring import auaf, auroc, facc, ff95
 
@@ -37,7 +37,7 @@ class Prediction(Record):
     confidence: float
 
 
-class SanityScores(Record):
+class ReferenceScores(Record):
     """AUAF, FF95, FACC and AUROC of one predictions file on one subset, as fractions; null where undefined."""
 
     auaf: float | None
@@ -48,7 +48,7 @@ class SanityScores(Record):
     uqs: int
 
 
-def release_order(version: str) -> Callable[[Item], bytes]:
+def make_release_order(version: str) -> Callable[[Item], bytes]:
     """What items are sorted by, a hash of version and id: wherever a file is cut off, what stands before is a fair small
     sample of it."""
     return lambda item: sha256(f"{version}\x1f{item.item_id}".encode()).digest()
@@ -58,28 +58,28 @@ def write_subset(
     home: Path,
     subset: Subset,
     items: Sequence[Item],
-    pictures: Mapping[str, Picture],
+    pictures: Mapping[str, ImageRecord],
     canary: str,
     p: ReleaseParams,
 ) -> None:
     """Write the files of a subset that has items."""
-    with replacing(home / "rgqa" / f"{subset}.json") as file:
-        for number, row in enumerate(rgqa_rows(items, canary)):
+    with atomic_write(home / "rgqa" / f"{subset}.json") as file:
+        for number, row in enumerate(make_rgqa_rows(items, canary)):
             file.write((b",\n" if number else b"[\n") + msgspec.json.encode(row))
         file.write(b"\n]\n")
     for part in ("dev", "test"):
         if members := [item for item in items if item.part == part]:
             write_subset_table(
-                home / "data" / f"{subset}-{part}.parquet", members, pictures, canary, p.pictures
+                home / "data" / f"{subset}-{part}.parquet", members, pictures, canary, p.include_images
             )
     expected = {}
-    for name, predictions in sanity_predictions(items, p.folds, p.seed).items():
+    for name, predictions in make_reference_predictions(items, p.num_folds, p.seed).items():
         write_json(home / "sanity" / subset / f"{name}.json", predictions)
         expected[name] = score_predictions(items, predictions)
     write_json(home / "sanity" / subset / "expected.json", expected)
 
 
-def rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
+def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
     """The rows of one subset, in the order of the items."""
     for item in items:
         yield RgqaRow(
@@ -91,7 +91,7 @@ def rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
         )
 
 
-def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str, list[Prediction]]:
+def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str, list[Prediction]]:
     """Predictions whose scores anyone can check. They prove that a release arrived whole and that a scorer reads it as
     we do; they are baselines, not models.
 
@@ -101,12 +101,12 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     clip_score the CLIP score as confidence, the same answers; only where every item's score is known.
     """
     # Late, as it loads scikit-learn, which checking a release does not need.
-    from pipeline.benchmark.auditing.attack_evaluation import Folds, word_ngrams
+    from pipeline.benchmark.auditing.attack_evaluation import Folds, score_by_word_ngrams
 
     labels = np.array([item.unanswerable for item in items], int)
     pairs = Folds(labels, np.array([item.pair_id for item in items]), folds, seed)
-    blind = np.nan_to_num(1 - word_ngrams([item.text for item in items], pairs), nan=0.5)
-    answers = _blind_answers(items)
+    blind = np.nan_to_num(1 - score_by_word_ngrams([item.text for item in items], pairs), nan=0.5)
+    answers = _text_only_answers(items)
     columns: dict[str, tuple[list[str], list[float]]] = {
         "constant": (["yes"] * len(items), [0.5] * len(items)),
         "blind": (answers, np.round(blind, 6).tolist()),
@@ -123,7 +123,7 @@ def sanity_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str
     }
 
 
-def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> SanityScores:
+def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> ReferenceScores:
     """Score predictions, joined by id; an answer is right when it equals the item's, letter case aside."""
     by_id = {prediction.questionId: prediction for prediction in predictions}
     rows = [by_id[item.item_id] for item in items]
@@ -135,10 +135,10 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
     values = {score.__name__: score(confidence, correct, answerable) for score in (auaf, ff95, facc)}
     values["auroc"] = auroc(confidence, answerable)
     defined = {name: None if np.isnan(value) else round(value, 6) for name, value in values.items()}
-    return SanityScores(**defined, aqs=int(answerable.sum()), uqs=int((~answerable).sum()))
+    return ReferenceScores(**defined, aqs=int(answerable.sum()), uqs=int((~answerable).sum()))
 
 
-def _blind_answers(items: Sequence[Item]) -> list[str]:
+def _text_only_answers(items: Sequence[Item]) -> list[str]:
     """For each item the commonest answer to AQs of *other pictures* with the same first two words, else "yes"."""
     starts = [" ".join(item.text.lower().split()[:2]) for item in items]
     everywhere: dict[str, Counter[str]] = defaultdict(Counter)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.records import Item
 from pipeline.inference.prompts import PROMPTS
 
@@ -24,16 +24,18 @@ def write_table(path: Path, items: Collection[Item], pictures: Mapping[str, str]
     """Write each of the items once though several subsets have it, which `category` names; how to refuse is
     said with the question, since VLMEvalKit adds nothing to it. A picture stands in its first row, later rows have that one's index; without `embed`
     there is no column `image`. Only one picture is in memory at a time."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, delimiter="\t", lineterminator="\n")
         width = len(COLUMNS) if embed else -1
         table.writerow(COLUMNS[:width])
-        table.writerows(row[:width] for row in _rows(items, pictures, embed))
+        table.writerows(row[:width] for row in _make_rows(items, pictures, embed))
         text.detach()
 
 
-def _rows(items: Collection[Item], pictures: Mapping[str, str], embed: bool) -> Iterator[tuple[str, ...]]:
+def _make_rows(
+    items: Collection[Item], pictures: Mapping[str, str], embed: bool
+) -> Iterator[tuple[str, ...]]:
     subsets: dict[str, list[str]] = defaultdict(list)
     for item in items:
         subsets[item.item_id].append(item.subset)
@@ -48,7 +50,7 @@ def _rows(items: Collection[Item], pictures: Mapping[str, str], embed: bool) -> 
             image = b64encode(path.read_bytes()).decode()
         yield (
             item.item_id,
-            PROMPTS["refuse"].asked(item.text),
+            PROMPTS["refuse"].format_question(item.text),
             item.answer or "unanswerable",
             category,
             f"{item.picture_id}{path.suffix}",

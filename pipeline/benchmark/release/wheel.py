@@ -11,7 +11,7 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-from pipeline.core.atomic_files import replacing
+from pipeline.core.atomic_files import atomic_write
 
 PIPELINE = Path(__file__).resolve().parents[2]
 # Modules of core that the wheel needs; they import the standard library and NumPy (images load Pillow late).
@@ -28,8 +28,8 @@ CORE_MODULES = (
     "server_errors",
     "table_cells",
 )
-NAME = "rgqa_scorers"
-WHEN = (1980, 1, 1, 0, 0, 0)  # the first day a zip knows
+PACKAGE_NAME = "rgqa_scorers"
+ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the first day a zip knows
 
 METADATA = """Metadata-Version: 2.1
 Name: rgqa-scorers
@@ -72,13 +72,13 @@ In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
 
 run a model on the release (extra `inspect`; models of transformers on this machine: extra `hf`).
 """
-WHEEL = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+WHEEL_FILE = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 ENTRY_POINTS = f"""[console_scripts]
-rgqa-score = {NAME}.scoring.command:main
-rgqa-run = {NAME}.inference.run_command:main
+rgqa-score = {PACKAGE_NAME}.scoring.command:main
+rgqa-run = {PACKAGE_NAME}.inference.run_command:main
 
 [inspect_ai]
-rgqa = {NAME}.inference.registry
+rgqa = {PACKAGE_NAME}.inference.registry
 """
 
 
@@ -86,18 +86,18 @@ def build_wheel(folder: Path, version: str) -> Path:
     """Write `rgqa_scorers-<version>-py3-none-any.whl` into `folder` and return its path. The modules in it state
     `version` in their reports."""
     normal = version.replace("-", "+", 1)  # as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"
-    info = f"{NAME}-{normal}.dist-info"
+    info = f"{PACKAGE_NAME}-{normal}.dist-info"
     texts = {
-        f"{NAME}/__init__.py": '"""Scores of models on benchmarks with unanswerable questions."""\n\nfrom .scoring import *\n',
-        f"{NAME}/scoring/version.py": f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n',
+        f"{PACKAGE_NAME}/__init__.py": '"""Scores of models on benchmarks with unanswerable questions."""\n\nfrom .scoring import *\n',
+        f"{PACKAGE_NAME}/scoring/version.py": f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n',
         f"{info}/METADATA": METADATA.format(version=normal),
-        f"{info}/WHEEL": WHEEL,
+        f"{info}/WHEEL": WHEEL_FILE,
         f"{info}/entry_points.txt": ENTRY_POINTS,
     }
     sources = [path for package in ("scoring", "inference") for path in (PIPELINE / package).glob("*.*")]
     sources += [PIPELINE / "core" / f"{name}.py" for name in CORE_MODULES]
     files = {
-        f"{NAME}/{path.relative_to(PIPELINE).as_posix()}": path.read_bytes()
+        f"{PACKAGE_NAME}/{path.relative_to(PIPELINE).as_posix()}": path.read_bytes()
         for path in sorted(sources)
         if path.suffix in (".py", ".npz")
     }
@@ -107,10 +107,10 @@ def build_wheel(folder: Path, version: str) -> Path:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         record += f"{name},sha256={digest},{len(data)}\n"
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    path = folder / f"{NAME}-{normal}-py3-none-any.whl"
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    path = folder / f"{PACKAGE_NAME}-{normal}-py3-none-any.whl"
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in files.items():
-            entry = zipfile.ZipInfo(name, WHEN)
+            entry = zipfile.ZipInfo(name, ZIP_TIMESTAMP)
             entry.external_attr = 0o100644 << 16
             entry.create_system = 3
             archive.writestr(entry, data)

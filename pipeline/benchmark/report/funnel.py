@@ -8,20 +8,20 @@ from typing import Any
 from pipeline.core.errors import Problems
 from pipeline.core.records import SUBSETS, Record, Subset
 
-PROPOSING = ("rank", "perturb")
+PROPOSAL_STAGES = ("rank", "perturb")
 
 
 class FunnelStep(Record, kw_only=False):
     """One stage's part in one subset: `entered` == `kept` + sum of `dropped`, which counts by reason."""
 
     stage: str
-    what: str
-    entered: int
+    description: str
+    num_in: int
     kept: int
     dropped: Mapping[str, int] = {}
 
 
-def funnels(
+def make_funnels(
     reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, int]
 ) -> dict[Subset, list[FunnelStep]]:
     """The steps of every subset, in order.
@@ -33,42 +33,42 @@ def funnels(
         UserError: lists every step whose numbers do not add up, or do not start where the one before ended.
     """
     funnel: dict[Subset, list[FunnelStep]] = {
-        subset: _steps(subset, reports, released[subset]) for subset in SUBSETS
+        subset: _make_steps(subset, reports, released[subset]) for subset in SUBSETS
     }
     problems = Problems(
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run"
     )
     for subset, steps in funnel.items():
-        check(subset, steps, problems)
+        check_steps(subset, steps, problems)
     problems.raise_if_any()
     return funnel
 
 
-def overview(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
+def summarize_funnels(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
     """What was left after each step, one row a step, in the order of `funnel`; None where a subset has no such step.
     The first row is what there was at the start."""
-    kept = [{(step.stage, step.what): step.kept for step in steps} for steps in funnel.values()]
+    kept = [{(step.stage, step.description): step.kept for step in steps} for steps in funnel.values()]
     # Steps of one origin (rank, or perturb) come before those that all subsets share.
     names = sorted(
-        dict.fromkeys(name for of in kept for name in of), key=lambda name: name[0] not in PROPOSING
+        dict.fromkeys(name for of in kept for name in of), key=lambda name: name[0] not in PROPOSAL_STAGES
     )
     return [
-        ("the start: pairs, or questions", [steps[0].entered for steps in funnel.values()]),
+        ("the start: pairs, or questions", [steps[0].num_in for steps in funnel.values()]),
         *((f"{stage}: {what}", [of.get((stage, what)) for of in kept]) for stage, what in names),
     ]
 
 
-def check(subset: str, steps: Sequence[FunnelStep], problems: Problems) -> None:
+def check_steps(subset: str, steps: Sequence[FunnelStep], problems: Problems) -> None:
     """in == kept + dropped in each step, and each step takes in what the one before kept."""
     for before, step in zip([None, *steps], steps, strict=False):
-        told, gone = f"{step.entered:,} in, but", sum(step.dropped.values())
-        if step.entered != step.kept + gone:
+        told, gone = f"{step.num_in:,} in, but", sum(step.dropped.values())
+        if step.num_in != step.kept + gone:
             problems.add(f"{subset}, {step.stage}", f"{told} {step.kept:,} kept and {gone:,} dropped")
-        if before and step.entered != before.kept:
+        if before and step.num_in != before.kept:
             problems.add(f"{subset}, {step.stage}", f"{told} {before.stage} kept {before.kept:,}")
 
 
-def _steps(subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: int) -> list[FunnelStep]:
+def _make_steps(subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: int) -> list[FunnelStep]:
     """Of one subset, whose `released` are UQs."""
     screen, balance = reports["screen"][subset], reports["balance"]["subsets"][subset]
     kept, ended = balance["kept"], dict(reports["collect"]["candidates"].get(subset, {}))

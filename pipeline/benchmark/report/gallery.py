@@ -9,53 +9,53 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal
 
-from annotation.study.answers_table import answers
-from pipeline.benchmark.report.pipeline_run import Run
+from annotation.study.answers_table import split_verdict
+from pipeline.benchmark.report.pipeline_run import PipelineRun
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
-from pipeline.core.records import Edit, Item, Question, Record, Scene, SceneObject, Subset, Task, Verdict
-from pipeline.core.rendering import data_uri
-from pipeline.language.functional_programs import SCENE, parse, root
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Edit, Item, Question, Record, SceneGraph, SceneObject, Subset, Task, Verdict
+from pipeline.core.rendering import make_image_data_uri
+from pipeline.language.functional_programs import SCENE, find_root_step, parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.partial_graphs import Cited, cite
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.partial_graphs import CitedFact, cite_facts
 
 SEED = 20231001  # of the draw: the same run shows the same items
-MOST = 25  # items of a subset, so that the page stays below 10 MB
+MAX_CARDS = 25  # items of a subset, so that the page stays below 10 MB
 # Pixels of the longer side and most bytes: of an item's picture, and of that of the question beside it. With the most
 # items that a gallery may have, 4 x 25, all of them come to (40,000 + 12,000) x 100 x 4/3 (base64) = 6.9 MB.
-LARGE, SMALL = (400, 40_000), (180, 12_000)
-Mark = Literal["", "edit", "agreement"]
-WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
+LARGE_IMAGE, SMALL_IMAGE = (400, 40_000), (180, 12_000)
+Highlight = Literal["", "edit", "agreement"]
+TOKEN_PATTERN = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 
 
-class Piece(Record):
+class TextSpan(Record):
     """Some characters of a text. `mark` is empty where nothing changed, "edit" for an edit, "agreement" for what had
     to follow it (a/an, is/are, capitals)."""
 
     text: str
-    mark: Mark = ""
+    highlight: Highlight = ""
 
 
 class Vote(Record):
     """What one annotator said of the candidate. `aside` is why it does not count, "" if it does."""
 
     annotator: str
-    said: str
+    choice: str
     reason: str = ""
-    aside: str = ""
+    exclusion_reason: str = ""
 
 
-class Concerned(Record):
+class HighlightedObjects(Record):
     """Objects that get a box, ids of those of them where the question was edited, and the names in the question of which
     the graph lists no object (which does not prove there is none)."""
 
     boxes: tuple[SceneObject, ...] = ()
-    edited: frozenset[str] = frozenset()
-    unlisted: tuple[str, ...] = ()
+    edited_ids: frozenset[str] = frozenset()
+    unlisted_names: tuple[str, ...] = ()
 
 
-class Card(Record):
+class GalleryCard(Record):
     """What the page tells of one UQ beside the records of the run. `text` and `source` (the source question's text) are
     in pieces, so that edits can be marked. `known`: facts stated by the picture's questions, where the judgement is by
     them. `beside` is the AQ of its pair. Images are `data:` addresses; `beside_image` is "" where the AQ is of the
@@ -63,65 +63,76 @@ class Card(Record):
 
     item: Item
     image: str
-    concerned: Concerned
-    text: list[Piece]
-    source: list[Piece]
-    known: list[Cited]
+    objects: HighlightedObjects
+    text: list[TextSpan]
+    source: list[TextSpan]
+    known_facts: list[CitedFact]
     votes: list[Vote]
-    beside: Question | None
-    beside_image: str
+    paired_question: Question | None
+    paired_image: str
 
 
-def drawn(items: Sequence[Item], count: int, subset: Subset) -> list[Item]:
+def sample_uqs(items: Sequence[Item], count: int, subset: Subset) -> list[Item]:
     """`count` of the UQs, or all if there are fewer, by lot; in the order of their ids."""
     uqs = sorted((item for item in items if item.unanswerable), key=lambda item: item.item_id)
-    lot = generator(SEED, "report", subset).permutation(len(uqs))[:count]
+    lot = make_generator(SEED, "report", subset).permutation(len(uqs))[:count]
     return [uqs[i] for i in sorted(lot)]
 
 
-def gallery(run: Run, count: int) -> dict[Subset, list[Card]]:
+def make_gallery(run: PipelineRun, count: int) -> dict[Subset, list[GalleryCard]]:
     """`count` cards of every subset."""
     lexicon = Lexicon(run.vocabulary.categories, run.vocabulary.attribute_types)
-    chosen = [item for subset, items in run.items.items() for item in drawn(items, count, subset)]
-    cards: dict[Subset, list[Card]] = {subset: [] for subset in run.items}
+    chosen = [item for subset, items in run.items.items() for item in sample_uqs(items, count, subset)]
+    cards: dict[Subset, list[GalleryCard]] = {subset: [] for subset in run.items}
     for item in track(chosen, "report: gallery", unit="item"):
-        cards[item.subset].append(card(item, run, lexicon))
+        cards[item.subset].append(make_card(item, run, lexicon))
     return cards
 
 
-def card(item: Item, run: Run, lexicon: Lexicon) -> Card:
+def make_card(item: Item, run: PipelineRun, lexicon: Lexicon) -> GalleryCard:
     """All that is shown of one UQ."""
     source, verified = run.questions[item.question_id], run.verified[item.item_id]
-    before, after = marked(source.text, item.text, item.edits)
+    before, after = highlight_edits(source.text, item.text, item.edits)
     beside = run.questions.get(item.pair_id.partition("+")[2])
     elsewhere = beside is not None and beside.picture_id != item.picture_id
-    told = verified.judgement.evidence == "other questions"
-    return Card(
+    told = verified.verifier_result.evidence_source == "other questions"
+    return GalleryCard(
         item=item,
-        image=data_uri(run.pictures[item.picture_id].path, LARGE),
-        concerned=concerned(item, source, run.scenes.get(item.picture_id), lexicon),
+        image=make_image_data_uri(run.pictures[item.picture_id].path, LARGE_IMAGE),
+        objects=find_objects(item, source, run.scenes.get(item.picture_id), lexicon),
         text=after,
         source=before,
-        known=cite(verified.candidate.program, run.reconstructed[item.picture_id], lexicon) if told else [],
+        known_facts=cite_facts(verified.candidate.program, run.reconstructed[item.picture_id], lexicon)
+        if told
+        else [],
         votes=[
-            vote(run.tasks[v.task_id], v, item.item_id, run.aside.get((v.verdict_id, item.item_id), ""))
+            make_vote(
+                run.tasks[v.task_id],
+                v,
+                item.item_id,
+                run.exclusion_reasons.get((v.verdict_id, item.item_id), ""),
+            )
             for v in (run.verdicts[key] for key in verified.verdict_ids)
         ],
-        beside=beside,
-        beside_image=data_uri(run.pictures[beside.picture_id].path, SMALL) if beside and elsewhere else "",
+        paired_question=beside,
+        paired_image=make_image_data_uri(run.pictures[beside.picture_id].path, SMALL_IMAGE)
+        if beside and elsewhere
+        else "",
     )
 
 
-def vote(task: Task, verdict: Verdict, candidate_id: str, aside: str) -> Vote:
+def make_vote(task: Task, verdict: Verdict, candidate_id: str, exclusion_reason: str) -> Vote:
     """An annotator's word on one candidate of a task."""
     choice, why = next(
-        (said, why) for asked, said, why in answers(task, verdict) if asked.candidate_id == candidate_id
+        (said, why) for asked, said, why in split_verdict(task, verdict) if asked.candidate_id == candidate_id
     )
     words = "unsure (counts as valid)" if choice == "unsure" else choice
-    return Vote(annotator=verdict.annotator, said=words, reason=why, aside=aside)
+    return Vote(annotator=verdict.annotator, choice=words, reason=why, exclusion_reason=exclusion_reason)
 
 
-def concerned(item: Item, source: Question, scene: Scene | None, lexicon: Lexicon) -> Concerned:
+def find_objects(
+    item: Item, source: Question, scene: SceneGraph | None, lexicon: Lexicon
+) -> HighlightedObjects:
     """Boxes of the objects that a question speaks of, from the published scene graph of the picture it is asked of, the
     evidence that the pipeline itself has: no graph, no boxes. They are sorted from the left.
 
@@ -129,65 +140,72 @@ def concerned(item: Item, source: Question, scene: Scene | None, lexicon: Lexico
     a question of another picture (a CLIP item) all objects that answer to the names in it are.
     """
     if scene is None or not source.program:
-        return Concerned()
-    program = parse(source.program, source.question_id)
+        return HighlightedObjects()
+    program = parse_program(source.program, source.question_id)
     edited: set[str] = set()
     unlisted: list[str] = []
     if source.picture_id == item.picture_id:
         named = {key for operation in program for key in operation.object_ids}
         # An edited look belongs to the thing that it narrows.
-        touched = {root(program, edit.step) for edit in item.edits if edit.step >= 0}
+        touched = {find_root_step(program, edit.step_index) for edit in item.edits if edit.step_index >= 0}
         edited = {key for step in touched for key in program[step].object_ids}
     else:
-        facts, asked = facts_of(scene, lexicon), [op for op in program if op.verb in ("select", "relate")]
-        names = dict.fromkeys(
-            op.name for op in asked if op.name not in (SCENE, "") and lexicon.kinds(op.name) is not None
+        facts, asked = (
+            build_scene_evidence(scene, lexicon),
+            [op for op in program if op.verb in ("select", "relate")],
         )
-        things = {name: facts.named(name).sure for name in names}
+        names = dict.fromkeys(
+            op.name
+            for op in asked
+            if op.name not in (SCENE, "") and lexicon.get_hyponym_closure(op.name) is not None
+        )
+        things = {name: facts.select_objects(name).certain for name in names}
         named = {thing.object_id for found in things.values() for thing in found}
         unlisted = [name for name, found in things.items() if not found]
     objects = [thing for thing in scene.objects if thing.object_id in named]
     objects.sort(key=lambda thing: (thing.x, thing.y, thing.object_id))
-    return Concerned(boxes=tuple(objects), edited=frozenset(edited), unlisted=tuple(unlisted))
+    return HighlightedObjects(
+        boxes=tuple(objects), edited_ids=frozenset(edited), unlisted_names=tuple(unlisted)
+    )
 
 
-def marked(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[Piece], list[Piece]]:
+def highlight_edits(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[TextSpan], list[TextSpan]]:
     """The source text and the edited one in pieces; each list, joined, is the whole text again.
 
     The words of both texts are aligned. Of those that differ, the source's are an edit's if it names their
     characters, the edited text's if it put them in; the others follow from an edit.
     """
-    old, new = list(WORD.finditer(source)), list(WORD.finditer(edited))
-    old_marks: list[Mark] = [""] * len(old)
-    new_marks: list[Mark] = [""] * len(new)
+    old, new = list(TOKEN_PATTERN.finditer(source)), list(TOKEN_PATTERN.finditer(edited))
+    old_marks: list[Highlight] = [""] * len(old)
+    new_marks: list[Highlight] = [""] * len(new)
     aligned = SequenceMatcher(None, [word[0] for word in old], [word[0] for word in new], autojunk=False)
     for kind, i, j, k, m in aligned.get_opcodes():
         if kind != "equal":
             named = [any(edit.start < w.end() and w.start() < edit.end for edit in edits) for w in old[i:j]]
-            put_in = _put_in([word[0].lower() for word in new[k:m]], edits)
+            put_in = _is_inserted([word[0].lower() for word in new[k:m]], edits)
             if any(named) and not any(put_in):
                 put_in = [True] * (m - k)  # put in another form than the edit notes
             old_marks[i:j] = ["edit" if by_edit else "agreement" for by_edit in named]
             new_marks[k:m] = ["edit" if by_edit else "agreement" for by_edit in put_in]
-    return _pieces(source, old, old_marks), _pieces(edited, new, new_marks)
+    return _make_spans(source, old, old_marks), _make_spans(edited, new, new_marks)
 
 
-def _put_in(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
+def _is_inserted(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
     """Which of the words an edit put in: any run of them that its new text has in a row."""
     put_in = [False] * len(words)
     for edit in edits:
-        wanted = [word[0].lower() for word in WORD.finditer(edit.new)]
+        wanted = [word[0].lower() for word in TOKEN_PATTERN.finditer(edit.new)]
         same = SequenceMatcher(None, words, wanted, autojunk=False).find_longest_match()
         put_in[same.a : same.a + same.size] = [True] * same.size
     return put_in
 
 
-def _pieces(text: str, words: Sequence[re.Match[str]], marks: Sequence[Mark]) -> list[Piece]:
+def _make_spans(text: str, words: Sequence[re.Match[str]], marks: Sequence[Highlight]) -> list[TextSpan]:
     """Neighbours of one mark as one piece, and what lies between."""
-    mark_of: list[Mark] = [""] * len(text)
+    mark_of: list[Highlight] = [""] * len(text)
     for mark, neighbours in groupby(zip(words, marks, strict=True), key=itemgetter(1)):
         places = [word.span() for word, _ in neighbours]
         start, end = places[0][0], places[-1][1]
         mark_of[start:end] = [mark] * (end - start)
     runs = groupby(zip(text, mark_of, strict=True), key=itemgetter(1))
-    return [Piece(text="".join(character for character, _ in run), mark=mark) for mark, run in runs]
+    return [TextSpan(text="".join(character for character, _ in run), highlight=mark) for mark, run in runs]

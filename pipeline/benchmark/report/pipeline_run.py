@@ -6,42 +6,52 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from annotation.study.quality_control import SetAside
+from annotation.study.quality_control import ExcludedAnswer
 from pipeline.benchmark.auditing.rule_comparison import read_comparison
 from pipeline.benchmark.auditing.subset_audit import AuditReport
-from pipeline.benchmark.release.provenance import DROPS, all_dropped
+from pipeline.benchmark.release.provenance import DROPPED_FILES, iter_dropped
 from pipeline.benchmark.release.subset_files import RgqaRow
 from pipeline.candidates.encoders.embedding_cache import EmbedReport
 from pipeline.core import params
-from pipeline.core.errors import UserError, counted
-from pipeline.core.json_files import content_key, read_json, read_jsonl
-from pipeline.core.jsonl_index import grouped
-from pipeline.core.paths import WRITTEN, Folders
+from pipeline.core.errors import UserError, format_count
+from pipeline.core.json_files import content_hash, read_json, read_jsonl
+from pipeline.core.jsonl_index import group_by
+from pipeline.core.paths import RECORD_FILES, DatasetFolders
 from pipeline.core.records import (
     SUBSETS,
-    Dropped,
+    CollectedCandidate,
+    DroppedCandidate,
+    ImageRecord,
     Item,
-    Picture,
     Question,
-    Scene,
+    SceneGraph,
     Subset,
     Task,
     Verdict,
-    Verified,
 )
 from pipeline.core.release_params import ReleaseParams
 from pipeline.sources.source_folder import IngestReport
-from pipeline.verifier.partial_graphs import Reconstructed
+from pipeline.verifier.partial_graphs import PartialGraph
 
-REPORTS = ("rank", "perturb", "screen", "batch", "collect", "balance")  # whose figures make the funnel
-READ = (
-    *(WRITTEN[kind] for kind in (Picture, Question, Scene, Task, Verified, Verdict, Item)),
-    *(f"{stage}/{stage}.json" for stage in ("ingest", "embed", *REPORTS, "audit", "vocabulary")),
-    *("collect/set_aside.jsonl", "vocabulary/reconstructed.jsonl", *DROPS),
+REPORTING_STAGES = (
+    "rank",
+    "perturb",
+    "screen",
+    "batch",
+    "collect",
+    "balance",
+)  # whose figures make the funnel
+REQUIRED_FILES = (
+    *(
+        RECORD_FILES[kind]
+        for kind in (ImageRecord, Question, SceneGraph, Task, CollectedCandidate, Verdict, Item)
+    ),
+    *(f"{stage}/{stage}.json" for stage in ("ingest", "embed", *REPORTING_STAGES, "audit", "vocabulary")),
+    *("collect/set_aside.jsonl", "vocabulary/reconstructed.jsonl", *DROPPED_FILES),
 )
 
 
-class Run:
+class PipelineRun:
     """A run whose stages have all run, as far as a page tells of it.
 
     Attributes:
@@ -57,43 +67,47 @@ class Run:
         UserError: lists the stages that have not run and the files they owe.
     """
 
-    def __init__(self, folders: Folders, version: str) -> None:
-        _all_there(folders, version)
+    def __init__(self, folders: DatasetFolders, version: str) -> None:
+        _check_files_exist(folders, version)
         self.folders, self.version = folders, version
-        items = grouped(folders.rows(Item), lambda item: item.subset)
+        items = group_by(folders.read_records(Item), lambda item: item.subset)
         if not items:
             raise UserError(
-                f"{folders.file(Item)}: no items, so there is nothing to report; "
+                f"{folders.record_file(Item)}: no items, so there is nothing to report; "
                 "balance.json and collect.json say what became of the candidates"
             )
         self.items: dict[Subset, list[Item]] = {
             subset: items[subset] for subset in SUBSETS if subset in items
         }
-        self.split = read_json(folders.stage("ingest") / "ingest.json", IngestReport).split
-        self.release = params.load("release", ReleaseParams)
-        self.model = read_json(folders.stage("embed") / "embed.json", EmbedReport).model
-        self.audit = read_json(folders.stage("audit") / "audit.json", AuditReport)
+        self.split = read_json(folders.stage_dir("ingest") / "ingest.json", IngestReport).split
+        self.release_params = params.load_params("release", ReleaseParams)
+        self.clip_model = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport).model
+        self.audit = read_json(folders.stage_dir("audit") / "audit.json", AuditReport)
         self.paper_rules = read_comparison(folders)
         self.reports: dict[str, dict[str, Any]] = {
-            stage: read_json(folders.stage(stage) / f"{stage}.json") for stage in REPORTS
+            stage: read_json(folders.stage_dir(stage) / f"{stage}.json") for stage in REPORTING_STAGES
         }
-        self.vocabulary = folders.vocabulary()
-        self.pictures = {row.picture_id: row for row in folders.rows(Picture)}
-        self.questions = {row.question_id: row for row in folders.asked(self.pictures)}
-        self.scenes = {row.picture_id: row for row in folders.rows(Scene) if row.picture_id in self.pictures}
-        graphs = read_jsonl(folders.stage("vocabulary") / "reconstructed.jsonl", Reconstructed)
+        self.vocabulary = folders.read_vocabulary()
+        self.pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
+        self.questions = {row.question_id: row for row in folders.read_questions_about(self.pictures)}
+        self.scenes = {
+            row.picture_id: row for row in folders.read_records(SceneGraph) if row.picture_id in self.pictures
+        }
+        graphs = read_jsonl(folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph)
         self.reconstructed = {row.picture_id: row for row in graphs if row.picture_id in self.pictures}
         uqs = {item.item_id for item in self.all_items if item.unanswerable}
-        verified = {row.candidate.candidate_id: row for row in folders.rows(Verified)}
+        verified = {row.candidate.candidate_id: row for row in folders.read_records(CollectedCandidate)}
         self.verified = {key: row for key, row in verified.items() if key in uqs}
         wanted = {key for row in self.verified.values() for key in row.verdict_ids}
-        self.verdicts = {row.verdict_id: row for row in folders.rows(Verdict) if row.verdict_id in wanted}
+        self.verdicts = {
+            row.verdict_id: row for row in folders.read_records(Verdict) if row.verdict_id in wanted
+        }
         judged = {verdict.task_id for verdict in self.verdicts.values()}
-        self.tasks = {row.task_id: row for row in folders.rows(Task) if row.task_id in judged}
-        set_aside = read_jsonl(folders.stage("collect") / "set_aside.jsonl", SetAside)
-        self.aside = {(row.verdict_id, row.candidate_id): row.reason for row in set_aside}
-        self.released = _released(folders.release(version))
-        self.examples = _examples(all_dropped(folders, verified.values()))
+        self.tasks = {row.task_id: row for row in folders.read_records(Task) if row.task_id in judged}
+        set_aside = read_jsonl(folders.stage_dir("collect") / "set_aside.jsonl", ExcludedAnswer)
+        self.exclusion_reasons = {(row.verdict_id, row.candidate_id): row.reason for row in set_aside}
+        self.released_uqs = _count_released_uqs(folders.release_dir(version))
+        self.dropped_examples = _pick_dropped_examples(iter_dropped(folders, verified.values()))
 
     @property
     def all_items(self) -> list[Item]:
@@ -110,21 +124,21 @@ class Run:
         return any(item.rehearsal for item in self.all_items)
 
 
-def _all_there(folders: Folders, version: str) -> None:
-    paths = [path for path in map(folders.stage, READ) if not path.is_file()]
-    missing = dict(grouped(paths, lambda path: path.parent.name))
-    if not (folder := folders.release(version) / "rgqa").is_dir():
+def _check_files_exist(folders: DatasetFolders, version: str) -> None:
+    paths = [path for path in map(folders.stage_dir, REQUIRED_FILES) if not path.is_file()]
+    missing = dict(group_by(paths, lambda path: path.parent.name))
+    if not (folder := folders.release_dir(version) / "rgqa").is_dir():
         missing["release"] = [folder]
     if missing:
         raise UserError(
             [
-                f"data set {folders.dataset!r}, version {version}: {counted(len(missing), 'stage has not run to its end', 'stages have not run to their end')}; run: dvc repro",
+                f"data set {folders.dataset!r}, version {version}: {format_count(len(missing), 'stage has not run to its end', 'stages have not run to their end')}; run: dvc repro",
                 *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
             ]
         )
 
 
-def _released(folder: Path) -> dict[Subset, int]:
+def _count_released_uqs(folder: Path) -> dict[Subset, int]:
     """UQs of each subset as counted in RGQA's files of the release."""
     counts: dict[Subset, int] = {}
     for subset in SUBSETS:
@@ -134,11 +148,11 @@ def _released(folder: Path) -> dict[Subset, int]:
     return counts
 
 
-def _examples(dropped: Iterable[Dropped]) -> dict[tuple[str, str, str], str]:
+def _pick_dropped_examples(dropped: Iterable[DroppedCandidate]) -> dict[tuple[str, str, str], str]:
     """One text for each reason for which something fell out: the one whose id hashes lowest, so neither the first
     nor a chosen one."""
     lowest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in dropped:
-        place, mark = (row.subset, row.stage, row.reason), content_key("example", row.candidate_id)
+        place, mark = (row.subset, row.stage, row.reason), content_hash("example", row.candidate_id)
         lowest[place] = min(lowest.get(place, (mark, row.text)), (mark, row.text))
     return {place: text for place, (_, text) in lowest.items()}

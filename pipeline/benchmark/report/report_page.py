@@ -7,24 +7,24 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pipeline.benchmark.auditing.subset_audit import AuditParams, Histograms, histograms
-from pipeline.benchmark.release.release_summary import HOW, PAIRING, counted
+from pipeline.benchmark.auditing.subset_audit import AuditParams, ScoreHistograms, compute_histograms
+from pipeline.benchmark.release.release_summary import PAIRING_DESCRIPTIONS, SUBSET_DESCRIPTIONS, count_subset
 from pipeline.benchmark.report import attack_summary, figures, sunburst
-from pipeline.benchmark.report.funnel import funnels, overview
-from pipeline.benchmark.report.gallery import MOST, gallery
-from pipeline.benchmark.report.pipeline_run import Run
+from pipeline.benchmark.report.funnel import make_funnels, summarize_funnels
+from pipeline.benchmark.report.gallery import MAX_CARDS, make_gallery
+from pipeline.benchmark.report.pipeline_run import PipelineRun
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.core.progress import done
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.progress import report_written
 from pipeline.core.records import SUBSETS
-from pipeline.core.rendering import page_of, render
+from pipeline.core.rendering import render_template, resolve_page_path
 
-HERE = Path(__file__).parent
+TEMPLATE_DIR = Path(__file__).parent
 
 
-def report(out: Path | None = None, cards: int = 12) -> Path:
+def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
     """Write the page of the data set in use and return its path, data/<data set>/report.html if none is given.
 
     Args:
@@ -33,49 +33,53 @@ def report(out: Path | None = None, cards: int = 12) -> Path:
     Raises:
         UserError: stages have not run, their reports contradict each other, or there are too many cards.
     """
-    if not 0 <= cards <= MOST:
+    if not 0 <= num_cards <= MAX_CARDS:
         raise UserError(
-            f"--gallery is {cards}, wanted 0 to {MOST} items of each subset (more would make the page too heavy)"
+            f"--gallery is {num_cards}, wanted 0 to {MAX_CARDS} items of each subset (more would make the page too heavy)"
         )
-    folders = Folders()
-    out = page_of(folders, out, "report.html")
-    run = Run(folders, params.version())
-    html = page(run, cards)
+    folders = DatasetFolders()
+    out = resolve_page_path(folders, out, "report.html")
+    run = PipelineRun(folders, params.read_release_version())
+    html = render_page(run, num_cards)
     write_text(out, html)
-    done("report", f"{len(html.encode()) / 1e6:.1f} MB, {len(run.all_items):,} items", out)
+    report_written("report", f"{len(html.encode()) / 1e6:.1f} MB, {len(run.all_items):,} items", out)
     return out
 
 
-def page(run: Run, cards: int) -> str:
+def render_page(run: PipelineRun, num_cards: int) -> str:
     """The whole page as HTML."""
-    steps = funnels(run.reports, run.released)
-    attacks = attack_summary.attack_rows(run.audit, params.load("audit", AuditParams).limits, run.paper_rules)
-    return render(
-        HERE / "page.html.jinja",
+    steps = make_funnels(run.reports, run.released_uqs)
+    attacks = attack_summary.make_attack_rows(
+        run.audit, params.load_params("audit", AuditParams).max_text_auroc, run.paper_rules
+    )
+    return render_template(
+        TEMPLATE_DIR / "page.html.jinja",
         {"percent": lambda share, places=0: f"{100 * share:.{places}f} %"},
         run=run,
-        css=Markup((HERE / "page.css").read_text(encoding="utf-8")),  # ours, and in it no text of the data
-        how=HOW,
-        pairing=PAIRING[run.reports["balance"]["rule"]],
+        css=Markup(
+            (TEMPLATE_DIR / "page.css").read_text(encoding="utf-8")
+        ),  # ours, and in it no text of the data
+        how=SUBSET_DESCRIPTIONS,
+        pairing=PAIRING_DESCRIPTIONS[run.reports["balance"]["rule"]],
         table_1=figures.TABLE_1,
-        this_set=figures.this_set(run),
-        sizes={subset: counted(subset, run.items.get(subset, [])) for subset in SUBSETS},
+        this_set=figures.make_dataset_row(run),
+        sizes={subset: count_subset(subset, run.items.get(subset, [])) for subset in SUBSETS},
         rgqa_sizes=figures.RGQA_SIZES,
         funnels=steps,
-        overview=overview(steps),
-        cards=gallery(run, cards),
-        finding=attack_summary.finding(attacks),
+        overview=summarize_funnels(steps),
+        cards=make_gallery(run, num_cards),
+        finding=attack_summary.summarize_attacks(attacks),
         attacks=attacks,
-        attack_svg={subset: figures.attack_svg(rows) for subset, rows in attacks.items()},
-        edits={subset: figures.edits(items) for subset, items in run.items.items()},
-        **_clip(run),
-        **_words(run),
+        attack_svg={subset: figures.draw_attacks(rows) for subset, rows in attacks.items()},
+        edits={subset: figures.count_edits(items) for subset, items in run.items.items()},
+        **_make_clip_histograms(run),
+        **_make_sunbursts(run),
     )
 
 
-def _clip(run: Run) -> dict[str, Any]:
+def _make_clip_histograms(run: PipelineRun) -> dict[str, Any]:
     """Histograms of every subset where both kinds have scores; `unscored` counts the items that have none."""
-    drawn: dict[str, Histograms] = {}
+    drawn: dict[str, ScoreHistograms] = {}
     unscored = {}
     for subset, items in run.items.items():
         known = [(item.unanswerable, item.score) for item in items if item.score is not None]
@@ -83,7 +87,7 @@ def _clip(run: Run) -> dict[str, Any]:
         aqs, uqs = (
             [score for unanswerable, score in known if unanswerable == kind] for kind in (False, True)
         )
-        if made := histograms(aqs, uqs):
+        if made := compute_histograms(aqs, uqs):
             drawn[subset] = made
     # One axis for all, so that they can be compared.
     edges = [edge for histogram in drawn.values() for edge in histogram.edges]
@@ -91,24 +95,24 @@ def _clip(run: Run) -> dict[str, Any]:
         "histograms": drawn,
         "unscored": unscored,
         "histogram_svg": {
-            subset: figures.histogram_svg(made, (min(edges), max(edges))) for subset, made in drawn.items()
+            subset: figures.draw_histogram(made, (min(edges), max(edges))) for subset, made in drawn.items()
         },
     }
 
 
-def _words(run: Run) -> dict[str, Any]:
+def _make_sunbursts(run: PipelineRun) -> dict[str, Any]:
     """The sunbursts of AQ and UQ over all subsets, the first words of both in one order and colour."""
     texts = {
         kind: [item.text for item in run.all_items if item.unanswerable == uq]
         for kind, uq in (("AQ", False), ("UQ", True))
     }
-    counts = {kind: sunburst.starts(asked) for kind, asked in texts.items()}
-    common = {depth: sunburst.common_starts(counts["AQ"], counts["UQ"], depth) for depth in (1, 3)}
+    counts = {kind: sunburst.count_starts(asked) for kind, asked in texts.items()}
+    common = {depth: sunburst.find_common_starts(counts["AQ"], counts["UQ"], depth) for depth in (1, 3)}
     order = [start.words for start in common[1]]
     return {
-        "rings": {kind: sunburst.arcs(counted, order) for kind, counted in counts.items()},
-        "ring": sunburst.RING,
-        "fewest": sunburst.FEWEST,
+        "rings": {kind: sunburst.make_arcs(counted, order) for kind, counted in counts.items()},
+        "ring": sunburst.RING_WIDTH,
+        "fewest": sunburst.MIN_PROPORTION,
         "asked": {kind: len(asked) for kind, asked in texts.items()},
         "starts": {depth: rows[:10] for depth, rows in common.items()},
     }

@@ -7,22 +7,22 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core.atomic_files import replacing
-from pipeline.core.errors import Problems, UserError, counted
-from pipeline.scoring.model_comparison import GROUPS, numbers
-from pipeline.scoring.model_report import Report
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.scoring.model_comparison import COMPARED_GROUPS, flatten_scores
+from pipeline.scoring.model_report import ScoreReport
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["model", "subset", "group", "score", "value", "low", "high"]
 SUFFIXES = (".csv", ".xlsx", ".parquet")
-EXCEL_ROWS, EXCEL_COLUMNS = 1_048_576, 16_384  # of a sheet, its head included
-EXCEL_TEXT = 32_767  # letters of a cell
-NONE = (float("nan"), float("nan"))  # no interval
+MAX_EXCEL_ROWS, MAX_EXCEL_COLUMNS = 1_048_576, 16_384  # of a sheet, its head included
+MAX_EXCEL_TEXT = 32_767  # letters of a cell
+NO_INTERVAL = (float("nan"), float("nan"))  # no interval
 
 
-def score_frame(report: Report) -> pd.DataFrame:
+def make_score_frame(report: ScoreReport) -> pd.DataFrame:
     """Every number of the scorers' report, a row each.
 
     `subset` is "mean" for the mean over subsets and "" for what is of the whole run; `score` is the way to the number
@@ -32,10 +32,10 @@ def score_frame(report: Report) -> pd.DataFrame:
     """
     import pandas as pd
 
-    return pd.DataFrame(list(_rows(report)), columns=pd.Index(COLUMNS))
+    return pd.DataFrame(list(_iter_rows(report)), columns=pd.Index(COLUMNS))
 
 
-def _rows(report: Report) -> Iterator[tuple[Any, ...]]:
+def _iter_rows(report: ScoreReport) -> Iterator[tuple[Any, ...]]:
     for model in report.models:
         places: dict[str, Mapping[str, Mapping[str, Any]]] = dict(model.subsets)
         if model.mean:
@@ -46,19 +46,25 @@ def _rows(report: Report) -> Iterator[tuple[Any, ...]]:
             intervals = groups.get("intervals", {})
             for group, scores in groups.items():
                 if group != "intervals":
-                    known = _intervals(scores) if group == "by" else intervals if group in GROUPS else {}
-                    for name, value in numbers(scores):
-                        yield model.name, subset, group, name, value, *known.get(name, NONE)
-    for difference in report.differences:
-        model = f"{difference.model} - {difference.against}"
+                    known = (
+                        _flatten_intervals(scores)
+                        if group == "by"
+                        else intervals
+                        if group in COMPARED_GROUPS
+                        else {}
+                    )
+                    for name, value in flatten_scores(scores):
+                        yield model.name, subset, group, name, value, *known.get(name, NO_INTERVAL)
+    for difference in report.comparisons:
+        model = f"{difference.model} - {difference.baseline}"
         for subset, scores in difference.scores.items():
             for name, change in scores.items():
-                yield model, subset, "difference", name, change.difference, *(change.interval or NONE)
-                if change.share_better is not None:
-                    yield model, subset, "share_better", name, change.share_better, *NONE
+                yield model, subset, "difference", name, change.difference, *(change.interval or NO_INTERVAL)
+                if change.proportion_better is not None:
+                    yield model, subset, "share_better", name, change.proportion_better, *NO_INTERVAL
 
 
-def _intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+def _flatten_intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
     """Those of group "by", each by the way to its score."""
     return {
         f"{name}/{kind}/{score}": bounds
@@ -69,7 +75,7 @@ def _intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float
     }
 
 
-def table_problems(path: Path | None) -> list[str]:
+def check_table_suffix(path: Path | None) -> list[str]:
     """What keeps a table from being written: a name that does not say which kind is wanted."""
     if path is None or path.suffix.lower() in SUFFIXES:
         return []
@@ -87,8 +93,8 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
 
     kind = path.suffix.lower()
     # In memory: a workbook that a full disk cuts off is told by its packer, too, in words of its own.
-    sheet = _sheet(frame, source) if kind == ".xlsx" else b""
-    with replacing(path) as file:
+    sheet = _write_sheet(frame, source) if kind == ".xlsx" else b""
+    with atomic_write(path) as file:
         if kind == ".csv":
             frame.to_csv(file, index=False)
         elif kind == ".xlsx":
@@ -101,19 +107,19 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
                 raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
 
 
-def _sheet(frame: pd.DataFrame, source: str) -> bytes:
+def _write_sheet(frame: pd.DataFrame, source: str) -> bytes:
     import pandas as pd
 
     rows, columns = frame.shape
-    if rows >= EXCEL_ROWS or columns > EXCEL_COLUMNS:
+    if rows >= MAX_EXCEL_ROWS or columns > MAX_EXCEL_COLUMNS:
         raise UserError(
-            f"{source}: {counted(rows, 'row')} and {counted(columns, 'column')} do not fit an Excel sheet; write .parquet or .csv"
+            f"{source}: {format_count(rows, 'row')} and {format_count(columns, 'column')} do not fit an Excel sheet; write .parquet or .csv"
         )
-    problems = Problems(f"{source}: cells of Excel hold {EXCEL_TEXT:,} letters; write .csv")
+    problems = Problems(f"{source}: cells of Excel hold {MAX_EXCEL_TEXT:,} letters; write .csv")
     for name in frame.columns:
         for number, value in enumerate(frame[name], 2):  # as a sheet counts, the head is row 1
-            if isinstance(value, str) and len(value) > EXCEL_TEXT:
-                problems.add(f"row {number}, column {name}", counted(len(value), "letter"))
+            if isinstance(value, str) and len(value) > MAX_EXCEL_TEXT:
+                problems.add(f"row {number}, column {name}", format_count(len(value), "letter"))
     problems.raise_if_any()
     frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
     with pd.ExcelWriter(file := BytesIO(), engine="openpyxl") as writer:

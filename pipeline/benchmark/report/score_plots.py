@@ -8,101 +8,111 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.benchmark.report import score_curves
-from pipeline.benchmark.report.score_curves import Row
-from pipeline.core.atomic_files import replacing
-from pipeline.core.rendering import COLOURS, svg
+from pipeline.benchmark.report.score_curves import PlotRow
+from pipeline.core.atomic_files import atomic_write
+from pipeline.core.rendering import PALETTE, chart_to_svg
 from pipeline.scoring.items import Benchmark
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Answered, Options, Predictions
-from pipeline.scoring.selective_prediction import FEW_ANSWERS
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import JoinedPredictions, Predictions, ScoringOptions
+from pipeline.scoring.selective_prediction import MIN_ANSWERS
 
 if TYPE_CHECKING:
     import altair
 
-FEW_POINTS = 30  # of a curve: then each is marked
-Rows = list[Row]
+MIN_LINE_POINTS = 30  # of a curve: then each is marked
+PlotRows = list[PlotRow]
 
 
-def plot(benchmark: Benchmark, models: Sequence[Predictions], options: Options, folder: Path) -> list[Path]:
+def write_plots(
+    benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions, folder: Path
+) -> list[Path]:
     """Write `<subset>-<plot>.svg` and `.png` into `folder`; return the paths."""
     import vl_convert
 
     paths = []
     for subset, items in benchmark.subsets.items():
-        answered = {model.name: join(items, model, options) for model in models}
-        for name, chart in charts(answered, options, subset).items():
-            images = {"svg": svg(chart).encode(), "png": vl_convert.vegalite_to_png(chart.to_json(), scale=2)}
+        answered = {model.name: join_predictions(items, model, options) for model in models}
+        for name, chart in make_charts(answered, options, subset).items():
+            images = {
+                "svg": chart_to_svg(chart).encode(),
+                "png": vl_convert.vegalite_to_png(chart.to_json(), scale=2),
+            }
             for kind, image in images.items():
                 paths.append(folder / f"{subset}-{name}.{kind}")
-                with replacing(paths[-1]) as file:
+                with atomic_write(paths[-1]) as file:
                     file.write(image)
     return paths
 
 
-def charts(
-    answered: Mapping[str, Answered], options: Options, subset: str
+def make_charts(
+    predictions: Mapping[str, JoinedPredictions], options: ScoringOptions, subset: str
 ) -> dict[str, altair.TopLevelMixin]:
     """The plots of a subset by name, those that are defined."""
 
-    def rows(of: Callable[[Answered, Options], Rows]) -> Rows:
-        return [{"model": name} | row for name, at in answered.items() for row in of(at, options)]
+    def rows(of: Callable[[JoinedPredictions, ScoringOptions], PlotRows]) -> PlotRows:
+        return [{"model": name} | row for name, at in predictions.items() for row in of(at, options)]
 
-    what = f"{subset}, part {options.part}" if any(next(iter(answered.values())).items["part"]) else subset
+    what = f"{subset}, part {options.part}" if any(next(iter(predictions.values())).items["part"]) else subset
     resampled = (
         f"; 95 % intervals: pictures resampled {options.bootstrap:,} times" if options.bootstrap else ""
     )
     drawn = {
-        "acc-fpr": _acc_fpr(rows(score_curves.acc_fpr), rows(score_curves.acc_band), what + resampled),
-        "risk-coverage": _risk_coverage(rows(score_curves.risk_coverage), what),
-        "reliability": _reliability(rows(score_curves.reliability), what),
-        "confidences": _confidences(rows(score_curves.confidences), what),
-        "by-category": _by_category(rows(score_curves.by_category), what + resampled),
+        "acc-fpr": _draw_acc_fpr(
+            rows(score_curves.compute_acc_fpr), rows(score_curves.compute_acc_band), what + resampled
+        ),
+        "risk-coverage": _draw_risk_coverage(rows(score_curves.compute_risk_coverage), what),
+        "reliability": _draw_reliability(rows(score_curves.compute_reliability), what),
+        "confidences": _draw_confidences(rows(score_curves.compute_confidence_histograms), what),
+        "by-category": _draw_auaf_by_category(rows(score_curves.compute_auaf_by_category), what + resampled),
     }
-    return {name: _dressed(chart) for name, chart in drawn.items() if chart is not None}
+    return {name: _apply_style(chart) for name, chart in drawn.items() if chart is not None}
 
 
-def _acc_fpr(curve: Rows, band: Rows, subset: str) -> Any:
+def _draw_acc_fpr(curve: PlotRows, band: PlotRows, subset: str) -> Any:
     if not curve:
         return None
-    x, y = _share("x", "FPR: share of UQs accepted"), _share("y", "ACC: share of AQs accepted and right")
-    lines = _lines(curve).encode(x, y)
+    x, y = (
+        _proportion_axis("x", "FPR: share of UQs accepted"),
+        _proportion_axis("y", "ACC: share of AQs accepted and right"),
+    )
+    lines = _model_lines(curve).encode(x, y)
     if not band:
-        return lines.properties(title=_title("Accuracy over false acceptance", subset))
+        return lines.properties(title=_make_title("Accuracy over false acceptance", subset))
     import altair as alt
 
     bands = (
         alt.Chart(alt.Data(values=band))
         .mark_area(opacity=0.18)
-        .encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), _colour())
+        .encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), _model_colour())
     )
-    return (bands + lines).properties(title=_title("Accuracy over false acceptance", subset))
+    return (bands + lines).properties(title=_make_title("Accuracy over false acceptance", subset))
 
 
-def _risk_coverage(rows: Rows, subset: str) -> Any:
+def _draw_risk_coverage(rows: PlotRows, subset: str) -> Any:
     x, y = (
-        _share("x", "coverage: share of questions answered"),
-        _share("y", "risk: share of these answered wrong"),
+        _proportion_axis("x", "coverage: share of questions answered"),
+        _proportion_axis("y", "risk: share of these answered wrong"),
     )
     return (
-        _lines(rows)
+        _model_lines(rows)
         .encode(x, y)
-        .properties(title=_title("Risk over coverage", f"{subset}; from {FEW_ANSWERS} answers on"))
+        .properties(title=_make_title("Risk over coverage", f"{subset}; from {MIN_ANSWERS} answers on"))
     )
 
 
-def _reliability(rows: Rows, subset: str) -> Any:
+def _draw_reliability(rows: PlotRows, subset: str) -> Any:
     if not rows:
         return None
     import altair as alt
 
-    x, y = _share("x", "mean confidence of a bin"), _share("y", "share that came true")
+    x, y = _proportion_axis("x", "mean confidence of a bin"), _proportion_axis("y", "share that came true")
     size = alt.Size(
         "items:Q",
         title="items of the bin",
         scale=alt.Scale(range=[10, 250]),
         legend=alt.Legend(tickCount=3, orient="right"),
     )
-    base = alt.Chart().encode(x, y, _colour())
+    base = alt.Chart().encode(x, y, _model_colour())
     even = base.mark_rule(color="gray", strokeDash=[4, 4]).encode(
         x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1), color=alt.value("gray")
     )
@@ -113,11 +123,11 @@ def _reliability(rows: Rows, subset: str) -> Any:
     return (
         layers.properties(width=300, height=260)
         .facet(column=alt.Column("of:N", title=None))
-        .properties(title=_title("Does the confidence mean what it says?", subset))
+        .properties(title=_make_title("Does the confidence mean what it says?", subset))
     )
 
 
-def _confidences(rows: Rows, subset: str) -> Any:
+def _draw_confidences(rows: PlotRows, subset: str) -> Any:
     import altair as alt
 
     bars = (
@@ -128,14 +138,14 @@ def _confidences(rows: Rows, subset: str) -> Any:
             x2="to:Q",
             y=alt.Y("items:Q", stack=None, title="items"),
             y2=alt.datum(0),
-            color=alt.Color("kind:N", title=None, scale=alt.Scale(range=COLOURS)),
+            color=alt.Color("kind:N", title=None, scale=alt.Scale(range=PALETTE)),
             row=alt.Row("model:N", title=None, sort=[*dict.fromkeys(row["model"] for row in rows)]),
         )
     )
-    return bars.properties(width=400, height=140, title=_title("Confidences of AQs and UQs", subset))
+    return bars.properties(width=400, height=140, title=_make_title("Confidences of AQs and UQs", subset))
 
 
-def _by_category(rows: Rows, subset: str) -> Any:
+def _draw_auaf_by_category(rows: PlotRows, subset: str) -> Any:
     if not rows:
         return None
     import altair as alt
@@ -145,31 +155,35 @@ def _by_category(rows: Rows, subset: str) -> Any:
     base = alt.Chart(alt.Data(values=rows))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
     spans = spans.encode(
-        _share("low", "AUAF (of fewer than 20 UQs the interval alone)"), y, aside, _colour(), x2="high:Q"
+        _proportion_axis("low", "AUAF (of fewer than 20 UQs the interval alone)"),
+        y,
+        aside,
+        _model_colour(),
+        x2="high:Q",
     )
     dots = (
         base.mark_circle(size=60, opacity=1)
-        .encode(_share("x", ""), y, aside, _colour())
+        .encode(_proportion_axis("x", ""), y, aside, _model_colour())
         .transform_filter("datum.x != null")
     )
     models = len({row["model"] for row in rows})
     height = alt.Step(max(16, 30 // models))
-    return (spans + dots).properties(height=height, title=_title("AUAF by category", subset))
+    return (spans + dots).properties(height=height, title=_make_title("AUAF by category", subset))
 
 
-def _lines(rows: Rows) -> Any:
+def _model_lines(rows: PlotRows) -> Any:
     """A line for each model."""
     import altair as alt
 
-    marked = len(rows) < FEW_POINTS * len({row["model"] for row in rows})
+    marked = len(rows) < MIN_LINE_POINTS * len({row["model"] for row in rows})
     return (
         alt.Chart(alt.Data(values=rows))
         .mark_line(strokeWidth=2, point=marked)
-        .encode(_colour(), order="place:Q")
+        .encode(_model_colour(), order="place:Q")
     )
 
 
-def _share(channel: str, title: str) -> Any:
+def _proportion_axis(channel: str, title: str) -> Any:
     """An axis of shares, from 0 to 100 %; `channel` is the field, too."""
     import altair as alt
 
@@ -177,19 +191,19 @@ def _share(channel: str, title: str) -> Any:
     return kind(f"{channel}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
 
-def _colour() -> Any:
+def _model_colour() -> Any:
     import altair as alt
 
-    return alt.Color("model:N", title=None, sort=None, scale=alt.Scale(range=COLOURS))
+    return alt.Color("model:N", title=None, sort=None, scale=alt.Scale(range=PALETTE))
 
 
-def _title(text: str, subset: str) -> Any:
+def _make_title(text: str, subset: str) -> Any:
     import altair as alt
 
     return alt.Title(text, subtitle=subset, anchor="start")
 
 
-def _dressed(chart: Any) -> altair.TopLevelMixin:
+def _apply_style(chart: Any) -> altair.TopLevelMixin:
     """In letters that can be read on a slide, without a frame."""
     sized: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 13}
     return (

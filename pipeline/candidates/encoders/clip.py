@@ -15,20 +15,28 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from pipeline.candidates.encoders.weights import CONFIG, LOCAL, local_weights, tokenizer_of, weighted
+from pipeline.candidates.encoders.weights import (
+    CONFIG_FILE_NAME,
+    LOCAL_DIR_PREFIX,
+    find_local_weights,
+    load_pretrained_model,
+    load_tokenizer,
+)
 from pipeline.core.atomic_files import sha256_file
-from pipeline.core.errors import Problems, UserError, counted
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.images import load_rgb
-from pipeline.core.json_files import content_key, read_json
-from pipeline.core.parallel import networks, ordered_map
+from pipeline.core.json_files import content_hash, read_json
+from pipeline.core.parallel import num_model_replicas, ordered_map
 from pipeline.core.records import Record
 
 if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-CUT_TOLERANCE = 1e-5  # largest difference of any component of a vector between a cut text and full context
-PREPROCESSING = {
+TRUNCATION_TOLERANCE = (
+    1e-5  # largest difference of any component of a vector between a cut text and full context
+)
+PREPROCESSING_KEYS = {
     "size",
     "mode",
     "mean",
@@ -37,11 +45,13 @@ PREPROCESSING = {
     "resize_mode",
     "fill_color",
 }  # open_clip's, all of it
-TOKENIZED = 4096  # texts turned into tokens at a time
+TOKENIZER_CHUNK_SIZE = 4096  # texts turned into tokens at a time
 Device = Literal["auto", "cpu", "cuda"]
 Batch = TypeVar("Batch")
 Encoded = TypeVar("Encoded")
-Batches = Iterator[tuple[np.ndarray, np.ndarray]]  # indices of the input, vectors [len(indices), dimension]
+EmbeddingBatches = Iterator[
+    tuple[np.ndarray, np.ndarray]
+]  # indices of the input, vectors [len(indices), dimension]
 
 
 class ModelRecord(Record):
@@ -60,7 +70,7 @@ class ModelRecord(Record):
     torch: str
 
 
-def _record(
+def _make_model_record(
     model: str,
     pretrained: str,
     config: dict[str, Any],
@@ -73,7 +83,7 @@ def _record(
         model=model,
         pretrained=pretrained,
         weights_sha256=sha256,
-        fingerprint=content_key(sha256, json.dumps(config, sort_keys=True), str(context)),
+        fingerprint=content_hash(sha256, json.dumps(config, sort_keys=True), str(context)),
         preprocessing=json.dumps(preprocessing, sort_keys=True),
         quick_gelu=bool(config.get("quick_gelu", False)),
         dimension=int(config["embed_dim"]),
@@ -83,20 +93,22 @@ def _record(
     )
 
 
-def written_record(model: str, pretrained: str = "") -> ModelRecord | None:
+def read_model_record(model: str, pretrained: str = "") -> ModelRecord | None:
     """The `record` of an `Encoder` by the model's folder alone, with nothing loaded; None unless the folder says all that
     open_clip would otherwise fill in by itself: a model by name, a folder with something missing or wrong."""
-    folder = Path(model.removeprefix(LOCAL))
-    if not model.startswith(LOCAL) or pretrained or not (folder / CONFIG).is_file():
+    folder = Path(model.removeprefix(LOCAL_DIR_PREFIX))
+    if not model.startswith(LOCAL_DIR_PREFIX) or pretrained or not (folder / CONFIG_FILE_NAME).is_file():
         return None
     try:
-        checkpoint, written = local_weights(folder), read_json(folder / CONFIG, dict[str, Any])
+        checkpoint, written = find_local_weights(folder), read_json(folder / CONFIG_FILE_NAME, dict[str, Any])
         config, preprocessing = written["model_cfg"], written["preprocess_cfg"]
         size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
-        said = set(preprocessing) == PREPROCESSING and preprocessing["size"] == size and len(size) == 2
+        said = set(preprocessing) == PREPROCESSING_KEYS and preprocessing["size"] == size and len(size) == 2
         if not said or any(key.startswith(("hf_", "tokenizer")) for key in text):
             return None
-        return _record(model, pretrained, config, checkpoint, preprocessing, int(text["context_length"]))
+        return _make_model_record(
+            model, pretrained, config, checkpoint, preprocessing, int(text["context_length"])
+        )
     except (KeyError, TypeError, ValueError, UserError):  # whatever is wrong, `Encoder` says it
         return None
 
@@ -125,36 +137,36 @@ class Encoder:
         gpu = torch.cuda.is_available()
         if device == "cuda" and not gpu:
             raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
-        self._device_asked: Device = device
+        self._requested_device: Device = device
         self._device = "cuda" if gpu and device != "cpu" else "cpu"
-        network, config, checkpoint = weighted(model, pretrained)
+        network, config, checkpoint = load_pretrained_model(model, pretrained)
         torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
         # Twice the digits that are kept: sums in another order, by another processor's instructions, end in the same ones.
-        self._kind = torch.float32 if self._device == "cuda" else torch.float64
-        self._network = network.eval().requires_grad_(False).to(self._device, self._kind)
+        self._dtype = torch.float32 if self._device == "cuda" else torch.float64
+        self._network = network.eval().requires_grad_(False).to(self._device, self._dtype)
         preprocessing = open_clip.get_model_preprocess_cfg(network)
         transform = image_transform_v2(PreprocessCfg(**preprocessing), is_train=False)
         self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)  # a tuple only in training
-        self._tokenizer = tokenizer_of(model)
+        self._tokenizer = load_tokenizer(model)
         context = int(self._tokenizer([""]).shape[1])
-        self._tower: Any = getattr(self._network, "text", self._network)
-        positions = getattr(self._tower, "positional_embedding", None)
-        self._positions = None if positions is None else positions.data
+        self._text_tower: Any = getattr(self._network, "text", self._network)
+        positions = getattr(self._text_tower, "positional_embedding", None)
+        self._positional_embedding = None if positions is None else positions.data
         # CoCa's tower has a place of its own after the text's.
-        self._more = 0 if positions is None else len(positions) - context
-        self._mask: torch.Tensor | None = getattr(self._tower, "attn_mask", None)
-        self._cut: bool | None = None  # whether cut texts give the same vectors; None until checked
-        self.record = _record(model, pretrained, config, checkpoint, preprocessing, context)
+        self._num_extra_positions = 0 if positions is None else len(positions) - context
+        self._attention_mask: torch.Tensor | None = getattr(self._text_tower, "attn_mask", None)
+        self._can_truncate: bool | None = None  # whether cut texts give the same vectors; None until checked
+        self.record = _make_model_record(model, pretrained, config, checkpoint, preprocessing, context)
 
-    def pictures(self, paths: Sequence[Path | str], batch: int) -> Batches:
+    def encode_images(self, paths: Sequence[Path | str], batch_size: int) -> EmbeddingBatches:
         """Yield (indices into `paths`, vectors [len(indices), dimension]) batch by batch.
 
         Raises:
             UserError: at the end, naming every picture that cannot be read; all others were yielded by then.
         """
-        problems, starts = Problems("pictures that cannot be read"), range(0, len(paths), batch)
-        batches = (list(map(str, paths[start : start + batch])) for start in starts)
-        results = self._side_by_side(Encoder._encode_pictures, batches, len(starts))
+        problems, starts = Problems("pictures that cannot be read"), range(0, len(paths), batch_size)
+        batches = (list(map(str, paths[start : start + batch_size])) for start in starts)
+        results = self._map_in_parallel(Encoder._encode_image_batch, batches, len(starts))
         for start, (vectors, faults) in zip(starts, results, strict=True):
             for place, error in faults.items():
                 what = f"{error}; fetch it again or take it out of the source"
@@ -164,7 +176,9 @@ class Encoder:
                 yield start + np.array(read), vectors
         problems.raise_if_any()
 
-    def texts(self, texts: Sequence[str], batch: int, *, skip_long: bool = False) -> Batches:
+    def encode_texts(
+        self, texts: Sequence[str], batch_size: int, *, skip_long: bool = False
+    ) -> EmbeddingBatches:
         """Yield (indices into `texts`, vectors [len(indices), dimension]) batch by batch, short texts first.
 
         Each batch is cut to its longest text. Whether that changes the vectors is checked on the first batch;
@@ -176,39 +190,46 @@ class Encoder:
         Raises:
             UserError: naming every text that is longer than the model's context, before anything is encoded.
         """
-        tokens, lengths, too_long = self._tokens(texts)
+        tokens, lengths, too_long = self._tokenize(texts)
         if not skip_long:
             problems = Problems(f"texts longer than the model's context of {tokens.shape[1]} tokens")
             for index, needed in too_long.items():
-                what = f"{counted(needed, 'token')}; shorten it or take a model with a longer context"
+                what = f"{format_count(needed, 'token')}; shorten it or take a model with a longer context"
                 problems.add(repr(texts[index]), what)
             problems.raise_if_any()
         order = np.argsort(lengths, kind="stable")
         order = order[~np.isin(order, list(too_long))]
-        batches = [order[start : start + batch] for start in range(0, len(order), batch)]
-        if batches and self._cut is None:
+        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+        if batches and self._can_truncate is None:
             first = batches[0][:4]
-            self._cut = self._cut_changes_nothing(tokens[first], int(lengths[first].max()))
-        rows = (tokens[indices][:, : int(lengths[indices[-1]]) if self._cut else None] for indices in batches)
-        yield from zip(batches, self._side_by_side(Encoder._encode_tokens, rows, len(batches)), strict=True)
+            self._can_truncate = self._is_truncation_safe(tokens[first], int(lengths[first].max()))
+        rows = (
+            tokens[indices][:, : int(lengths[indices[-1]]) if self._can_truncate else None]
+            for indices in batches
+        )
+        yield from zip(
+            batches, self._map_in_parallel(Encoder._encode_token_batch, rows, len(batches)), strict=True
+        )
 
-    def table(self, batches: Batches, count: int) -> np.ndarray:
+    def stack_batches(self, batches: EmbeddingBatches, count: int) -> np.ndarray:
         """All vectors of `pictures` or `texts`, float32 [count, dimension] in the order of the input."""
         rows = np.empty((count, self.record.dimension), np.float32)
         for indices, vectors in batches:
             rows[indices] = vectors
         return rows
 
-    def _side_by_side(
+    def _map_in_parallel(
         self, work: Callable[[Encoder, Batch], Encoded], batches: Iterable[Batch], count: int
     ) -> Iterator[Encoded]:
         """What comes of each of so many batches, by this network, or by copies of it on a cluster."""
-        copies, share = networks(count, gpu=self._device_asked != "cpu")
+        copies, share = num_model_replicas(count, use_gpu=self._requested_device != "cpu")
         here = copies == 1 and not share
-        set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._device_asked)
-        return ordered_map(work, batches, (lambda: self) if here else set_up, copies, 1, gpus=share)
+        set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._requested_device)
+        return ordered_map(
+            work, batches, (lambda: self) if here else set_up, copies, 1, gpus_per_worker=share
+        )
 
-    def _encode_pictures(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
+    def _encode_image_batch(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
         """Vectors of the pictures of a batch that can be read, and what is wrong with the others, by their places."""
         import torch
 
@@ -220,18 +241,18 @@ class Encoder:
                 faults[place] = str(error)
         if not images:
             return np.empty((0, self.record.dimension), np.float32), faults
-        pixels = torch.stack(images).to(self._device, self._kind)
+        pixels = torch.stack(images).to(self._device, self._dtype)
         with torch.inference_mode():
-            return self._checked(self._network.encode_image(pixels, normalize=True)), faults
+            return self._to_finite_array(self._network.encode_image(pixels, normalize=True)), faults
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
+    def _tokenize(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
         """Token ids int32 [n, context]; how many of them, from the left, are not padding [n]; and for each text that is
         longer than the context, how many it needs."""
         context = self.record.context_length
         tokens = np.empty((len(texts), context), np.int32)
-        for start in range(0, len(texts), TOKENIZED):
-            tokens[start : start + TOKENIZED] = self._tokenizer(
-                list(texts[start : start + TOKENIZED])
+        for start in range(0, len(texts), TOKENIZER_CHUNK_SIZE):
+            tokens[start : start + TOKENIZER_CHUNK_SIZE] = self._tokenizer(
+                list(texts[start : start + TOKENIZER_CHUNK_SIZE])
             ).numpy()
         # An empty text is padding nearly all over.
         padding = np.bincount(self._tokenizer([""])[0].numpy()).argmax()
@@ -245,34 +266,36 @@ class Encoder:
                 too_long[index] = needed
         return tokens, lengths, too_long
 
-    def _cut_changes_nothing(self, tokens: np.ndarray, length: int) -> bool:
+    def _is_truncation_safe(self, tokens: np.ndarray, length: int) -> bool:
         try:
-            difference = np.abs(self._encode_tokens(tokens[:, :length]) - self._encode_tokens(tokens)).max()
+            difference = np.abs(
+                self._encode_token_batch(tokens[:, :length]) - self._encode_token_batch(tokens)
+            ).max()
             reason = f"vectors change by up to {difference:.1g}"
         except RuntimeError as error:
             difference, reason = np.inf, str(error).splitlines()[0]
-        if difference > CUT_TOLERANCE:
+        if difference > TRUNCATION_TOLERANCE:
             warnings.warn(
                 f"{self.record.model}: texts cannot be cut to the longest of the batch ({reason}); "
                 "encoding at full context, which is slower",
                 stacklevel=4,
             )
-        return bool(difference <= CUT_TOLERANCE)
+        return bool(difference <= TRUNCATION_TOLERANCE)
 
-    def _encode_tokens(self, tokens: np.ndarray) -> np.ndarray:
+    def _encode_token_batch(self, tokens: np.ndarray) -> np.ndarray:
         import torch
 
         ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
-        length = ids.shape[1] + self._more
+        length = ids.shape[1] + self._num_extra_positions
         # open_clip's towers add their whole positional table and mask, so both are cut to as many rows.
-        if self._positions is not None:
-            self._tower.positional_embedding.data = self._positions[:length]
-        if self._mask is not None:
-            self._tower.attn_mask = self._mask[:length, :length]
+        if self._positional_embedding is not None:
+            self._text_tower.positional_embedding.data = self._positional_embedding[:length]
+        if self._attention_mask is not None:
+            self._text_tower.attn_mask = self._attention_mask[:length, :length]
         with torch.inference_mode():
-            return self._checked(self._network.encode_text(ids, normalize=True))
+            return self._to_finite_array(self._network.encode_text(ids, normalize=True))
 
-    def _checked(self, rows: torch.Tensor) -> np.ndarray:
+    def _to_finite_array(self, rows: torch.Tensor) -> np.ndarray:
         vectors = rows.float().cpu().numpy()
         if not np.isfinite(vectors).all():
             raise UserError(

@@ -19,18 +19,18 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from pipeline.candidates.encoders.clip import Batches, Device, ModelRecord
-from pipeline.core.atomic_files import replacing
+from pipeline.candidates.encoders.clip import Device, EmbeddingBatches, ModelRecord
+from pipeline.core.atomic_files import atomic_write
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
 from pipeline.core.params import Params
-from pipeline.core.paths import DATA, Folders
+from pipeline.core.paths import DATA_DIR, DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Picture, Record, Subset
+from pipeline.core.records import ImageRecord, Record, Subset
 
-CACHE = DATA / "cache" / "vectors.sqlite"
-SEED = "clip.safetensors"  # in the data set's folder `vectors`
-WRITTEN_AT_ONCE = 8192  # rows held in memory while a table is written
+CACHE_PATH = DATA_DIR / "cache" / "vectors.sqlite"
+PRECOMPUTED_FILE_NAME = "clip.safetensors"  # in the data set's folder `vectors`
+WRITE_CHUNK_ROWS = 8192  # rows held in memory while a table is written
 
 
 class EmbedParams(Params):
@@ -45,8 +45,8 @@ class EmbedParams(Params):
     model: str
     pretrained: str = ""
     device: Device = "auto"
-    picture_batch: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 32
-    text_batch: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 128
+    image_batch_size: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 32
+    text_batch_size: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 128
 
 
 class EmbedReport(Record):
@@ -69,7 +69,9 @@ class SimilarityReport(Record):
     score_quantiles: dict[Subset, dict[str, float]]
 
 
-def keys(model: ModelRecord, kind: Literal["picture", "text"], contents: Iterable[str]) -> list[bytes]:
+def make_cache_keys(
+    model: ModelRecord, kind: Literal["picture", "text"], contents: Iterable[str]
+) -> list[bytes]:
     """Keys of vectors that a model makes, 32 bytes each.
 
     Args:
@@ -79,7 +81,7 @@ def keys(model: ModelRecord, kind: Literal["picture", "text"], contents: Iterabl
     return [hashlib.sha256(f"{made_by}{content}".encode()).digest() for content in contents]
 
 
-class Cache:
+class EmbeddingCache:
     """Vectors of `dimension` float32 by key, in one file that survives a kill at any moment.
 
     Args:
@@ -90,54 +92,56 @@ class Cache:
         UserError: the file is damaged (delete it: it is only a cache). OSError: the disk is full.
     """
 
-    def __init__(self, path: Path, dimension: int, seed: Path | None = None) -> None:
+    def __init__(self, path: Path, dimension: int, precomputed: Path | None = None) -> None:
         self._path, self.dimension = path, dimension
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._errors_told():
-            self._base = sqlite3.connect(path)
-            self._base.execute(
+        with self._translate_errors():
+            self._connection = sqlite3.connect(path)
+            self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
             )
-        if seed is not None and seed.exists():
-            self.put(*read_seed(seed))
+        if precomputed is not None and precomputed.exists():
+            self.put(*read_precomputed(precomputed))
 
-    def missing(self, wanted: Sequence[bytes]) -> list[bytes]:
+    def find_missing(self, keys: Sequence[bytes]) -> list[bytes]:
         """Those keys that have no vector yet, each once, in the order given."""
-        with self._errors_told():
+        with self._translate_errors():
             there = "SELECT 1 FROM vectors WHERE key = ?"  # the vectors themselves are not read
             return [
-                key for key in dict.fromkeys(wanted) if self._base.execute(there, (key,)).fetchone() is None
+                key
+                for key in dict.fromkeys(keys)
+                if self._connection.execute(there, (key,)).fetchone() is None
             ]
 
-    def put(self, wanted: Sequence[bytes], vectors: np.ndarray) -> None:
+    def put(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Keep vectors [len(wanted), d] by key; on return they are on the disk."""
         rows = [vector.tobytes() for vector in np.ascontiguousarray(vectors, np.float32)]
-        with self._errors_told(), self._base:  # one transaction
-            self._base.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?)", zip(wanted, rows, strict=True)
+        with self._translate_errors(), self._connection:  # one transaction
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)", zip(keys, rows, strict=True)
             )
 
-    def get(self, wanted: Sequence[bytes]) -> np.ndarray:
+    def get(self, keys: Sequence[bytes]) -> np.ndarray:
         """Vectors float32 [len(wanted), dimension]; every key must be there.
 
         Raises:
             UserError: they have another width, as a seed may bring them.
         """
-        with self._errors_told():
+        with self._translate_errors():
             select = "SELECT vector FROM vectors WHERE key = ?"
-            rows = [self._base.execute(select, (key,)).fetchone()[0] for key in wanted]
+            rows = [self._connection.execute(select, (key,)).fetchone()[0] for key in keys]
         if others := {len(row) // 4 for row in rows} - {self.dimension}:
             raise UserError(
                 f"{self._path}: vectors of {min(others)} numbers, but the model's have {self.dimension}; delete the file, and "
-                f"vectors/{SEED} of the data set if they came from there, to compute them anew"
+                f"vectors/{PRECOMPUTED_FILE_NAME} of the data set if they came from there, to compute them anew"
             )
-        return np.frombuffer(b"".join(rows), np.float32).reshape(len(wanted), self.dimension)
+        return np.frombuffer(b"".join(rows), np.float32).reshape(len(keys), self.dimension)
 
-    def fill(
+    def encode_missing(
         self,
-        wanted: Sequence[bytes],
+        keys: Sequence[bytes],
         contents: Sequence[str],
-        encode: Callable[[list[str]], Batches],
+        encode: Callable[[list[str]], EmbeddingBatches],
         label: str,
     ) -> int:
         """Encode those contents whose vectors are missing and keep each batch as it comes.
@@ -149,26 +153,26 @@ class Cache:
         Returns:
             How many were encoded.
         """
-        content_of = dict(zip(wanted, contents, strict=True))
-        missing = self.missing(wanted)
+        content_of = dict(zip(keys, contents, strict=True))
+        missing = self.find_missing(keys)
         if missing:
             for indices, vectors in track(encode([content_of[key] for key in missing]), label, unit="batch"):
                 self.put([missing[i] for i in indices], vectors)
         return len(missing)
 
-    def write(self, path: Path, wanted: Sequence[bytes]) -> None:
+    def write_npy(self, path: Path, keys: Sequence[bytes]) -> None:
         """Write the vectors of keys, in that order, as a .npy file of which only a part is ever in memory."""
-        with replacing(path) as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (len(wanted), self.dimension)}
+        with atomic_write(path) as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (len(keys), self.dimension)}
             np.lib.format.write_array_header_1_0(file, header)
-            for start in range(0, len(wanted), WRITTEN_AT_ONCE):
-                file.write(self.get(wanted[start : start + WRITTEN_AT_ONCE]).astype("<f4").tobytes())
+            for start in range(0, len(keys), WRITE_CHUNK_ROWS):
+                file.write(self.get(keys[start : start + WRITE_CHUNK_ROWS]).astype("<f4").tobytes())
 
     def close(self) -> None:
-        self._base.close()
+        self._connection.close()
 
     @contextmanager
-    def _errors_told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -183,17 +187,17 @@ class Cache:
             ) from error
 
 
-def write_seed(path: Path, wanted: Sequence[bytes], vectors: np.ndarray) -> None:
+def write_precomputed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
     """Write vectors [len(wanted), d] sorted by key: the same vectors give the same bytes."""
     from safetensors.numpy import save
 
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    table = np.frombuffer(b"".join(wanted[i] for i in order), np.uint8).reshape(-1, 32)
-    with replacing(path) as file:
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    table = np.frombuffer(b"".join(keys[i] for i in order), np.uint8).reshape(-1, 32)
+    with atomic_write(path) as file:
         file.write(save({"keys": table, "vectors": np.ascontiguousarray(vectors[order], np.float32)}))
 
 
-def read_seed(path: Path) -> tuple[list[bytes], np.ndarray]:
+def read_precomputed(path: Path) -> tuple[list[bytes], np.ndarray]:
     """Keys and vectors of a seed file.
 
     Raises:
@@ -211,23 +215,25 @@ def read_seed(path: Path) -> tuple[list[bytes], np.ndarray]:
         ) from error
 
 
-def export_vectors() -> Path:
+def export_embeddings() -> Path:
     """Write the vectors of embed, and those of edited texts where similarity has run with the same model, as the data set's
     seed, so that they need not (and on another machine, in the last bits, could not) be computed again. Returns the file."""
-    folders = Folders()
-    embed, edited = folders.stage("embed"), folders.stage("similarity")
+    folders = DatasetFolders()
+    embed, edited = folders.stage_dir("embed"), folders.stage_dir("similarity")
     model = read_json(embed / "embed.json", EmbedReport).model
-    pictures = keys(model, "picture", (picture.sha256 for picture in folders.rows(Picture)))
+    pictures = make_cache_keys(
+        model, "picture", (picture.sha256 for picture in folders.read_records(ImageRecord))
+    )
     tables = [(pictures, embed / "pictures.npy")]
     report = edited / "similarity.json"
     same = report.exists() and read_json(report, SimilarityReport).model == model
     for folder in (embed, edited) if same else (embed,):
         texts = read_json(folder / "texts.json", list[str])
-        tables.append((keys(model, "text", texts), folder / "texts.npy"))
+        tables.append((make_cache_keys(model, "text", texts), folder / "texts.npy"))
     wanted = [key for of_table, _ in tables for key in of_table]
     vectors = np.concatenate([np.load(path) for _, path in tables])
     first = list(
         dict(zip(reversed(wanted), reversed(range(len(wanted))), strict=True)).values()
     )  # a text may be in both
-    write_seed(folders.vectors / SEED, [wanted[i] for i in first], vectors[first])
-    return folders.vectors / SEED
+    write_precomputed(folders.embeddings / PRECOMPUTED_FILE_NAME, [wanted[i] for i in first], vectors[first])
+    return folders.embeddings / PRECOMPUTED_FILE_NAME

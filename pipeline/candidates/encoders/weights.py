@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.hf_hub import hub_or_cache
+from pipeline.core.hf_hub import use_cache_if_unreachable
 from pipeline.core.json_files import read_json
 
 if TYPE_CHECKING:
     import open_clip
 
-LOCAL, HUB = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
-CONFIG = "open_clip_config.json"  # in a model's folder
-ENDINGS = (".safetensors", ".bin", ".pt", ".pth")
-PREPARED = (
+LOCAL_DIR_PREFIX, HF_HUB_PREFIX = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
+CONFIG_FILE_NAME = "open_clip_config.json"  # in a model's folder
+WEIGHTS_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
+TAG_PREPROCESSING_KEYS = (
     "mean",
     "std",
     "interpolation",
@@ -31,7 +31,7 @@ PREPARED = (
 )  # how images are prepared, where a pretrained tag says so
 
 
-def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
+def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
     """Load a model with its weights, its configuration as open_clip has it, and the file of the weights; for the names
     see `clip.Encoder`.
 
@@ -40,15 +40,15 @@ def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any
     """
     import open_clip
 
-    checkpoint = _checkpoint(model, pretrained)
+    checkpoint = _resolve_checkpoint(model, pretrained)
     what = f"{checkpoint}: the weights do not fit the configuration of {model}"
-    tag, file = tag_and_file(pretrained)
-    prepared = _prepared(model, tag) if file else None
+    tag, file = parse_pretrained(pretrained)
+    prepared = _get_preprocessing(model, tag) if file else None
     text_tower = None
     try:
-        config = _config(model)
+        config = _get_model_config(model)
         text_tower = config.get("text_cfg", {}).get("hf_model_name")  # of a text tower that transformers has
-        with hub_or_cache(f"the configuration of {text_tower}") if text_tower else nullcontext():
+        with use_cache_if_unreachable(f"the configuration of {text_tower}") if text_tower else nullcontext():
             network = open_clip.create_model(
                 model,
                 str(file or pretrained) or None,
@@ -57,10 +57,10 @@ def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any
                 force_preprocess_cfg=prepared,
             )
     except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own
-        reasons = _reasons(error)
+        reasons = _error_lines(error)
         if text_tower and isinstance(error, OSError):  # transformers' kind for what it does not find
             raise UserError(
-                _to_fetch(model, text_tower, "the configuration of its text tower", reasons[0])
+                _missing_file_message(model, text_tower, "the configuration of its text tower", reasons[0])
             ) from error
         raise UserError([what, *reasons]) from error
     problems = Problems(what)
@@ -78,14 +78,14 @@ def weighted(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any
     return cast("open_clip.CLIP", network), config, checkpoint
 
 
-def _config(model: str) -> dict[str, Any]:
+def _get_model_config(model: str) -> dict[str, Any]:
     import open_clip
 
-    prefixed = model.startswith((LOCAL, HUB))
+    prefixed = model.startswith((LOCAL_DIR_PREFIX, HF_HUB_PREFIX))
     return open_clip.get_model_config(model if prefixed else model.replace("/", "-")) or {}
 
 
-def tokenizer_of(model: str) -> Any:
+def load_tokenizer(model: str) -> Any:
     """open_clip's tokenizer of a model.
 
     Raises:
@@ -93,25 +93,31 @@ def tokenizer_of(model: str) -> Any:
     """
     import open_clip
 
-    name = _config(model).get("text_cfg", {}).get("hf_tokenizer_name")
+    name = _get_model_config(model).get("text_cfg", {}).get("hf_tokenizer_name")
     try:
-        with hub_or_cache(f"the tokenizer {name}") if name and not model.startswith(LOCAL) else nullcontext():
+        with (
+            use_cache_if_unreachable(f"the tokenizer {name}")
+            if name and not model.startswith(LOCAL_DIR_PREFIX)
+            else nullcontext()
+        ):
             return open_clip.get_tokenizer(model)
     except Exception as error:  # transformers, tokenizers and each hub client have their own kinds
-        repository = name or model.removeprefix(HUB)
-        raise UserError(_to_fetch(model, repository, "its tokenizer", _reasons(error)[0])) from error
+        repository = name or model.removeprefix(HF_HUB_PREFIX)
+        raise UserError(
+            _missing_file_message(model, repository, "its tokenizer", _error_lines(error)[0])
+        ) from error
 
 
-def _reasons(error: Exception) -> list[str]:
+def _error_lines(error: Exception) -> list[str]:
     """The lines of an error that are not blank; the name of its type where there are none."""
     return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
 
 
-def _to_fetch(model: str, repository: str, what: str, reason: str) -> list[str]:
+def _missing_file_message(model: str, repository: str, what: str, reason: str) -> list[str]:
     """The message about a missing part of a text tower other than its weights."""
     files = '--include "*token*" --include "*.model" --include "config.json"'
-    if model.startswith(LOCAL):
-        folder = model.removeprefix(LOCAL)
+    if model.startswith(LOCAL_DIR_PREFIX):
+        folder = model.removeprefix(LOCAL_DIR_PREFIX)
         return [
             f"{model}: {what} is not in the folder ({reason})",
             f"where there is a network, run: hf download {repository} {files} --local-dir {folder}",
@@ -124,7 +130,7 @@ def _to_fetch(model: str, repository: str, what: str, reason: str) -> list[str]:
     ]
 
 
-def tag_and_file(pretrained: str) -> tuple[str, Path | None]:
+def parse_pretrained(pretrained: str) -> tuple[str, Path | None]:
     """The parts of a `pretrained`: a tag, a weights file, or TAG=FILE for a file with the weights of a tag.
 
     >>> tag_and_file("openai")
@@ -138,7 +144,7 @@ def tag_and_file(pretrained: str) -> tuple[str, Path | None]:
     return tag, Path(file) if equals else None
 
 
-def _prepared(model: str, tag: str) -> dict[str, Any] | None:
+def _get_preprocessing(model: str, tag: str) -> dict[str, Any] | None:
     """How images are prepared for the weights of a named model that come as a file; None leaves it to open_clip's default, with
     which it trains.
 
@@ -154,10 +160,10 @@ def _prepared(model: str, tag: str) -> dict[str, Any] | None:
     tags = [tag] if tag else open_clip.list_pretrained_tags_by_model(name)
     by_values: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for one in tags:
-        values = {key: open_clip.get_pretrained_cfg(name, one).get(key) for key in PREPARED}
+        values = {key: open_clip.get_pretrained_cfg(name, one).get(key) for key in TAG_PREPROCESSING_KEYS}
         by_values.setdefault(str(values), (values, []))[1].append(one)
     if len(by_values) > 1:
-        kinds = [f"{', '.join(names)}: {_told(values)}" for values, names in by_values.values()]
+        kinds = [f"{', '.join(names)}: {_format_values(values)}" for values, names in by_values.values()]
         raise UserError(
             [
                 f"{model}: how images are prepared for these weights is not in the file, and differs among the pretrained tags",
@@ -168,39 +174,39 @@ def _prepared(model: str, tag: str) -> dict[str, Any] | None:
     return next((values for values, _ in by_values.values()), None)
 
 
-def _told(values: dict[str, Any]) -> str:
+def _format_values(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def own_weights_fault(model: str, pretrained: str) -> str:
+def find_pretrained_conflict(model: str, pretrained: str) -> str:
     """What is wrong with `pretrained` beside a model that brings its own weights; "" if nothing is."""
-    if model.startswith((LOCAL, HUB)) and pretrained:
+    if model.startswith((LOCAL_DIR_PREFIX, HF_HUB_PREFIX)) and pretrained:
         return f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
     return ""
 
 
-def _checkpoint(model: str, pretrained: str) -> Path:
+def _resolve_checkpoint(model: str, pretrained: str) -> Path:
     """The weights file that open_clip will load for this name, fetched from the hub if need be."""
     import open_clip
 
-    if fault := own_weights_fault(model, pretrained):
+    if fault := find_pretrained_conflict(model, pretrained):
         raise UserError(fault)
-    if model.startswith(LOCAL):
-        return local_weights(Path(model.removeprefix(LOCAL)))
-    if model.startswith(HUB):
-        repository = model.removeprefix(HUB)
-        return _fetched(
+    if model.startswith(LOCAL_DIR_PREFIX):
+        return find_local_weights(Path(model.removeprefix(LOCAL_DIR_PREFIX)))
+    if model.startswith(HF_HUB_PREFIX):
+        repository = model.removeprefix(HF_HUB_PREFIX)
+        return _download_weights(
             lambda: open_clip.pretrained.download_pretrained_from_hf(repository),
             model,
-            f"run there: hf download {repository} --local-dir FOLDER, bring FOLDER here, and set `model: {LOCAL}FOLDER`",
+            f"run there: hf download {repository} --local-dir FOLDER, bring FOLDER here, and set `model: {LOCAL_DIR_PREFIX}FOLDER`",
         )
-    config, name = _config(model), model.replace("/", "-")
+    config, name = _get_model_config(model), model.replace("/", "-")
     if not config:
         close = difflib.get_close_matches(model, open_clip.list_models(), 5) or open_clip.list_models()[:5]
         raise UserError(
-            f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL}FOLDER, {HUB}OWNER/NAME"
+            f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL_DIR_PREFIX}FOLDER, {HF_HUB_PREFIX}OWNER/NAME"
         )
-    tag, file = tag_and_file(pretrained)
+    tag, file = parse_pretrained(pretrained)
     if file and not tag:
         return file
     made = open_clip.get_pretrained_cfg(name, tag)
@@ -219,20 +225,20 @@ def _checkpoint(model: str, pretrained: str) -> Path:
         )
     if file:
         return file
-    return _fetched(
+    return _download_weights(
         lambda: open_clip.download_pretrained(made),
         f"{model} {tag}",
         f"set `pretrained: {tag}=FILE`, FILE being the weights file",
     )
 
 
-def local_weights(folder: Path) -> Path:
+def find_local_weights(folder: Path) -> Path:
     """The one weights file of a folder.
 
     Raises:
         UserError: none or several, or no configuration beside it.
     """
-    config = folder / CONFIG
+    config = folder / CONFIG_FILE_NAME
     written = read_json(config, dict[str, Any])
     prepared = written.get("preprocess_cfg")
     wanted = {
@@ -243,30 +249,30 @@ def local_weights(folder: Path) -> Path:
         raise UserError(
             f"{config}: no {' and no '.join(missing)} in it; take the file as open_clip publishes it"
         )
-    files = sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
+    files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS_SUFFIXES)
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
-        raise UserError(f"{folder}: expected one weights file ({', '.join(ENDINGS)}), found {names}")
+        raise UserError(f"{folder}: expected one weights file ({', '.join(WEIGHTS_SUFFIXES)}), found {names}")
     return files[0]
 
 
-def _fetched(fetch: Callable[[], str], what: str, advice: str) -> Path:
+def _download_weights(fetch: Callable[[], str], what: str, advice: str) -> Path:
     try:
-        with hub_or_cache(f"the weights of {what}"):
+        with use_cache_if_unreachable(f"the weights of {what}"):
             return Path(fetch())
     except Exception as error:  # each hub client has its own kinds; whatever it is, the way out is the same
         raise UserError(
             [
-                f"{what}: the weights could not be fetched ({_reasons(error)[0]})",
+                f"{what}: the weights could not be fetched ({_error_lines(error)[0]})",
                 f"where there is no network, fetch them elsewhere, and {advice}; or put the weights file beside its "
-                f"{CONFIG} and set `model: {LOCAL}FOLDER`",
+                f"{CONFIG_FILE_NAME} and set `model: {LOCAL_DIR_PREFIX}FOLDER`",
             ]
         ) from error
 
 
-def local_files(model: str, pretrained: str) -> list[Path]:
+def list_local_files(model: str, pretrained: str) -> list[Path]:
     """What on this machine a model is loaded from: its folder, or a file of weights; [] if it is fetched by name."""
-    if model.startswith(LOCAL):
-        return [Path(model.removeprefix(LOCAL))]
-    file = tag_and_file(pretrained)[1]
+    if model.startswith(LOCAL_DIR_PREFIX):
+        return [Path(model.removeprefix(LOCAL_DIR_PREFIX))]
+    file = parse_pretrained(pretrained)[1]
     return [file] if file and file.exists() else []

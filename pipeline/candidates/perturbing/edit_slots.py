@@ -11,20 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.candidates.perturbing.replacements import Replacements
-from pipeline.language.functional_programs import NO_LOOK, Operation, root
-from pipeline.language.presuppositions import Premise as Slot
-from pipeline.language.presuppositions import Premises, asked_step
-from pipeline.language.relations import ANTONYMS, excluded, exclusive
+from pipeline.candidates.perturbing.replacements import ReplacementSampler
+from pipeline.language.functional_programs import NON_ATTRIBUTE_TYPES, Operation, find_root_step
+from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
+from pipeline.language.relations import ANTONYMS, get_excluded_attributes, get_excluded_relations
 from pipeline.language.sentence import Sentence
-from pipeline.language.word_lists import PORTIONS
-from pipeline.verifier.evidence import Facts
+from pipeline.language.word_lists import PARTITIVE_NOUNS
+from pipeline.verifier.evidence import Evidence
 
-NEVER = NO_LOOK | {"race"}
+NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
 # Of these a thing may have several values at a time; race is nothing to be judged by looks.
-UNSUITED = NEVER | {"activity", "sport", "sportActivity", "other", "flavor"}
+MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
 
-Slots = tuple[list[Slot], str]  # of a question, and why it has no edit if nothing takes their place
+SlotsAndReason = tuple[
+    list[Presupposition], str
+]  # of a question, and why it has no edit if nothing takes their place
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,58 +41,70 @@ class EditCase:
 
     sentence: Sentence
     program: Sequence[Operation]
-    premises: Premises
-    facts: Facts | None
-    absent: np.ndarray
-    replacements: Replacements
-    random: Sequence[Sequence[float]]
-    may_be_weak: bool = True
+    presuppositions: Presuppositions
+    evidence: Evidence | None
+    absence_probabilities: np.ndarray
+    replacements: ReplacementSampler
+    uniforms: Sequence[Sequence[float]]
+    may_be_query_only: bool = True
 
 
-def thing_slots(case: EditCase) -> Slots:
+def find_object_slots(case: EditCase) -> SlotsAndReason:
     """The things that may give way."""
-    premises, tokens = case.premises, case.sentence.tokens
-    slots = [thing for thing in premises.things if not _only_this(thing, case)]
-    others = {slot.word for slot in slots if tokens[slot.span.first] == "other"}
+    premises, tokens = case.presuppositions, case.sentence.tokens
+    slots = [thing for thing in premises.objects if not _is_irreplaceable(thing, case)]
+    others = {slot.word for slot in slots if tokens[slot.span.first_token] == "other"}
     # "The other man" makes no sense without the first one.
-    slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first] == "other"]
-    if premises.things:
+    slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
+    if premises.objects:
         return slots, "no other object fits" if slots else "only its own word makes sense there"
-    asked = "object" in premises.asserted
+    asked = "object" in premises.asserted_kinds
     return [], "its objects are asked for, not presupposed" if asked else "names no object"
 
 
-def _only_this(thing: Slot, case: EditCase) -> bool:
+def _is_irreplaceable(thing: Presupposition, case: EditCase) -> bool:
     """Whether no other word makes sense: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is
     it, a cow or a sheep?", and the thing of which the text says more than can be read."""
-    sentence, span, last = case.sentence, thing.span, case.sentence.end - 1
-    portion = sentence.before(span.first) == "of" and sentence.before(span.first - 1) in PORTIONS
-    compound = any(name.last == span.first for name in sentence.names.values())
-    named_after = span.last == last and sentence.tag(last) in ("NN", "NNS") and not sentence.is_taken(last)
-    has_options = thing.step == asked_step(case.program) and case.program[-1].verb == "choose"
-    return portion or compound or named_after or has_options or thing.closed
+    sentence, span, last = case.sentence, thing.span, case.sentence.num_content_tokens - 1
+    portion = (
+        sentence.get_previous_token(span.first_token) == "of"
+        and sentence.get_previous_token(span.first_token - 1) in PARTITIVE_NOUNS
+    )
+    compound = any(name.end_token == span.first_token for name in sentence.name_spans.values())
+    named_after = (
+        span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
+    )
+    has_options = thing.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
+    return portion or compound or named_after or has_options or thing.has_unparsed_modifiers
 
 
-def look_and_place_slots(case: EditCase) -> Slots:
+def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
     """The looks, spatial relations and positions that exclude others."""
-    said = case.premises
-    looks = [look for look in said.looks if not look.denied and look.type not in NEVER]
-    looks = [look for look in looks if look.type not in UNSUITED or excluded(look.word)]
-    places = [place for place in said.relations if not place.denied and _has_counterpart(place, case.program)]
+    said = case.presuppositions
+    looks = [look for look in said.attributes if not look.is_negated and look.type not in NEVER_EDITED_TYPES]
+    looks = [
+        look for look in looks if look.type not in MULTI_VALUED_TYPES or get_excluded_attributes(look.word)
+    ]
+    places = [
+        place for place in said.relations if not place.is_negated and _has_counterpart(place, case.program)
+    ]
     reasons = {
         "its attributes have no other value that things of this name have": looks,
         "no other relation fits": places,
-        "its attributes and relations have no counterpart": said.looks or said.relations,
-        "its attributes are asked for, not presupposed": "attribute" in said.asserted,
-        "its relations are asked for, not presupposed": "relation" in said.asserted,
+        "its attributes and relations have no counterpart": said.attributes or said.relations,
+        "its attributes are asked for, not presupposed": "attribute" in said.asserted_kinds,
+        "its relations are asked for, not presupposed": "relation" in said.asserted_kinds,
         "says neither how its things look nor where they are": True,
     }
     return [*looks, *places], next(reason for reason, holds in reasons.items() if holds)
 
 
-def _has_counterpart(place: Slot, program: Sequence[Operation]) -> bool:
+def _has_counterpart(place: Presupposition, program: Sequence[Operation]) -> bool:
     operation = program[place.step]
     if operation.verb == "filter":
         return place.word in ANTONYMS
     # "The man to the left of the other man": there is one to the right, too.
-    return bool(exclusive(place.word)) and program[root(program, operation.inputs[0])].name != operation.name
+    return (
+        bool(get_excluded_relations(place.word))
+        and program[find_root_step(program, operation.inputs[0])].name != operation.name
+    )

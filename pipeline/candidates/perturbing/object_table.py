@@ -11,20 +11,20 @@ from functools import cache
 import numpy as np
 
 from pipeline.core.records import Vocabulary
-from pipeline.language.lexicon import UNKNOWN, wordnet
-from pipeline.language.nouns import Number, lemma, number_of, singular
-from pipeline.language.object_taxonomy import main_kind
-from pipeline.language.similarity import likeness
-from pipeline.language.word_lists import FRAME_NOUNS, PRONOUNS
+from pipeline.language.lexicon import UNKNOWN_ENTRY, load_wordnet
+from pipeline.language.nouns import GrammaticalNumber, get_grammatical_number, lemmatize, singularize
+from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.similarity import get_similarity_keys
+from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 
 # Weight of a name's share of the things in pictures beside its share of those asked for: what was never asked for is
 # rare, not impossible.
-SHOWN = 0.02
+SHOWN_FREQUENCY_WEIGHT = 0.02
 
-_NOT_ASKED = frozenset(("person", "place"))  # one asks "who", "where"
+_NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))  # one asks "who", "where"
 # One person may go by several names, but for those that tell man from woman.
-_MALE = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
-_FEMALE = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
+_MALE_NOUNS = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
+_FEMALE_NOUNS = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
 
 
 class ObjectTable:
@@ -36,73 +36,93 @@ class ObjectTable:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.names = sorted({*vocabulary.objects, *vocabulary.categories} - PRONOUNS - FRAME_NOUNS)
-        self.row = {name: index for index, name in enumerate(self.names)}
-        self._like: dict[str | int, list[int]] = defaultdict(list)
-        for name, row in self.row.items():
-            for common in likeness(name):
-                self._like[common].append(row)
+        self.names = sorted({*vocabulary.objects, *vocabulary.categories} - UNINFORMATIVE_NAMES - FRAME_WORDS)
+        self.row_by_name = {name: index for index, name in enumerate(self.names)}
+        self._rows_by_similarity: dict[str | int, list[int]] = defaultdict(list)
+        for name, row in self.row_by_name.items():
+            for common in get_similarity_keys(name):
+                self._rows_by_similarity[common].append(row)
         # "trees" can be said "tree", "jeans" in the plural only.
-        self._number = np.array([number_of(singular(name)) for name in self.names], dtype=str)
-        self.category = self._rows(vocabulary.categories)
+        self._grammatical_numbers = np.array(
+            [get_grammatical_number(singularize(name)) for name in self.names], dtype=str
+        )
+        self.is_category = self._match_names(vocabulary.categories)
         # The members of each category: by the vocabulary, and by WordNet what a small one does not tell.
         members = defaultdict(set, {kind: set(names) for kind, names in vocabulary.categories.items()})
         for name in self.names:
-            for kind in _wordnet_kinds(name):
+            for kind in _wordnet_categories(name):
                 members[kind].add(name)
-        self._members = {kind: self._rows(names) for kind, names in sorted(members.items())}
+        self._members_by_category = {
+            kind: self._match_names(names) for kind, names in sorted(members.items())
+        }
         # A category is shown as often as its members are.
         known = vocabulary.objects
         called = [(name, *vocabulary.categories.get(name, ())) for name in self.names]
         counts = np.array([sum(known[one].count for one in each if one in known) for each in called], float)
-        asked = np.array([vocabulary.asked.get(name, 0) for name in self.names], dtype=float)
+        asked = np.array([vocabulary.presupposed_objects.get(name, 0) for name in self.names], dtype=float)
         shown = counts / max(counts.sum(), 1)
-        self.weight = asked / asked.sum() + SHOWN * shown if asked.sum() else shown
+        self.sampling_weights = asked / asked.sum() + SHOWN_FREQUENCY_WEIGHT * shown if asked.sum() else shown
 
     @cache
-    def said_as(self, numbers: frozenset[Number], category: bool | None) -> np.ndarray:
+    def match_number(
+        self, numbers: frozenset[GrammaticalNumber], must_be_category: bool | None
+    ) -> np.ndarray:
         """Rows that can be said in one of the numbers and are categories one asks for (True), things (False),
         any (None)."""
-        sayable = np.isin(self._number, [*numbers])
-        if category is None:
+        sayable = np.isin(self._grammatical_numbers, [*numbers])
+        if must_be_category is None:
             return sayable
-        things = ~self.category | self._rows({"person"})
-        return sayable & (self.category & ~self._rows(_NOT_ASKED) if category else things)
+        things = ~self.is_category | self._match_names({"person"})
+        return sayable & (
+            self.is_category & ~self._match_names(_NEVER_ASKED_CATEGORIES) if must_be_category else things
+        )
 
     @cache
-    def confusable(self, name: str) -> np.ndarray:
+    def match_confusable(self, name: str) -> np.ndarray:
         """Rows that may be said of a thing of this name: like names, its categories, its members, other
         people."""
-        kinds = self._kinds_of(name)
-        like = self._rows(kinds) | self._of({name, lemma(name)})
-        for common in likeness(name):
-            like[self._like.get(common, [])] = True
+        kinds = self._categories_of(name)
+        like = self._match_names(kinds) | self._match_members({name, lemmatize(name)})
+        for common in get_similarity_keys(name):
+            like[self._rows_by_similarity.get(common, [])] = True
         if "person" in {name, *kinds}:
-            other_sex = _FEMALE if name in _MALE else _MALE if name in _FEMALE else frozenset()
-            like |= (self._rows({"person"}) | self._of({"person"})) & ~self._rows(other_sex)
+            other_sex = (
+                _FEMALE_NOUNS
+                if name in _MALE_NOUNS
+                else _MALE_NOUNS
+                if name in _FEMALE_NOUNS
+                else frozenset()
+            )
+            like |= (self._match_names({"person"}) | self._match_members({"person"})) & ~self._match_names(
+                other_sex
+            )
         return like
 
     @cache
-    def siblings(self, name: str) -> np.ndarray:
+    def match_siblings(self, name: str) -> np.ndarray:
         """Rows that share a category with the name."""
-        return self._of(self._kinds_of(name))
+        return self._match_members(self._categories_of(name))
 
-    def _kinds_of(self, name: str) -> frozenset[str]:
+    def _categories_of(self, name: str) -> frozenset[str]:
         """The categories of a name; of one that is not in the vocabulary itself, by WordNet."""
-        kinds = _wordnet_kinds(name)
-        if name in self.row:
-            kinds = (kind for kind, members in self._members.items() if members[self.row[name]])
+        kinds = _wordnet_categories(name)
+        if name in self.row_by_name:
+            kinds = (
+                kind for kind, members in self._members_by_category.items() if members[self.row_by_name[name]]
+            )
         return frozenset(kinds) - {name}
 
-    def _of(self, kinds: Iterable[str]) -> np.ndarray:
+    def _match_members(self, kinds: Iterable[str]) -> np.ndarray:
         """The rows of the members of some categories."""
-        members = [self._members[kind] for kind in sorted(kinds) if kind in self._members]
+        members = [
+            self._members_by_category[kind] for kind in sorted(kinds) if kind in self._members_by_category
+        ]
         return np.logical_or.reduce([np.zeros(len(self.names), bool), *members])
 
-    def _rows(self, names: Container[str]) -> np.ndarray:
+    def _match_names(self, names: Container[str]) -> np.ndarray:
         return np.array([name in names for name in self.names], dtype=bool)
 
 
-def _wordnet_kinds(name: str) -> frozenset[str]:
-    kinds = wordnet().get(lemma(name), UNKNOWN).kinds
-    return kinds | {"person"} if main_kind(name) == "person" else kinds
+def _wordnet_categories(name: str) -> frozenset[str]:
+    kinds = load_wordnet().get(lemmatize(name), UNKNOWN_ENTRY).hypernyms
+    return kinds | {"person"} if get_main_kind(name) == "person" else kinds

@@ -19,20 +19,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.core.jsonl_index import grouped
+from pipeline.core.jsonl_index import group_by
 
-ROUNDS = 60  # of raking; more change no factor that matters, as those of the words that can be evened out stand still
-LEAST, MOST = 1e-4, 1e4  # of factors: what is never taken out is put in only where nothing else can be
-SLOTS_OF_CONTEXT = 12  # that make a context of its own; rarer ones, which tell little, are raked together
+NUM_ITERATIONS = 60  # of raking; more change no factor that matters, as those of the words that can be evened out stand still
+MIN_FACTOR, MAX_FACTOR = (
+    1e-4,
+    1e4,
+)  # of factors: what is never taken out is put in only where nothing else can be
+MIN_SLOTS_PER_CONTEXT = (
+    12  # that make a context of its own; rarer ones, which tell little, are raked together
+)
 # Share of what common contexts fall short of that the others make up for. All of it would even out each word by
 # itself, and give it away by its neighbours ("on" in places where nothing is on anything).
-MADE_UP = 0.5
+SHORTFALL_COMPENSATION = 0.5
 
-Kind = tuple[str, str]  # what sort of word, and in which context ("": any)
+WordContext = tuple[str, str]  # what sort of word, and in which context ("": any)
 
 
-def rake(
-    wanted: np.ndarray, slot: np.ndarray, word: np.ndarray, weight: np.ndarray
+def rake_word_weights(
+    target_counts: np.ndarray, slot: np.ndarray, word: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Factors of words such that the sum over slots of P(word | slot) is as wanted, where P(word | slot) is
     proportional to factor * weight. Where that cannot be (a word wanted in more slots than may draw it), as near
@@ -54,47 +59,54 @@ def rake(
     >>> put.round(3).tolist()
     [4.0, 3.0, 3.0]
     """
-    slots, words = int(slot.max()) + 1, len(wanted)
-    wanted = wanted * (slots / max(wanted.sum(), 1e-9))
+    slots, words = int(slot.max()) + 1, len(target_counts)
+    target_counts = target_counts * (slots / max(target_counts.sum(), 1e-9))
     factors = np.ones(words)
 
     def put() -> np.ndarray:
         scaled = weight * factors[word]
         return np.bincount(word, scaled / np.bincount(slot, scaled, slots)[slot], words)
 
-    for _ in range(ROUNDS):
+    for _ in range(NUM_ITERATIONS):
         now = put()
-        factors = np.clip(factors * np.divide(wanted, now, out=np.ones(words), where=now > 0), LEAST, MOST)
+        factors = np.clip(
+            factors * np.divide(target_counts, now, out=np.ones(words), where=now > 0), MIN_FACTOR, MAX_FACTOR
+        )
     return factors, put()
 
 
-class Offer(NamedTuple):
+class SlotOptions(NamedTuple):
     """A slot that gives up the word `taken` (-1: one without a number) and could take words [n] with weights [n] > 0."""
 
-    kind: Kind
-    taken: int
-    words: np.ndarray
+    word_context: WordContext
+    removed_word: int
+    word_indices: np.ndarray
     weights: np.ndarray
 
 
-def factors(offers: Iterable[Offer], words: Mapping[str, int]) -> dict[Kind, np.ndarray]:
+def fit_word_factors(
+    slot_options: Iterable[SlotOptions], num_words_by_sort: Mapping[str, int]
+) -> dict[WordContext, np.ndarray]:
     """Factors [words] for each common kind; those of the context "" are for all others.
 
     Args:
         words: how many words there are of each sort.
     """
-    slots, pooled = grouped(offers, lambda offer: offer.kind), defaultdict[Kind, list[Offer]](list)
+    slots, pooled = (
+        group_by(slot_options, lambda offer: offer.word_context),
+        defaultdict[WordContext, list[SlotOptions]](list),
+    )
     for (sort, context), same in sorted(slots.items(), key=lambda item: item[0]):
-        pooled[sort, context if len(same) >= SLOTS_OF_CONTEXT else ""] += same
-    short = {sort: np.zeros(count) for sort, count in words.items()}
+        pooled[sort, context if len(same) >= MIN_SLOTS_PER_CONTEXT else ""] += same
+    short = {sort: np.zeros(count) for sort, count in num_words_by_sort.items()}
     found = {}
     for sort, context in sorted(pooled, reverse=True):  # of each sort the context "" comes last
         _, given_up, options, weights = zip(*pooled[sort, context], strict=True)
         numbers = [word for word in given_up if word >= 0]
-        taken = np.bincount(numbers, minlength=words[sort]).astype(float)
-        wanted = taken if context else np.maximum(taken + MADE_UP * short[sort], 0)
+        taken = np.bincount(numbers, minlength=num_words_by_sort[sort]).astype(float)
+        wanted = taken if context else np.maximum(taken + SHORTFALL_COMPENSATION * short[sort], 0)
         slot = np.repeat(np.arange(len(options)), [len(each) for each in options])
         weight = np.concatenate(weights).astype(float)
-        found[sort, context], put = rake(wanted, slot, np.concatenate(options), weight)
+        found[sort, context], put = rake_word_weights(wanted, slot, np.concatenate(options), weight)
         short[sort] += taken - put
     return found

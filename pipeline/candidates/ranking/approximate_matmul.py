@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-MANY = 5 * 10**8  # pairs from which on it pays to load torch (two seconds)
-AT_ONCE = 256  # vectors: half a megabyte, which stays near the processor
-PROCESSOR = Path("/proc/cpuinfo")  # of Linux
+MIN_PAIRS_FOR_TORCH = 5 * 10**8  # pairs from which on it pays to load torch (two seconds)
+ROUNDING_CHUNK_ROWS = 256  # vectors: half a megabyte, which stays near the processor
+CPU_INFO_PATH = Path("/proc/cpuinfo")  # of Linux
 
 
-class Product(NamedTuple):
+class ApproximateMatmul(NamedTuple):
     """A product of one thread.
 
     Attributes:
@@ -30,17 +30,17 @@ class Product(NamedTuple):
     """
 
     multiply: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-    error: float
+    max_error: float
 
 
 @contextmanager
-def filter_product(pictures: np.ndarray, texts: np.ndarray) -> Iterator[Product]:
+def choose_matmul(pictures: np.ndarray, texts: np.ndarray) -> Iterator[ApproximateMatmul]:
     """The faster product for these vectors, float32 [n, d] and [m, d]; within it no product takes several threads."""
     # |float32 sum - true| <= d 2**-24 |p||t| in any order of summation; twice that, to be safe.
     error = pictures.shape[1] * 2.0**-23
     with threadpool_limits(1, "blas"):
-        if len(pictures) * len(texts) < MANY or not _has_amx():
-            yield Product(_in_float32, error)
+        if len(pictures) * len(texts) < MIN_PAIRS_FOR_TORCH or not _has_amx():
+            yield ApproximateMatmul(_matmul_float32, error)
             return
         import torch
 
@@ -51,7 +51,10 @@ def filter_product(pictures: np.ndarray, texts: np.ndarray) -> Iterator[Product]
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # a mapped file
                 # |p't' - pt| <= |p' - p||t| + |p'||t' - t|, by Cauchy and Schwarz; p' and t' are no longer than 1.02.
-                yield Product(_in_bfloat16, error + 1.02 * (_lost(pictures) + _lost(texts)))
+                yield ApproximateMatmul(
+                    _matmul_bfloat16,
+                    error + 1.02 * (_max_rounding_error(pictures) + _max_rounding_error(texts)),
+                )
         finally:
             torch.set_float32_matmul_precision(precision)
             torch.set_num_threads(threads)
@@ -59,22 +62,25 @@ def filter_product(pictures: np.ndarray, texts: np.ndarray) -> Iterator[Product]
 
 def _has_amx() -> bool:
     """Whether the processor multiplies matrices of bfloat16; False where that cannot be told."""
-    return PROCESSOR.is_file() and " amx_bf16 " in PROCESSOR.read_text(errors="replace")
+    return CPU_INFO_PATH.is_file() and " amx_bf16 " in CPU_INFO_PATH.read_text(errors="replace")
 
 
-def _lost(vectors: np.ndarray) -> float:
+def _max_rounding_error(vectors: np.ndarray) -> float:
     """How far the vector is from its place that is moved most by rounding to bfloat16."""
     import torch
 
-    parts = (torch.from_numpy(vectors[start : start + AT_ONCE]) for start in range(0, len(vectors), AT_ONCE))
+    parts = (
+        torch.from_numpy(vectors[start : start + ROUNDING_CHUNK_ROWS])
+        for start in range(0, len(vectors), ROUNDING_CHUNK_ROWS)
+    )
     return max(float((part - part.bfloat16()).norm(dim=1).max()) for part in parts)
 
 
-def _in_float32(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
+def _matmul_float32(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
     np.matmul(one, other.T, out=out)
 
 
-def _in_bfloat16(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
+def _matmul_bfloat16(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
     import torch
 
     torch.mm(torch.from_numpy(one), torch.from_numpy(other).T, out=torch.from_numpy(out))

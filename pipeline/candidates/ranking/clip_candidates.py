@@ -8,14 +8,18 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from pipeline.candidates.ranking.pair_scores import quantiles
-from pipeline.candidates.ranking.pair_selection import Drawn, draw_by_the_paper, draw_evenly
-from pipeline.candidates.ranking.rank_inputs import QuestionTable, Vectors, question_table
-from pipeline.candidates.ranking.topk import End, ends
+from pipeline.candidates.ranking.pair_scores import compute_quantiles
+from pipeline.candidates.ranking.pair_selection import (
+    SelectedPairs,
+    select_balanced_pairs,
+    select_pairs_by_paper_rule,
+)
+from pipeline.candidates.ranking.rank_inputs import Embeddings, QuestionTable, build_question_table
+from pipeline.candidates.ranking.topk import Extreme, top_and_bottom_k
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import content_key
-from pipeline.core.params import Count, CountOrNone, Params, Seed
-from pipeline.core.records import Candidate, Question, Subset, candidate_id
+from pipeline.core.json_files import content_hash
+from pipeline.core.params import Count, CountOrUnlimited, Params, Seed
+from pipeline.core.records import Candidate, Question, Subset, make_candidate_id
 
 Part = Literal["dev", "test"]
 
@@ -38,21 +42,23 @@ class RankParams(Params):
     hard_pool: Count = 2500
     easy_last: Count = 50
     easy_pool: Count = 2500
-    cap: CountOrNone = 3
-    dev_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
+    max_question_uses: CountOrUnlimited = 3
+    validation_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
     seed: Seed = 0
 
 
-def parts(picture_ids: Iterable[str], dev_share: float, seed: int) -> dict[str, Part]:
+def assign_splits(picture_ids: Iterable[str], validation_proportion: float, seed: int) -> dict[str, Part]:
     """The part of each picture, by id: thresholds are chosen on dev and applied to test.
 
     The picture's id alone decides, so that pictures added or removed change no other picture's part."""
-    keys = {picture: int(content_key(str(seed), "part", picture), 16) for picture in picture_ids}
-    return {picture: "dev" if key < dev_share * 2**64 else "test" for picture, key in keys.items()}
+    keys = {picture: int(content_hash(str(seed), "part", picture), 16) for picture in picture_ids}
+    return {
+        picture: "dev" if key < validation_proportion * 2**64 else "test" for picture, key in keys.items()
+    }
 
 
-def propose(
-    questions: Iterable[Question], vectors: Vectors, part: Mapping[str, str], p: RankParams
+def propose_candidates(
+    questions: Iterable[Question], embeddings: Embeddings, part: Mapping[str, str], params: RankParams
 ) -> tuple[list[Candidate], dict[str, object]]:
     """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `pictures`, `pairs`
     (`pair_counts`), `subsets` (`spread` of each). `part` maps pictures to dev and test. The candidates are without programs
@@ -61,42 +67,53 @@ def propose(
     Raises:
         UserError: there is no question to propose.
     """
-    table = question_table(questions, vectors.picture_ids, vectors.text_list)
-    if not table.questions:
+    table = build_question_table(questions, embeddings.picture_ids, embeddings.text_strings)
+    if not table.question_ids:
         raise UserError(
             "rank: no question can be proposed: all ask for existence, or none is asked of an embedded picture"
         )
-    paper = p.preset == "paper" or p.cap == 0
-    easy_pool = p.easy_last if paper else p.easy_pool
-    best, last, _ = ends(vectors.pictures, vectors.texts, table, p.hard_pool, easy_pool, files=vectors.files)
+    paper = params.preset == "paper" or params.max_question_uses == 0
+    easy_pool = params.easy_last if paper else params.easy_pool
+    best, last, _ = top_and_bottom_k(
+        embeddings.image_vectors,
+        embeddings.text_vectors,
+        table,
+        params.hard_pool,
+        easy_pool,
+        npy_paths=embeddings.npy_paths,
+    )
     dev = np.array([part.get(picture) == "dev" for picture in table.picture_ids])
-    wanted: dict[Subset, tuple[End, int]] = {
-        "clip-easy": (last, p.easy_last),
-        "clip-hard": (best, p.hard_draw),
+    wanted: dict[Subset, tuple[Extreme, int]] = {
+        "clip-easy": (last, params.easy_last),
+        "clip-hard": (best, params.hard_draw),
     }
     proposed: list[Candidate] = []
     subsets = {}
     for subset, (end, draw) in wanted.items():
         if paper:
-            drawn = draw_by_the_paper(subset, end.places, table.picture_ids, draw, p.seed)
+            drawn = select_pairs_by_paper_rule(subset, end.questions, table.picture_ids, draw, params.seed)
         else:
-            drawn = draw_evenly(subset, end.places, table, dev, draw, p.cap, p.seed)
-        proposed += _candidates(subset, drawn, end, table, vectors.text_list)
-        subsets[subset] = spread(drawn, end, table, draw)
-    figures = {"pictures": len(table.picture_ids), "pairs": pair_counts(table), "subsets": subsets}
+            drawn = select_balanced_pairs(
+                subset, end.questions, table, dev, draw, params.max_question_uses, params.seed
+            )
+        proposed += _make_candidates(subset, drawn, end, table, embeddings.text_strings)
+        subsets[subset] = summarize_selection(drawn, end, table, draw)
+    figures = {"pictures": len(table.picture_ids), "pairs": count_pairs(table), "subsets": subsets}
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
 
 
-def _candidates(
-    subset: Subset, drawn: Drawn, end: End, table: QuestionTable, texts: Sequence[str]
+def _make_candidates(
+    subset: Subset, drawn: SelectedPairs, end: Extreme, table: QuestionTable, texts: Sequence[str]
 ) -> Iterator[Candidate]:
-    admissible = table.admissible()
-    pairs: list[tuple[int, int]] = list(zip(drawn.picture.tolist(), drawn.place.tolist(), strict=True))
+    admissible = table.count_eligible()
+    pairs: list[tuple[int, int]] = list(
+        zip(drawn.image_rows.tolist(), drawn.rank_columns.tolist(), strict=True)
+    )
     for picture, place in pairs:
-        number = int(end.places[picture, place])
-        picture_id, question_id = table.picture_ids[picture], table.questions[number]
+        number = int(end.questions[picture, place])
+        picture_id, question_id = table.picture_ids[picture], table.question_ids[number]
         yield Candidate(
-            candidate_id=candidate_id(subset, picture_id, question_id),
+            candidate_id=make_candidate_id(subset, picture_id, question_id),
             subset=subset,
             picture_id=picture_id,
             question_id=question_id,
@@ -106,25 +123,27 @@ def _candidates(
         )
 
 
-def with_programs(proposed: Iterable[Candidate], questions: Mapping[str, Question]) -> Iterator[Candidate]:
+def attach_programs(proposed: Iterable[Candidate], questions: Mapping[str, Question]) -> Iterator[Candidate]:
     """Proposed candidates with the programs of their questions, which are given by their ids."""
     return (msgspec.structs.replace(row, program=questions[row.question_id].program) for row in proposed)
 
 
-def pair_counts(table: QuestionTable) -> dict[str, int]:
+def count_pairs(table: QuestionTable) -> dict[str, int]:
     """All pairs of a picture and a question asked of any picture = those left out, by reason + the admissible."""
-    pictures, own = len(table.picture_ids), len(table.questions)
-    admissible = int(table.admissible().sum())
+    pictures, own = len(table.picture_ids), len(table.question_ids)
+    admissible = int(table.count_eligible().sum())
     return {
-        "all": pictures * (own + table.existence),
-        "existence question": pictures * table.existence,
+        "all": pictures * (own + table.num_existence),
+        "existence question": pictures * table.num_existence,
         "own question": own,
         "text of an own question": pictures * own - own - admissible,
         "admissible": admissible,
     }
 
 
-def spread(drawn: Drawn, end: End, table: QuestionTable, wanted: int) -> dict[str, object]:
+def summarize_selection(
+    selected: SelectedPairs, extreme: Extreme, table: QuestionTable, num_wanted: int
+) -> dict[str, object]:
     """How one subset's candidates are spread, of which `wanted` were to be drawn for each picture.
 
     Returns:
@@ -132,16 +151,21 @@ def spread(drawn: Drawn, end: End, table: QuestionTable, wanted: int) -> dict[st
         the same). asked, given: pairs per picture: least, mean, most; asked_minus_given: largest difference, sum of
         all. questions_by_uses: how many questions are used so often.
     """
-    questions, pictures = end.places[drawn.picture, drawn.place], len(table.picture_ids)
-    asked = np.bincount(drawn.picture, minlength=pictures)
+    questions, pictures = (
+        extreme.questions[selected.image_rows, selected.rank_columns],
+        len(table.picture_ids),
+    )
+    asked = np.bincount(selected.image_rows, minlength=pictures)
     given = np.bincount(table.picture_rows[questions], minlength=pictures)
     apart, used = np.abs(asked - given), np.bincount(np.bincount(questions))
     return {
         "candidates": len(questions),
-        "method": drawn.method,
-        "bound": drawn.bound,
-        "short_of_bound": round(1 - len(questions) / drawn.bound, 6) if drawn.bound else 0.0,
-        "pictures_with_fewer_than_wanted": int((asked < wanted).sum()),
+        "method": selected.method,
+        "bound": selected.upper_bound,
+        "short_of_bound": round(1 - len(questions) / selected.upper_bound, 6)
+        if selected.upper_bound
+        else 0.0,
+        "pictures_with_fewer_than_wanted": int((asked < num_wanted).sum()),
         **{
             name: {"least": int(n.min()), "mean": round(float(n.mean()), 3), "most": int(n.max())}
             for name, n in (("asked", asked), ("given", given))
@@ -149,5 +173,7 @@ def spread(drawn: Drawn, end: End, table: QuestionTable, wanted: int) -> dict[st
         "asked_minus_given": {"largest": int(apart.max()), "sum": int(apart.sum())},
         "questions_by_uses": {str(uses): int(used[uses]) for uses in np.flatnonzero(used) if uses},
         "distinct_texts": len(np.unique(table.text_rows[questions])),
-        "score_quantiles": quantiles(end.scores[drawn.picture, drawn.place] / 1e6),
+        "score_quantiles": compute_quantiles(
+            extreme.scores[selected.image_rows, selected.rank_columns] / 1e6
+        ),
     }

@@ -16,9 +16,11 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-TOP = 1 << 21  # above any score in millionths: a sort key is (TOP - score, question), packed in 54 bits
-REVERSED, NOTHING = 1 << 55, 1 << 62
-LANES = 8
+SCORE_CEILING = (
+    1 << 21
+)  # above any score in millionths: a sort key is (TOP - score, question), packed in 54 bits
+KEY_COMPLEMENT, EMPTY_KEY = 1 << 55, 1 << 62
+SIMD_LANES = 8
 
 
 def score_pairs(
@@ -29,46 +31,46 @@ def score_pairs(
     Args:
         pictures, texts: float32 [n, d] and [m, d]. picture_rows, text_rows: int [pairs].
     """
-    return np.rint(1e6 * sum_pairs(pictures, texts, picture_rows, text_rows)).astype(np.int32)
+    return np.rint(1e6 * compute_dot_products(pictures, texts, picture_rows, text_rows)).astype(np.int32)
 
 
-def sum_pairs(
+def compute_dot_products(
     pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
     """The products of single pairs before they are rounded: float64 [pairs]. Arguments as of `score_pairs`."""
     tables = np.ascontiguousarray(pictures), np.ascontiguousarray(texts)
-    return _sum_pairs(*tables, picture_rows.astype(np.int64), text_rows.astype(np.int64))
+    return _compute_dot_products(*tables, picture_rows.astype(np.int64), text_rows.astype(np.int64))
 
 
 @njit(cache=True)
-def _sum_pairs(
+def _compute_dot_products(
     pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
     sums, picture = np.empty(picture_rows.size), np.empty(pictures.shape[1])
     for pair in range(picture_rows.size):
         text = text_rows[pair]
-        _read(pictures, picture_rows[pair], picture)
-        sums[pair] = _four(picture, texts, text, text, text, text)[0]
+        _copy_row(pictures, picture_rows[pair], picture)
+        sums[pair] = _dot_four_texts(picture, texts, text, text, text, text)[0]
     return sums
 
 
 @njit(nogil=True, cache=True)
-def _read(pictures: np.ndarray, row: int, picture: np.ndarray) -> None:
+def _copy_row(pictures: np.ndarray, row: int, picture: np.ndarray) -> None:
     """Number by number: for an assignment of arrays numba compiles, too, what it would say of two lengths, for a second and a half."""
     for i in range(picture.size):
         picture[i] = pictures[row, i]
 
 
 @njit(nogil=True, cache=True)
-def append_passing(
+def append_survivors(
     products: np.ndarray,
-    first: int,
-    limits: np.ndarray,
+    first_text: int,
+    thresholds: np.ndarray,
     pictures: np.ndarray,
     texts: np.ndarray,
     rows: np.ndarray,
-    of_text: tuple[np.ndarray, np.ndarray],
-    of_picture: tuple[np.ndarray, np.ndarray],
+    questions_by_text: tuple[np.ndarray, np.ndarray],
+    texts_by_image: tuple[np.ndarray, np.ndarray],
     keys: tuple[np.ndarray, np.ndarray],
     counts: np.ndarray,
 ) -> None:
@@ -82,7 +84,7 @@ def append_passing(
         of_text, of_picture: `indptr` and `indices` of the table's `of_text` and `asked`.
         keys: int64 [rows, room] for the best and for the last. counts: int64 [2, rows], how many passed so far.
     """
-    (text_start, questions), (asked_start, asked), (best, last) = of_text, of_picture, keys
+    (text_start, questions), (asked_start, asked), (best, last) = questions_by_text, texts_by_image, keys
     width = products.shape[1]
     passes, groups = np.empty(width, np.uint8), np.empty(width // 4, np.int64)
     passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
@@ -90,20 +92,20 @@ def append_passing(
     for row in range(products.shape[0]):
         products[row, texts.shape[0] :] = np.nan  # compares false
         for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
-            if first <= asked[i] < first + width:
-                products[row, asked[i] - first] = np.nan
-        up, down = limits[0, row], limits[1, row]
-        many = _passing(products[row], up, down, passes, groups, passed)
+            if first_text <= asked[i] < first_text + width:
+                products[row, asked[i] - first_text] = np.nan
+        up, down = thresholds[0, row], thresholds[1, row]
+        many = _find_passing_columns(products[row], up, down, passes, groups, passed)
         passed[many : many + 4] = 0
-        _read(pictures, row, picture)
+        _copy_row(pictures, row, picture)
         for i in range(0, many, 4):
-            score[i], score[i + 1], score[i + 2], score[i + 3] = _four(
+            score[i], score[i + 1], score[i + 2], score[i + 3] = _dot_four_texts(
                 picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
             )
         high, low = counts[0, row], counts[1, row]
         for i in range(many):
-            text, product = first + passed[i], products[row, passed[i]]
-            place = TOP - np.int64(np.rint(1e6 * score[i]))
+            text, product = first_text + passed[i], products[row, passed[i]]
+            place = SCORE_CEILING - np.int64(np.rint(1e6 * score[i]))
             for j in range(text_start[text], text_start[text + 1]):
                 key = (place << 32) | questions[j]
                 if product >= up:
@@ -112,13 +114,13 @@ def append_passing(
                     high += 1
                 if product <= down:
                     if low < last.shape[1]:
-                        last[row, low] = REVERSED - key
+                        last[row, low] = KEY_COMPLEMENT - key
                     low += 1
         counts[0, row], counts[1, row] = high, low
 
 
 @njit(nogil=True, cache=True)
-def _passing(
+def _find_passing_columns(
     products: np.ndarray, up: float, down: float, passes: np.ndarray, groups: np.ndarray, passed: np.ndarray
 ) -> int:
     """Write the columns [.] that pass a limit into `passed`; how many. The rest is room to work in.
@@ -140,25 +142,27 @@ def _passing(
 
 
 @njit(nogil=True, cache=True)
-def unpack(keys: np.ndarray, last: bool, places: np.ndarray, scores: np.ndarray, rows: np.ndarray) -> None:
+def unpack_keys(
+    keys: np.ndarray, is_bottom: bool, questions: np.ndarray, scores: np.ndarray, rows: np.ndarray
+) -> None:
     """Write the first questions of sorted `keys` [n, any] into `places` and `scores` [all, k] at `rows` [n]; NOTHING
     leaves what is there."""
     for i in range(rows.size):
-        for j in range(min(keys.shape[1], places.shape[1])):
-            if keys[i, j] == NOTHING:
+        for j in range(min(keys.shape[1], questions.shape[1])):
+            if keys[i, j] == EMPTY_KEY:
                 break
-            key = REVERSED - keys[i, j] if last else keys[i, j]
-            places[rows[i], j], scores[rows[i], j] = key & 0xFFFFFFFF, TOP - (key >> 32)
+            key = KEY_COMPLEMENT - keys[i, j] if is_bottom else keys[i, j]
+            questions[rows[i], j], scores[rows[i], j] = key & 0xFFFFFFFF, SCORE_CEILING - (key >> 32)
 
 
 # Four at a time, as the picture's numbers then serve four products: half the time of one at a time.
 @njit(nogil=True, cache=True)
-def _four(
+def _dot_four_texts(
     picture: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
 ) -> tuple[float, float, float, float]:
     """Products of a picture, float64 [d], with four of the texts, float32 [m, d]."""
-    whole = picture.size // LANES * LANES
-    ab, bb, cb, db = _sums(picture, texts, a, b, c, d, whole)
+    whole = picture.size // SIMD_LANES * SIMD_LANES
+    ab, bb, cb, db = _simd_dot(picture, texts, a, b, c, d, whole)
     for i in range(whole, picture.size):
         ab += picture[i] * np.float64(texts[a, i])
         bb += picture[i] * np.float64(texts[b, i])
@@ -167,11 +171,11 @@ def _four(
     return ab, bb, cb, db
 
 
-def _build_sums(typing: Any, picture: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
+def _build_simd_dot(typing: Any, picture: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
     """The first `whole` (a multiple of LANES) numbers of `_four`, LANES sums a text, added in a fixed order."""
     result = types.UniTuple(types.float64, 4)
     signature = result(picture, texts, a, b, c, d, whole)
-    doubles, floats = (ir.VectorType(number, LANES) for number in (ir.DoubleType(), ir.FloatType()))
+    doubles, floats = (ir.VectorType(number, SIMD_LANES) for number in (ir.DoubleType(), ir.FloatType()))
     count, zero = ir.IntType(64), ir.Constant(doubles, None)
     fused = ("contract",)  # a product that is exact anyway may be added in one step
 
@@ -191,7 +195,7 @@ def _build_sums(typing: Any, picture: Any, texts: Any, a: Any, b: Any, c: Any, d
         for total, start in zip(sums, starts, strict=True):
             t = b.fpext(b.load(b.bitcast(b.gep(start, [i]), floats.as_pointer()), align=4), doubles)
             added.append(b.fadd(total, b.fmul(x, t, flags=fused), flags=fused))
-        further = b.add(i, ir.Constant(count, LANES))
+        further = b.add(i, ir.Constant(count, SIMD_LANES))
         b.cbranch(b.icmp_signed("<", further, args[6]), loop, after)
         counted = i, ir.Constant(count, 0), further
         for phi, start, end in (counted, *((s, zero, e) for s, e in zip(sums, added, strict=True))):
@@ -218,4 +222,4 @@ def _build_sums(typing: Any, picture: Any, texts: Any, a: Any, b: Any, c: Any, d
     return signature, build
 
 
-_sums: Any = intrinsic(_build_sums)
+_simd_dot: Any = intrinsic(_build_simd_dot)

@@ -7,33 +7,36 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from pipeline.candidates.ranking.exact_scores import score_pairs
-from pipeline.candidates.ranking.rank_inputs import Vectors, numbered
+from pipeline.candidates.ranking.rank_inputs import Embeddings, index_questions
 from pipeline.core.errors import Problems
-from pipeline.core.records import Candidate, EditScore, OwnScore, Question
+from pipeline.core.records import Candidate, EditedQuestionScore, Question, SourceQuestionScore
 
-QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+QUANTILE_LEVELS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
-def quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
+def compute_quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
     """Quantiles of scores, rounded to 6 places; nothing of no scores."""
-    values = np.quantile(scores, QUANTILES).tolist() if len(scores) else ()
-    return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILES, values, strict=False)}
+    values = np.quantile(scores, QUANTILE_LEVELS).tolist() if len(scores) else ()
+    return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILE_LEVELS, values, strict=False)}
 
 
-def own_scores(questions: Iterable[Question], vectors: Vectors) -> list[OwnScore]:
+def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> list[SourceQuestionScore]:
     """The score of every question with its own picture, sorted by question id."""
-    own = numbered(questions, vectors.picture_ids, vectors.text_list)
-    scores = score_pairs(vectors.pictures, vectors.texts, own.pictures, own.texts).tolist()
-    return [OwnScore(question_id=key, score=score / 1e6) for key, score in zip(own.ids, scores, strict=True)]
+    own = index_questions(questions, vectors.picture_ids, vectors.text_strings)
+    scores = score_pairs(vectors.image_vectors, vectors.text_vectors, own.image_rows, own.text_rows).tolist()
+    return [
+        SourceQuestionScore(question_id=key, score=score / 1e6)
+        for key, score in zip(own.ids, scores, strict=True)
+    ]
 
 
-def edit_scores(edited: Sequence[Candidate], vectors: Vectors) -> list[EditScore]:
+def score_edited_questions(edited: Sequence[Candidate], vectors: Embeddings) -> list[EditedQuestionScore]:
     """The score of every edited question with its picture, in their order; None where `vectors` lacks its text.
 
     Raises:
         UserError: candidates at pictures that were not embedded.
     """
-    names = vectors.picture_ids, vectors.text_list
+    names = vectors.picture_ids, vectors.text_strings
     picture_row, text_row = ({name: row for row, name in enumerate(rows)} for rows in names)
     problems = Problems("candidates at pictures without a vector (run embed again)")
     for candidate in edited:
@@ -43,8 +46,10 @@ def edit_scores(edited: Sequence[Candidate], vectors: Vectors) -> list[EditScore
     known = [candidate for candidate in edited if candidate.text in text_row]
     pictures = np.array([picture_row[candidate.picture_id] for candidate in known], np.int32)
     texts = np.array([text_row[candidate.text] for candidate in known], np.int32)
-    scores = iter(score_pairs(vectors.pictures, vectors.texts, pictures, texts).tolist())
+    scores = iter(score_pairs(vectors.image_vectors, vectors.text_vectors, pictures, texts).tolist())
     return [
-        EditScore(candidate_id=c.candidate_id, score=next(scores) / 1e6 if c.text in text_row else None)
+        EditedQuestionScore(
+            candidate_id=c.candidate_id, score=next(scores) / 1e6 if c.text in text_row else None
+        )
         for c in edited
     ]

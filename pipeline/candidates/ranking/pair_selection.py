@@ -22,16 +22,18 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.candidates.ranking.rank_inputs import QuestionTable
-from pipeline.core.min_cost_circulation import cheapest_circulation
-from pipeline.core.randomness import generator
+from pipeline.core.min_cost_circulation import solve_min_cost_circulation
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Subset
 
-FILLED, REUSED = 64.0, 4.0
-REUSES = 8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
-MOST_ARCS = 6_000_000  # of a network: some 150 bytes each
+UNFILLED_PAIR_COST, TEXT_REUSE_COST = 64.0, 4.0
+MAX_PRICED_REUSES = (
+    8  # from the ninth use of a text on, the price stays at REUSED x REUSES, which is less than FILLED
+)
+MAX_NETWORK_ARCS = 6_000_000  # of a network: some 150 bytes each
 
 
-class Drawn(NamedTuple):
+class SelectedPairs(NamedTuple):
     """Pairs drawn, sorted by picture, then place.
 
     Attributes:
@@ -39,10 +41,10 @@ class Drawn(NamedTuple):
         method: how they were chosen. bound: no method can draw more pairs than this under the same limits.
     """
 
-    picture: np.ndarray
-    place: np.ndarray
+    image_rows: np.ndarray
+    rank_columns: np.ndarray
     method: str
-    bound: int
+    upper_bound: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,72 +56,79 @@ class PairPool:
         giver, given: int32 [questions], the picture and the text of each question; the same numbering.
     """
 
-    picture: np.ndarray
-    text: np.ndarray
-    cost: np.ndarray
-    giver: np.ndarray
-    given: np.ndarray
-    pictures: int
-    texts: int
+    pair_images: np.ndarray
+    pair_texts: np.ndarray
+    pair_costs: np.ndarray
+    question_images: np.ndarray
+    question_texts: np.ndarray
+    num_images: int
+    num_texts: int
 
-    def arcs(self) -> int:
+    def count_arcs(self) -> int:
         """How many arcs the network has."""
-        return len(self.picture) + len(self.giver) + self.pictures + (REUSES + 1) * len(np.unique(self.text))
+        return (
+            len(self.pair_images)
+            + len(self.question_images)
+            + self.num_images
+            + (MAX_PRICED_REUSES + 1) * len(np.unique(self.pair_texts))
+        )
 
-    def thinned(self, most: int) -> PairPool:
+    def keep_cheapest_pairs(self, max_pairs: int) -> PairPool:
         """At most so many pairs, of each text the cheapest ones, as many of one text as of another; at least one of each.
 
         A picture must be asked as many questions as it gives, so that its own have to stay within reach of others: by
         the cheapest pairs of each picture a fifth to a half of the candidates would be lost (docs/size.md).
         """
-        if len(self.picture) <= most:
+        if len(self.pair_images) <= max_pairs:
             return self
-        order, counts = np.lexsort((self.cost, self.text)), np.bincount(self.text)
+        order, counts = np.lexsort((self.pair_costs, self.pair_texts)), np.bincount(self.pair_texts)
         place = np.empty(len(order), np.int32)  # of a pair among those of its text
         place[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        stay = place < max(1, int(np.searchsorted(np.cumsum(np.bincount(place)), most, "right")))
-        return replace(self, picture=self.picture[stay], text=self.text[stay], cost=self.cost[stay])
+        stay = place < max(1, int(np.searchsorted(np.cumsum(np.bincount(place)), max_pairs, "right")))
+        return replace(
+            self, pair_images=self.pair_images[stay], pair_texts=self.pair_texts[stay], pair_costs=self.pair_costs[stay]
+        )
 
-    def bound(self, per_picture: int, cap: int) -> int:
+    def compute_upper_bound(self, max_per_image: int, max_question_uses: int) -> int:
         """More pairs than this nobody can choose: a picture is asked no more than `per_picture`, than it can give,
         and than its pool holds."""
-        gives = np.bincount(self.giver, minlength=self.pictures) * cap
-        asked = np.bincount(self.picture, minlength=self.pictures)
-        return int(np.minimum(np.minimum(gives, asked), per_picture).sum())
+        gives = np.bincount(self.question_images, minlength=self.num_images) * max_question_uses
+        asked = np.bincount(self.pair_images, minlength=self.num_images)
+        return int(np.minimum(np.minimum(gives, asked), max_per_image).sum())
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenPairs:
+class PoolAssignment:
     """Chosen pairs: `pair` are positions in the pool, ascending; `question` the question that each uses."""
 
-    pair: np.ndarray
-    question: np.ndarray
+    pair_indices: np.ndarray
+    question_indices: np.ndarray
 
 
-def draw_by_the_paper(
-    subset: Subset, places: np.ndarray, picture_ids: Sequence[str], draw: int, seed: int
-) -> Drawn:
+def select_pairs_by_paper_rule(
+    subset: Subset, ranked_questions: np.ndarray, picture_ids: Sequence[str], per_image: int, seed: int
+) -> SelectedPairs:
     """RGQA's draw: CLIP-Hard takes `draw` of each picture's questions at random, CLIP-Easy the `draw` last ones."""
-    chosen = (places >= 0) & (np.arange(places.shape[1]) < draw)
+    chosen = (ranked_questions >= 0) & (np.arange(ranked_questions.shape[1]) < per_image)
     if subset == "clip-hard":
-        known, chosen = (places >= 0).sum(axis=1), np.zeros_like(chosen)
+        known, chosen = (ranked_questions >= 0).sum(axis=1), np.zeros_like(chosen)
         for row, picture_id in enumerate(picture_ids):
-            rng = generator(seed, "rank", subset, picture_id)
-            chosen[row, rng.choice(known[row], min(draw, known[row]), replace=False)] = True
+            rng = make_generator(seed, "rank", subset, picture_id)
+            chosen[row, rng.choice(known[row], min(per_image, known[row]), replace=False)] = True
     picture, place = np.nonzero(chosen)
-    return Drawn(picture, place, "paper", len(place))
+    return SelectedPairs(picture, place, "paper", len(place))
 
 
-def draw_evenly(
+def select_balanced_pairs(
     subset: Subset,
-    places: np.ndarray,
+    ranked_questions: np.ndarray,
     table: QuestionTable,
-    dev: np.ndarray,
-    per_picture: int,
-    cap: int,
+    is_validation: np.ndarray,
+    max_per_image: int,
+    max_question_uses: int,
     seed: int,
-    most_arcs: int = MOST_ARCS,
-) -> Drawn:
+    max_arcs: int = MAX_NETWORK_ARCS,
+) -> SelectedPairs:
     """Draw up to `per_picture` questions for each picture so that it is asked as many as it gives to others and no
     question is used more than `cap` times (see `choose`). Questions pass only between pictures of the same part.
 
@@ -132,73 +141,86 @@ def draw_evenly(
 
     def cost(row: int, columns: np.ndarray) -> np.ndarray:
         if subset == "clip-easy":
-            return columns / max(1, places.shape[1])
-        return generator(seed, "rank", subset, table.picture_ids[row]).random(len(columns))
+            return columns / max(1, ranked_questions.shape[1])
+        return make_generator(seed, "rank", subset, table.picture_ids[row]).random(len(columns))
 
-    chosen, bound, left_out = np.zeros(places.shape, bool), 0, False
-    for part in (dev, ~dev):
+    chosen, bound, left_out = np.zeros(ranked_questions.shape, bool), 0, False
+    for part in (is_validation, ~is_validation):
         rows, questions = np.flatnonzero(part), np.flatnonzero(part[table.picture_rows])
         if not len(rows):
             continue
-        whole = pair_pool(places, table, rows, questions, cost)
-        bound += whole.bound(per_picture, cap)
-        pool = whole.thinned(len(whole.picture) - max(0, whole.arcs() - most_arcs))
+        whole = build_pair_pool(ranked_questions, table, rows, questions, cost)
+        bound += whole.compute_upper_bound(max_per_image, max_question_uses)
+        pool = whole.keep_cheapest_pairs(len(whole.pair_images) - max(0, whole.count_arcs() - max_arcs))
         left_out |= pool is not whole
-        choice = choose(pool, per_picture, cap)
-        ends = np.searchsorted(pool.picture[choice.pair], np.arange(1, len(rows)))
-        for row, used in zip(rows, np.split(questions[choice.question], ends), strict=True):
-            chosen[row] = np.isin(places[row], used)
+        choice = solve_pair_assignment(pool, max_per_image, max_question_uses)
+        ends = np.searchsorted(pool.pair_images[choice.pair_indices], np.arange(1, len(rows)))
+        for row, used in zip(rows, np.split(questions[choice.question_indices], ends), strict=True):
+            chosen[row] = np.isin(ranked_questions[row], used)
     picture, place = np.nonzero(chosen)
-    return Drawn(picture, place, "exact, of each text's cheapest pairs" if left_out else "exact", bound)
+    return SelectedPairs(
+        picture, place, "exact, of each text's cheapest pairs" if left_out else "exact", bound
+    )
 
 
-def pair_pool(
-    places: np.ndarray,
+def build_pair_pool(
+    ranked_questions: np.ndarray,
     table: QuestionTable,
-    rows: np.ndarray,
-    questions: np.ndarray,
-    cost: Callable[[int, np.ndarray], np.ndarray],
+    image_rows: np.ndarray,
+    question_rows: np.ndarray,
+    cost_of: Callable[[int, np.ndarray], np.ndarray],
 ) -> PairPool:
     """The pairs of picture and text within `places`, for the pictures `rows` and the texts of `questions`.
 
     Args:
         cost: row of a picture, columns [n] of `places` -> costs [n] in [0, 1).
     """
-    giver_row = np.full(len(places), -1, np.int32)
-    giver_row[rows] = np.arange(len(rows))
-    repeats = table.repeats()
-    given = np.bincount(table.text_rows[questions], minlength=len(repeats)) > 0
-    most = int(np.count_nonzero(places[rows] >= 0))
+    giver_row = np.full(len(ranked_questions), -1, np.int32)
+    giver_row[image_rows] = np.arange(len(image_rows))
+    repeats = table.count_questions_per_text()
+    given = np.bincount(table.text_rows[question_rows], minlength=len(repeats)) > 0
+    most = int(np.count_nonzero(ranked_questions[image_rows] >= 0))
     picture, text, costs = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most)
     end = 0
-    for number, row in enumerate(rows.tolist()):
-        here = places[row][places[row] >= 0]
+    for number, row in enumerate(image_rows.tolist()):
+        here = ranked_questions[row][ranked_questions[row] >= 0]
         texts, first, count = np.unique(table.text_rows[here], return_index=True, return_counts=True)
         # A text of which only some questions reach into the pool stands at its very edge: left out, so that the
         # place of whichever question is used is known.
         usable = given[texts] & (count == repeats[texts])
         start, end = end, end + int(usable.sum())
         picture[start:end], text[start:end] = number, texts[usable]
-        costs[start:end] = cost(row, first[usable])
-    givers = giver_row[table.picture_rows[questions]]
+        costs[start:end] = cost_of(row, first[usable])
+    givers = giver_row[table.picture_rows[question_rows]]
     return PairPool(
-        picture[:end], text[:end], costs[:end], givers, table.text_rows[questions], len(rows), len(given)
+        picture[:end],
+        text[:end],
+        costs[:end],
+        givers,
+        table.text_rows[question_rows],
+        len(image_rows),
+        len(given),
     )
 
 
-def choose(pool: PairPool, per_picture: int, cap: int) -> ChosenPairs:
+def solve_pair_assignment(pool: PairPool, max_per_image: int, max_question_uses: int) -> PoolAssignment:
     """Choose the pairs that cost least together (see the module's head), and the question that each uses."""
-    n, t, pairs, there = pool.pictures, pool.texts, len(pool.picture), np.unique(pool.text)
+    n, t, pairs, there = pool.num_images, pool.num_texts, len(pool.pair_images), np.unique(pool.pair_texts)
     # nodes: a picture as it is asked, a picture as it gives, a text as it is given, a text as it is asked
     asked, gives, given, used = np.split(np.arange(2 * n + 2 * t, dtype=np.int32), [n, 2 * n, 2 * n + t])
-    taken, uses, *_ = cheapest_circulation(  # tail, head, capacity, cost
-        (used[pool.text], asked[pool.picture], 1, pool.cost - FILLED),
-        (gives[pool.giver], given[pool.given], cap, 0.0),
-        (asked, gives, per_picture, 0.0),
-        *((given[there], used[there], 1 if k < REUSES else pairs, REUSED * k) for k in range(REUSES + 1)),
+    taken, uses, *_ = solve_min_cost_circulation(  # tail, head, capacity, cost
+        (used[pool.pair_texts], asked[pool.pair_images], 1, pool.pair_costs - UNFILLED_PAIR_COST),
+        (gives[pool.question_images], given[pool.question_texts], max_question_uses, 0.0),
+        (asked, gives, max_per_image, 0.0),
+        *(
+            (given[there], used[there], 1 if k < MAX_PRICED_REUSES else pairs, TEXT_REUSE_COST * k)
+            for k in range(MAX_PRICED_REUSES + 1)
+        ),
     )
     pair = np.flatnonzero(taken)
     # Deal the questions, each as often as it is used, to the pairs of the same text, both in ascending order.
     dealt, question = np.repeat(np.arange(len(uses)), uses), np.empty(len(pair), np.int64)
-    question[np.argsort(pool.text[pair], kind="stable")] = dealt[np.argsort(pool.given[dealt], kind="stable")]
-    return ChosenPairs(pair, question)
+    question[np.argsort(pool.pair_texts[pair], kind="stable")] = dealt[
+        np.argsort(pool.question_texts[dealt], kind="stable")
+    ]
+    return PoolAssignment(pair, question)

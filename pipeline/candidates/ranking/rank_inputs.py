@@ -15,26 +15,26 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from pipeline.core.errors import Problems, counted
+from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import read_json
 from pipeline.core.records import Question
-from pipeline.language.functional_programs import is_existence
+from pipeline.language.functional_programs import is_existence_question
 
-AT_ONCE = 8192  # rows looked at together
+NORM_CHECK_CHUNK_ROWS = 8192  # rows looked at together
 
 
-class Vectors(NamedTuple):
+class Embeddings(NamedTuple):
     """float32 unit vectors [n, d] and [m, d], and what their rows stand for. `texts` is a memory map. `files` are those of
     both tables."""
 
-    pictures: np.ndarray
+    image_vectors: np.ndarray
     picture_ids: list[str]
-    texts: np.ndarray
-    text_list: list[str]
-    files: tuple[Path, Path] | None = None
+    text_vectors: np.ndarray
+    text_strings: list[str]
+    npy_paths: tuple[Path, Path] | None = None
 
 
-def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
+def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings:
     """Read the tables of pictures and texts and check that they fit each other.
 
     Args:
@@ -44,17 +44,19 @@ def read_vectors(embed: Path, texts: Path | None = None) -> Vectors:
         UserError: lists everything that does not fit.
     """
     problems = Problems("vectors that cannot be used (run embed again)")
-    table, where = embed / "pictures.npy", (texts or embed) / "texts.npy"
-    pictures, picture_ids = _read(table, embed / "picture_ids.json", problems)
-    of_texts, text_list = _read(where, where.with_suffix(".json"), problems)
+    table, where = embed_dir / "pictures.npy", (text_dir or embed_dir) / "texts.npy"
+    pictures, picture_ids = _load_table(table, embed_dir / "picture_ids.json", problems)
+    of_texts, text_list = _load_table(where, where.with_suffix(".json"), problems)
     if pictures.ndim == of_texts.ndim == 2 and pictures.shape[1] != of_texts.shape[1]:
         what = f"of {pictures.shape[1]} and {of_texts.shape[1]} dimensions"
         problems.add(f"{table}, {where}", what)
     problems.raise_if_any()
-    return Vectors(np.array(pictures), picture_ids, of_texts, text_list, (table.absolute(), where.absolute()))
+    return Embeddings(
+        np.array(pictures), picture_ids, of_texts, text_list, (table.absolute(), where.absolute())
+    )
 
 
-def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
+def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
     ids = read_json(names, list[str])
     try:
         array = np.asarray(np.load(table, mmap_mode="r"))
@@ -62,11 +64,11 @@ def _read(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, lis
         problems.add(str(table), f"{type(error).__name__}: {error}")
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        what = f"{array.dtype} {array.shape}, expected float32 with {counted(len(ids), 'row')}, one for each of {names.name}"
+        what = f"{array.dtype} {array.shape}, expected float32 with {format_count(len(ids), 'row')}, one for each of {names.name}"
         problems.add(str(table), what)
         return np.zeros(0), ids
-    for start in range(0, len(array), AT_ONCE):
-        lengths = np.linalg.norm(array[start : start + AT_ONCE], axis=1)
+    for start in range(0, len(array), NORM_CHECK_CHUNK_ROWS):
+        lengths = np.linalg.norm(array[start : start + NORM_CHECK_CHUNK_ROWS], axis=1)
         for row in np.flatnonzero(~(np.abs(lengths - 1) < 0.01)):
             what = f"{ids[start + row]!r} has length {lengths[row]:.4g}, expected 1"
             problems.add(f"{table}, row {start + row}", what)
@@ -86,29 +88,29 @@ class QuestionTable:
         existence: how many questions were left out because they ask for existence.
     """
 
-    questions: Sequence[str]
+    question_ids: Sequence[str]
     picture_ids: Sequence[str]
     text_rows: np.ndarray
     picture_rows: np.ndarray
-    of_text: csr_array
-    asked: csr_array
-    existence: int
+    questions_by_text: csr_array
+    texts_by_image: csr_array
+    num_existence: int
 
-    def repeats(self) -> np.ndarray:
+    def count_questions_per_text(self) -> np.ndarray:
         """How many questions have each text: int [texts]."""
-        return np.diff(self.of_text.indptr)
+        return np.diff(self.questions_by_text.indptr)
 
-    def admissible(self) -> np.ndarray:
+    def count_eligible(self) -> np.ndarray:
         """How many questions may be proposed for each picture: int [pictures]."""
-        return np.asarray(len(self.questions) - self.asked @ self.repeats())
+        return np.asarray(len(self.question_ids) - self.texts_by_image @ self.count_questions_per_text())
 
-    def bare(self) -> QuestionTable:
+    def without_ids(self) -> QuestionTable:
         """The same without what only names questions and pictures: all that ranking needs, arrays that are sent fast."""
         none = self.text_rows[:0]
-        return replace(self, questions=(), picture_ids=(), text_rows=none, picture_rows=none)
+        return replace(self, question_ids=(), picture_ids=(), text_rows=none, picture_rows=none)
 
 
-class Numbers(NamedTuple):
+class QuestionColumns(NamedTuple):
     """Questions in the order of their ids, as `ids`.
 
     Attributes:
@@ -116,12 +118,14 @@ class Numbers(NamedTuple):
     """
 
     ids: list[str]
-    pictures: np.ndarray
-    texts: np.ndarray
-    existence: np.ndarray
+    image_rows: np.ndarray
+    text_rows: np.ndarray
+    asks_existence: np.ndarray
 
 
-def numbered(questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]) -> Numbers:
+def index_questions(
+    questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
+) -> QuestionColumns:
     """The questions asked of `picture_ids`. Those of other pictures (other splits) are passed over; of none more is held than
     its numbers.
 
@@ -137,29 +141,31 @@ def numbered(questions: Iterable[Question], picture_ids: Sequence[str], texts: S
             ids.append(question.question_id)
             pictures.append(picture_row[question.picture_id])
             rows.append(text_row.get(question.text, -1))
-            existence.append(is_existence(question))
+            existence.append(is_existence_question(question))
             if rows[-1] < 0:
                 problems.add(question.question_id, f"its text {question.text!r} was not embedded")
     problems.raise_if_any()
     order = sorted(range(len(ids)), key=ids.__getitem__)
     columns = np.array(pictures), np.array(rows), np.frombuffer(existence, bool)
-    return Numbers([ids[i] for i in order], *(column[order] for column in columns))
+    return QuestionColumns([ids[i] for i in order], *(column[order] for column in columns))
 
 
-def question_table(
+def build_question_table(
     questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionTable:
     """Number the questions asked of `picture_ids` by the rows of the embedded pictures and texts (see `numbered`)."""
-    asked = numbered(questions, picture_ids, texts)
-    proposed = np.flatnonzero(~asked.existence)
-    text_rows, places = asked.texts[proposed], np.arange(len(proposed))
+    asked = index_questions(questions, picture_ids, texts)
+    proposed = np.flatnonzero(~asked.asks_existence)
+    text_rows, places = asked.text_rows[proposed], np.arange(len(proposed))
     shape = len(picture_ids), len(texts)
     return QuestionTable(
-        questions=[asked.ids[number] for number in proposed],
+        question_ids=[asked.ids[number] for number in proposed],
         picture_ids=picture_ids,
         text_rows=text_rows,
-        picture_rows=asked.pictures[proposed],
-        of_text=csr_array((np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))),
-        asked=csr_array((np.ones(len(asked.ids), bool), (asked.pictures, asked.texts)), shape),
-        existence=len(asked.ids) - len(proposed),
+        picture_rows=asked.image_rows[proposed],
+        questions_by_text=csr_array(
+            (np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))
+        ),
+        texts_by_image=csr_array((np.ones(len(asked.ids), bool), (asked.image_rows, asked.text_rows)), shape),
+        num_existence=len(asked.ids) - len(proposed),
     )

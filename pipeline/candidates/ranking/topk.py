@@ -20,19 +20,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.candidates.ranking.approximate_matmul import Product, filter_product
-from pipeline.candidates.ranking.exact_scores import NOTHING, append_passing, unpack
+from pipeline.candidates.ranking.approximate_matmul import ApproximateMatmul, choose_matmul
+from pipeline.candidates.ranking.exact_scores import EMPTY_KEY, append_survivors, unpack_keys
 from pipeline.candidates.ranking.rank_inputs import QuestionTable
-from pipeline.core.parallel import engine, ordered_map, processes, threads
+from pipeline.core.parallel import choose_num_workers, get_engine, num_local_workers, ordered_map
 from pipeline.core.progress import track
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 
-ROWS, TEXTS = 512, 1024  # pictures in a block, texts in a tile, at most: 2 MB of products
-BUFFER = 1 << 23  # survivors' keys that a block may hold for each end (64 MB)
-WORTH = 1_000_000_000  # pairs for which an actor of Ray is worth its start: some ten seconds of a processor
+MAX_BLOCK_IMAGES, MAX_TILE_TEXTS = (
+    512,
+    1024,
+)  # pictures in a block, texts in a tile, at most: 2 MB of products
+MAX_BLOCK_KEYS = 1 << 23  # survivors' keys that a block may hold for each end (64 MB)
+MIN_PAIRS_PER_ACTOR = (
+    1_000_000_000  # pairs for which an actor of Ray is worth its start: some ten seconds of a processor
+)
 
 
-class End(NamedTuple):
+class Extreme(NamedTuple):
     """One end of every picture's ranking: int32 [pictures, k].
 
     Attributes:
@@ -40,20 +45,20 @@ class End(NamedTuple):
         scores: cosine in millionths.
     """
 
-    places: np.ndarray
+    questions: np.ndarray
     scores: np.ndarray
 
 
-class Ends(NamedTuple):
+class TopAndBottom(NamedTuple):
     """Both ends: `best` begins with the most similar question, `last` with the least similar one. `redone` counts the
     rows whose first threshold was too high to prove them complete."""
 
-    best: End
-    last: End
-    redone: int
+    top: Extreme
+    bottom: Extreme
+    num_recomputed: int
 
 
-class Block(NamedTuple):
+class RankingContext(NamedTuple):
     """What any block is ranked by, whichever process does it.
 
     Attributes:
@@ -63,28 +68,28 @@ class Block(NamedTuple):
         product: the filter, once a process has set itself up; open as long as `opened` is there.
     """
 
-    pictures: Any
-    texts: Any
+    image_vectors: Any
+    text_vectors: Any
     table: QuestionTable
-    sampled: np.ndarray
-    sizes: tuple[int, int]
-    rows: int
-    tile: int
-    product: Product | None = None
-    opened: ExitStack | None = None
+    sample_vectors: np.ndarray
+    k_top_bottom: tuple[int, int]
+    block_images: int
+    tile_texts: int
+    matmul: ApproximateMatmul | None = None
+    exit_stack: ExitStack | None = None
 
 
-def ends(
+def top_and_bottom_k(
     pictures: np.ndarray,
     texts: np.ndarray,
     table: QuestionTable,
-    best: int,
-    last: int,
+    top_k: int,
+    bottom_k: int,
     *,
-    files: tuple[Path, Path] | None = None,
-    rows: int = ROWS,
-    tile: int = TEXTS,
-) -> Ends:
+    npy_paths: tuple[Path, Path] | None = None,
+    block_images: int = MAX_BLOCK_IMAGES,
+    tile_texts: int = MAX_TILE_TEXTS,
+) -> TopAndBottom:
     """Find the `best` most and the `last` least similar admissible questions of every picture.
 
     Args:
@@ -92,84 +97,96 @@ def ends(
         files: where both lie; processes of a cluster map them there, else they are sent to each machine.
         rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
     """
-    n, questions = len(pictures), len(table.questions)
-    sizes = min(best, questions), min(last, questions)
-    actors = processes(n * len(texts), WORTH) if engine() == "ray" else 1
-    rows = block_rows(n, rows, actors if actors > 1 else threads())
-    both, redone, starts = _no_ends(n, sizes), 0, range(0, n, rows)
-    sample = generator(0, "rank", "sample").permutation(questions)[: int(np.clip(questions // 16, 512, 4096))]
+    n, questions = len(pictures), len(table.question_ids)
+    sizes = min(top_k, questions), min(bottom_k, questions)
+    actors = choose_num_workers(n * len(texts), MIN_PAIRS_PER_ACTOR) if get_engine() == "ray" else 1
+    block_images = choose_block_size(n, block_images, actors if actors > 1 else num_local_workers())
+    both, redone, starts = _empty_extremes(n, sizes), 0, range(0, n, block_images)
+    sample = make_generator(0, "rank", "sample").permutation(questions)[
+        : int(np.clip(questions // 16, 512, 4096))
+    ]
     sampled = texts[table.text_rows[sample]]
-    given = Block(np.ascontiguousarray(pictures), texts, table.bare(), sampled, sizes, rows, tile)
-    results = track(_side_by_side(given, files, starts, actors), "rank", len(starts), "block")
+    given = RankingContext(
+        np.ascontiguousarray(pictures), texts, table.without_ids(), sampled, sizes, block_images, tile_texts
+    )
+    results = track(_rank_blocks(given, npy_paths, starts, actors), "rank", len(starts), "block")
     for start, (found, again) in zip(starts, results, strict=True):
         for whole, part in zip(both, found, strict=True):
-            whole.places[start : start + rows], whole.scores[start : start + rows] = part
+            whole.questions[start : start + block_images], whole.scores[start : start + block_images] = part
         redone += again
-    return Ends(both[0], both[1], redone)
+    return TopAndBottom(both[0], both[1], redone)
 
 
-def _side_by_side(
-    given: Block, files: tuple[Path, Path] | None, starts: Sequence[int], actors: int
-) -> Iterator[tuple[list[End], int]]:
+def _rank_blocks(
+    given: RankingContext, files: tuple[Path, Path] | None, starts: Sequence[int], actors: int
+) -> Iterator[tuple[list[Extreme], int]]:
     """What comes of the blocks, in order: by so many actors of Ray; else by threads of this process, which share its memory."""
     if actors > 1:
         if files:
-            given = given._replace(pictures=files[0], texts=files[1])
-        yield from ordered_map(_ranked, starts, partial(_mapped, given), actors, 1)
+            given = given._replace(image_vectors=files[0], text_vectors=files[1])
+        yield from ordered_map(_rank_block, starts, partial(_open_in_actor, given), actors, 1)
         return
     # Blocks side by side, each with a product of its own: a product on several threads would go on spinning on the
     # cores that the filter needs.
-    with filter_product(given.pictures, given.texts) as product, ThreadPoolExecutor(threads()) as pool:
-        yield from pool.map(partial(_ranked, given._replace(product=product)), starts)
+    with (
+        choose_matmul(given.image_vectors, given.text_vectors) as product,
+        ThreadPoolExecutor(num_local_workers()) as pool,
+    ):
+        yield from pool.map(partial(_rank_block, given._replace(matmul=product)), starts)
 
 
-def _mapped(given: Block) -> Block:
+def _open_in_actor(given: RankingContext) -> RankingContext:
     """Of an actor: the vectors, out of their files if it was given those, and its product."""
     pictures, texts = (
         np.asarray(np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors)
         for vectors in given[:2]
     )
     opened = ExitStack()  # and left open: its process does nothing else
-    product = opened.enter_context(filter_product(pictures, texts))
-    return given._replace(pictures=pictures, texts=texts, product=product, opened=opened)
+    product = opened.enter_context(choose_matmul(pictures, texts))
+    return given._replace(image_vectors=pictures, text_vectors=texts, matmul=product, exit_stack=opened)
 
 
-def _ranked(given: Block, start: int) -> tuple[list[End], int]:
+def _rank_block(given: RankingContext, start: int) -> tuple[list[Extreme], int]:
     """Both ends of the pictures of the block from `start` on, and how many of them were done again."""
-    pictures, questions = given.pictures[start : start + given.rows], len(given.table.of_text.indices)
-    both, product = _no_ends(len(pictures), given.sizes), given.product
+    pictures, questions = (
+        given.image_vectors[start : start + given.block_images],
+        len(given.table.questions_by_text.indices),
+    )
+    both, product = _empty_extremes(len(pictures), given.k_top_bottom), given.matmul
     assert product is not None
     todo, depth, redone = np.arange(len(pictures)), 1.0, 0
     while len(todo):  # the depth grows until everything passes, so this ends
-        guess = np.empty((len(todo), len(given.sampled)), np.float32)
-        product.multiply(pictures[todo], given.sampled, guess)
-        limits, rooms = _thresholds(guess, given.sizes, questions, depth)
-        limits += np.array([[-product.error], [product.error]], np.float32)
-        at_once, complete = max(1, BUFFER // max(1, *rooms)), np.ones(len(todo), bool)
+        guess = np.empty((len(todo), len(given.sample_vectors)), np.float32)
+        product.multiply(pictures[todo], given.sample_vectors, guess)
+        limits, rooms = _estimate_thresholds(guess, given.k_top_bottom, questions, depth)
+        limits += np.array([[-product.max_error], [product.max_error]], np.float32)
+        at_once, complete = max(1, MAX_BLOCK_KEYS // max(1, *rooms)), np.ones(len(todo), bool)
         for part in np.split(np.arange(len(todo)), range(at_once, len(todo), at_once)):
             here = todo[part]
-            keys = _survivors(given, pictures[here], start + here, limits[:, part], rooms, product)
+            keys = _find_survivors(given, pictures[here], start + here, limits[:, part], rooms, product)
             for number, end in enumerate(both):
-                unpack(keys[number], bool(number), end.places, end.scores, here)
-                complete[part] &= _sure(end, here, limits[number, part], number, product.error)
+                unpack_keys(keys[number], bool(number), end.questions, end.scores, here)
+                complete[part] &= _is_complete(end, here, limits[number, part], number, product.max_error)
         redone += int((~complete).sum()) if depth == 1 else 0
         todo, depth = todo[~complete], 4 * depth
     return both, redone
 
 
-def _no_ends(pictures: int, sizes: tuple[int, int]) -> list[End]:
+def _empty_extremes(pictures: int, sizes: tuple[int, int]) -> list[Extreme]:
     """Both ends before anything is found."""
-    return [End(np.full((pictures, k), -1, np.int32), np.zeros((pictures, k), np.int32)) for k in sizes]
+    return [Extreme(np.full((pictures, k), -1, np.int32), np.zeros((pictures, k), np.int32)) for k in sizes]
 
 
-def block_rows(pictures: int, most: int = ROWS, workers: int | None = None) -> int:
+def choose_block_size(
+    num_images: int, max_images: int = MAX_BLOCK_IMAGES, num_workers: int | None = None
+) -> int:
     """How many pictures make a block: at most so many, and as many blocks for one worker (thread or actor) as for another."""
-    workers = workers or threads()
-    rounds = -(-pictures // (most * workers))
-    return max(1, -(-pictures // (rounds * workers)) if rounds else most)
+    num_workers = num_workers or num_local_workers()
+    rounds = -(-num_images // (max_images * num_workers))
+    return max(1, -(-num_images // (rounds * num_workers)) if rounds else max_images)
 
 
-def _thresholds(
+def _estimate_thresholds(
     guess: np.ndarray, sizes: tuple[int, int], questions: int, depth: float
 ) -> tuple[np.ndarray, tuple[int, int]]:
     """Thresholds [2, rows] that somewhat more questions pass than are wanted of the best and of the last, and room for
@@ -193,43 +210,45 @@ def _thresholds(
     return limits, (rooms[0], rooms[1])
 
 
-def _survivors(
-    given: Block,
+def _find_survivors(
+    given: RankingContext,
     pictures: np.ndarray,
     rows: np.ndarray,
     limits: np.ndarray,
     rooms: tuple[int, int],
-    product: Product,
+    product: ApproximateMatmul,
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
     more of them than there is room for comes out empty. `pictures` are the vectors of `rows`."""
-    texts, table = given.texts, given.table
+    texts, table = given.text_vectors, given.table
     keys = np.empty((len(rows), rooms[0]), np.int64), np.empty((len(rows), rooms[1]), np.int64)
     counts = np.zeros((2, len(rows)), np.int64)
-    of_text, of_picture = ((group.indptr, group.indices) for group in (table.of_text, table.asked))
-    tile = -(-min(given.tile, len(texts)) // 4) * 4
+    of_text, of_picture = (
+        (group.indptr, group.indices) for group in (table.questions_by_text, table.texts_by_image)
+    )
+    tile = -(-min(given.tile_texts, len(texts)) // 4) * 4
     products = np.empty((len(rows), tile), np.float32)
     for first in range(0, len(texts), tile):
         part = np.ascontiguousarray(texts[first : first + tile])
         product.multiply(pictures, part, products[:, : len(part)])
-        append_passing(products, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
-    return [_sorted(*every) for every in zip(keys, counts, rooms, strict=True)]
+        append_survivors(products, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
+    return [_sort_keys(*every) for every in zip(keys, counts, rooms, strict=True)]
 
 
-def _sorted(keys: np.ndarray, counts: np.ndarray, room: int) -> np.ndarray:
+def _sort_keys(keys: np.ndarray, counts: np.ndarray, room: int) -> np.ndarray:
     """The first `counts` keys of each row in order, in place; a row with more of them than `room` comes out empty."""
     counts[counts > room] = 0
     keys = keys[:, : counts.max()]
-    keys[np.arange(keys.shape[1]) >= counts[:, None]] = NOTHING
+    keys[np.arange(keys.shape[1]) >= counts[:, None]] = EMPTY_KEY
     keys.sort(axis=1)
     return keys
 
 
-def _sure(end: End, rows: np.ndarray, limits: np.ndarray, last: int, error: float) -> np.ndarray:
+def _is_complete(end: Extreme, rows: np.ndarray, limits: np.ndarray, last: int, error: float) -> np.ndarray:
     """Whether the filter can have left out none of the first k questions: bool [rows]."""
-    if not end.places.shape[1]:
+    if not end.questions.shape[1]:
         return np.ones(len(rows), bool)
     error += 2e-6  # the rounding to millionths
     sign = -1 if last else 1
-    worst = np.where(end.places[rows, -1] >= 0, sign * end.scores[rows, -1] * 1e-6, -np.inf)
+    worst = np.where(end.questions[rows, -1] >= 0, sign * end.scores[rows, -1] * 1e-6, -np.inf)
     return (worst > sign * limits + error) | np.isneginf(sign * limits)

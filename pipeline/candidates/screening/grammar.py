@@ -9,21 +9,25 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pipeline.language.relations import PREPOSITIONS
-from pipeline.language.sentence import tokens_of
-from pipeline.language.word_lists import DETERMINERS, words
+from pipeline.language.sentence import tokenize_text
+from pipeline.language.word_lists import DETERMINERS, parse_words
 
-_PLACES = frozenset(phrase for phrase in PREPOSITIONS if " " not in phrase) - {"from", "to", "of"}
-_STARTS = frozenset(phrase.split()[0] for phrase in PREPOSITIONS)
-_BEFORE_OF = words("out, inside, outside, off")
-_RELATIVE = words("that, which, who")
-_FINITE = words("is, are, was, were, do, does, have, has, can")
-_LOOKS = words("color, colour, size, length, shape, height, material, pattern, weight, age")
-_ENDS = frozenset(("", "?", ".", "!"))  # "" is the end of a text without a mark
-_ONE, _SEVERAL = words("it, this, that"), words("these, those, they")
+_SINGLE_WORD_PREPOSITIONS = frozenset(phrase for phrase in PREPOSITIONS if " " not in phrase) - {
+    "from",
+    "to",
+    "of",
+}
+_PREPOSITION_FIRST_WORDS = frozenset(phrase.split()[0] for phrase in PREPOSITIONS)
+_PREPOSITIONS_BEFORE_OF = parse_words("out, inside, outside, off")
+_RELATIVE_PRONOUNS = parse_words("that, which, who")
+_FINITE_VERBS = parse_words("is, are, was, were, do, does, have, has, can")
+_ATTRIBUTE_NOUNS = parse_words("color, colour, size, length, shape, height, material, pattern, weight, age")
+_SENTENCE_ENDS = frozenset(("", "?", ".", "!"))  # "" is the end of a text without a mark
+_SINGULAR_PRONOUNS, _PLURAL_PRONOUNS = parse_words("it, this, that"), parse_words("these, those, they")
 
 
 @lru_cache(maxsize=1 << 16)
-def slip(text: str) -> str:
+def find_grammar_error(text: str) -> str:
     """The first rule of English that a question breaks: one preposition for a noun, one verb for a clause, a verb that
     agrees with its subject, an article where one is due, one way to ask; "" if it breaks none.
 
@@ -34,25 +38,31 @@ def slip(text: str) -> str:
     >>> slip("Which color do you think is the cup?")
     'the order of another question'
     """
-    tokens = ("", *tokens_of(text), "", "")
+    tokens = ("", *tokenize_text(text), "", "")
     for before, token, after, next_ in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
         if token == after and token.isalpha():
             return "a word said twice"
-        if token in _PLACES - _BEFORE_OF and after == "of":
+        if token in _SINGLE_WORD_PREPOSITIONS - _PREPOSITIONS_BEFORE_OF and after == "of":
             return "a preposition too many"
-        if before == "in" and token == "front" and after not in {"of", *_ENDS}:
+        if before == "in" and token == "front" and after not in {"of", *_SENTENCE_ENDS}:
             return "a preposition cut short"
-        if token in ("have", "has") and next_ in _LOOKS:
+        if token in ("have", "has") and next_ in _ATTRIBUTE_NOUNS:
             return "a noun without an article"
         if token == "think" and after in ("is", "are") and next_ in DETERMINERS:
             return "the order of another question"
-        if before not in {"", *_FINITE} and token in _RELATIVE and after in _STARTS:
+        if (
+            before not in {"", *_FINITE_VERBS}
+            and token in _RELATIVE_PRONOUNS
+            and after in _PREPOSITION_FIRST_WORDS
+        ):
             return "a clause without a verb"
-        if (token == "are" and after in _ONE and next_ in _ENDS) or (token == "is" and after in _SEVERAL):
+        if (token == "are" and after in _SINGULAR_PRONOUNS and next_ in _SENTENCE_ENDS) or (
+            token == "is" and after in _PLURAL_PRONOUNS
+        ):
             return "a verb that does not agree"
     if tokens[1] == "how" and "called" in tokens:
         return "not how one asks for a name"
     said = [token for token in tokens if token[:1].isalnum()]
-    if tokens[1] == "where" and said[-1] in {"of", *_PLACES}:
+    if tokens[1] == "where" and said[-1] in {"of", *_SINGLE_WORD_PREPOSITIONS}:
         return "a place asked for twice"
     return ""

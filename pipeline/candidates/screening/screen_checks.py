@@ -9,24 +9,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import dropwhile, takewhile
 
-from pipeline.candidates.screening.grammar import slip
-from pipeline.core.records import Candidate, Judgement, Question, Vocabulary
-from pipeline.language.functional_programs import SCENE, Operation, noun_phrase, parse, root
-from pipeline.language.presuppositions import asked_step
-from pipeline.language.relations import PREPOSITIONS, antonym
-from pipeline.language.word_lists import DETERMINERS, words
+from pipeline.candidates.screening.grammar import find_grammar_error
+from pipeline.core.records import Candidate, Question, VerifierResult, Vocabulary
+from pipeline.language.functional_programs import (
+    SCENE,
+    Operation,
+    collect_noun_phrase,
+    find_root_step,
+    parse_program,
+)
+from pipeline.language.presuppositions import find_queried_step
+from pipeline.language.relations import PREPOSITIONS, get_antonym
+from pipeline.language.word_lists import DETERMINERS, parse_words
 
 Fault = str | bool | None  # what is wrong; True where the rule's reason says it all; false where nothing is
-NOT_JUDGED = Judgement(answerability="unknown")
+UNKNOWN_RESULT = VerifierResult(answerability="unknown")
 # "Is it to the right or to the right of ...": the same words on both sides of "or", and the word after them.
-_TWICE = re.compile(r"(?<![\w-])(?<!light )(?<!dark )([\w-]+(?: [\w-]+){0,5}) or \1(?![\w-])(?: ([\w-]+))?")
-_NO_LOOKS = frozenset(("", "name", "rel", "place", "room", "location"))  # types
-_ASKED = re.compile(r"\b(color|colour|material|pattern|shape|size)\b")
-_YES_NO = re.compile(r"(is|are|do|does)\b")
+_REPEATED_OPTION = re.compile(
+    r"(?<![\w-])(?<!light )(?<!dark )([\w-]+(?: [\w-]+){0,5}) or \1(?![\w-])(?: ([\w-]+))?"
+)
+_NON_ATTRIBUTE_TYPES = frozenset(("", "name", "rel", "place", "room", "location"))  # types
+_ATTRIBUTE_QUESTION = re.compile(r"\b(color|colour|material|pattern|shape|size)\b")
+_YES_NO_QUESTION = re.compile(r"(is|are|do|does)\b")
 # "What color are the black shoes?": between the word that asks and the noun phrase that it asks of.
-_BETWEEN = frozenset(("of", "is", "are", "does", "do", "the", "you", "think"))
+_WORDS_BEFORE_NOUN_PHRASE = frozenset(("of", "is", "are", "does", "do", "the", "you", "think"))
 # There another noun phrase starts.
-_NEXT_PHRASE = words("""of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who,
+_PHRASE_STARTERS = parse_words("""of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who,
 wearing, holding""")
 
 
@@ -44,9 +52,9 @@ class ScreenCase:
     candidate: Candidate
     vocabulary: Vocabulary
     question: Question | None = None
-    judgement: Judgement = NOT_JUDGED
-    asked: Collection[str] = ()
-    kept: Collection[str] = ()
+    verifier_result: VerifierResult = UNKNOWN_RESULT
+    own_texts: Collection[str] = ()
+    kept_texts: Collection[str] = ()
 
     @cached_property
     def program(self) -> Sequence[Operation]:
@@ -56,120 +64,124 @@ class ScreenCase:
             UserError: it is malformed.
         """
         candidate = self.candidate
-        return parse(candidate.program, candidate.candidate_id) if candidate.program else ()
+        return parse_program(candidate.program, candidate.candidate_id) if candidate.program else ()
 
 
-def same_choice(case: ScreenCase) -> Fault:
+def find_repeated_option(case: ScreenCase) -> Fault:
     """Two equal options of a `choose`; without a program, in its words. There a word after the second option may make another
     thing of it ("a car or a car park"). None does so that starts a noun phrase, nor "side", "part", and the "of" of "to the left
     of"."""
     for operation in case.program:
         if operation.verb == "choose" and len(set(operation.values)) < len(operation.values):
             return " or ".join(operation.values)
-    for option, following in () if case.program else _TWICE.findall(case.candidate.text.lower()):
+    for option, following in () if case.program else _REPEATED_OPTION.findall(case.candidate.text.lower()):
         goes_on = following not in DETERMINERS | {"", "side", "part"}
         if not goes_on or f"{option} {following}" in PREPOSITIONS:
             return f"{option} or {option}"
     return None
 
 
-def asked_look_is_named(case: ScreenCase) -> Fault:
+def find_given_attribute(case: ScreenCase) -> Fault:
     """It asks for the colour of something black, or whether something red is red."""
     program = case.program
     for operation in program:
         if operation.verb not in ("query", "verify", "choose") or not operation.inputs:
             continue
-        for look in (program[i] for i in noun_phrase(program, operation.inputs[0])[:-1]):
-            if operation.type not in _NO_LOOKS and look.type == operation.type and not look.negated:
+        for look in (program[i] for i in collect_noun_phrase(program, operation.inputs[0])[:-1]):
+            if (
+                operation.type not in _NON_ATTRIBUTE_TYPES
+                and look.type == operation.type
+                and not look.is_negated
+            ):
                 return f"it asks for the {operation.type} of something {look.values[0]}"
             if not operation.type and look.values[0] in operation.values:
                 return f"it asks of something {look.values[0]} whether it is"
     return None
 
 
-def asked_name_is_put_in(case: ScreenCase) -> Fault:
+def find_given_name(case: ScreenCase) -> Fault:
     """It asks for the name of what it names since it was edited: that of "the couch", not of "the furniture".
     (Source questions ask so of categories alone, of some that the vocabulary does not know.)"""
-    asked = asked_step(case.program)
-    put_in = any(edit.kind == "object" and edit.step == asked for edit in case.candidate.edits)
+    asked = find_queried_step(case.program)
+    put_in = any(edit.kind == "object" and edit.step_index == asked for edit in case.candidate.edits)
     if asked is None or not put_in or case.program[asked].name in case.vocabulary.categories:
         return None
     return f"it asks for the name of a {case.program[asked].name}"
 
 
-def there_and_back(case: ScreenCase) -> Fault:
+def find_inverse_relation(case: ScreenCase) -> Fault:
     """ "What is to the left of the cup that is to the right of the lamp?": the lamp."""
-    program, asked = case.program, asked_step(case.program)
+    program, asked = case.program, find_queried_step(case.program)
     if asked is None or program[asked].verb != "relate":
         return None
     outer = program[asked]
-    inner = program[root(program, outer.inputs[0])]
+    inner = program[find_root_step(program, outer.inputs[0])]
     if inner.verb != "relate":
         return None
-    same = inner.values == outer.values and inner.subject != outer.subject
-    opposite = antonym(inner.values[0]) == outer.values[0] and inner.subject == outer.subject
-    named = program[root(program, inner.inputs[0])].name
+    same = inner.values == outer.values and inner.is_subject != outer.is_subject
+    opposite = get_antonym(inner.values[0]) == outer.values[0] and inner.is_subject == outer.is_subject
+    named = program[find_root_step(program, inner.inputs[0])].name
     return f"the {named} that the text names is an answer" if same or opposite else None
 
 
-def asked_look_is_said(case: ScreenCase) -> Fault:
+def find_given_attribute_in_text(case: ScreenCase) -> Fault:
     """Without a program its words tell: it asks for a type of look and says one of the thing."""
     text, types = case.candidate.text.lower(), case.vocabulary.attribute_types
-    asked = _ASKED.search(text)
-    if case.program or asked is None or _YES_NO.match(text):
+    asked = _ATTRIBUTE_QUESTION.search(text)
+    if case.program or asked is None or _YES_NO_QUESTION.match(text):
         return None
     type_ = asked[1].replace("colour", "color")
-    after = dropwhile(_BETWEEN.__contains__, re.findall(r"[\w-]+", text[asked.end() :]))
-    phrase = takewhile(lambda word: word not in _NEXT_PHRASE, after)
+    after = dropwhile(_WORDS_BEFORE_NOUN_PHRASE.__contains__, re.findall(r"[\w-]+", text[asked.end() :]))
+    phrase = takewhile(lambda word: word not in _PHRASE_STARTERS, after)
     look = next((word for word in phrase if types.get(word) == type_), None)
     return look and f"it asks for the {type_} of something {look}"
 
 
-def slip_of_grammar(case: ScreenCase) -> Fault:
+def is_ungrammatical(case: ScreenCase) -> Fault:
     """The slip in the text of an edited question, or in its source's: "What is the man that to the left of the cup
     wearing?"."""
     texts = (case.candidate.text, *([case.question.text] if case.question else ()))
-    return next(filter(None, map(slip, texts)), None) if case.candidate.edits else None
+    return next(filter(None, map(find_grammar_error, texts)), None) if case.candidate.edits else None
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without capitals, doubled blanks and the mark at its end: equal for texts that ask the same way."""
     return " ".join(text.rstrip("?. ").lower().split())
 
 
-def edited_without_effect(case: ScreenCase) -> Fault:
+def is_unchanged_by_edit(case: ScreenCase) -> Fault:
     """It still asks what its source asks: the same text, or the options of a choice in another order."""
     candidate, question = case.candidate, case.question
     if question is None:
         return None
-    text, source = plain(candidate.text), plain(question.text)
+    text, source = normalize_text(candidate.text), normalize_text(question.text)
     return text == source or (" or " in text and sorted(text.split()) == sorted(source.split()))
 
 
-def asked_already(case: ScreenCase) -> Fault:
+def is_already_asked(case: ScreenCase) -> Fault:
     """The picture's own questions have it."""
-    return plain(case.candidate.text) in case.asked
+    return normalize_text(case.candidate.text) in case.own_texts
 
 
-def proposed_before(case: ScreenCase) -> Fault:
+def is_duplicate(case: ScreenCase) -> Fault:
     """Another candidate of the picture and subset, which stays, has the same text."""
-    return plain(case.candidate.text) in case.kept
+    return normalize_text(case.candidate.text) in case.kept_texts
 
 
-def answerable_anywhere(case: ScreenCase) -> Fault:
+def is_image_independent(case: ScreenCase) -> Fault:
     """It has an answer at every picture."""
-    return bool(case.program) and always_answerable(case.program)
+    return bool(case.program) and is_always_answerable(case.program)
 
 
-def answerable_by_evidence(case: ScreenCase) -> Fault:
+def is_answerable_by_evidence(case: ScreenCase) -> Fault:
     """The judge knows the answer."""
-    return case.judgement.answerability == "answerable" and case.judgement.evidence
+    return case.verifier_result.answerability == "answerable" and case.verifier_result.evidence_source
 
 
-def always_answerable(program: Sequence[Operation]) -> bool:
+def is_always_answerable(program: Sequence[Operation]) -> bool:
     """Whether a question has an answer at every picture: what place it shows, whether there is something."""
     last = program[-1]
     if last.verb in ("query", "verify") or (last.verb == "choose" and last.type == "location"):
         return program[last.inputs[0]].name == SCENE and last.type in ("place", "room", "location")
     truths = ("exist", "and", "or")
-    return last.verb in truths and all(step.asserted or step.verb in truths for step in program)
+    return last.verb in truths and all(step.is_asserted or step.verb in truths for step in program)

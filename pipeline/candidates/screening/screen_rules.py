@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.candidates.screening import screen_checks as faults
-from pipeline.candidates.screening.screen_checks import Fault, ScreenCase, plain
-from pipeline.core.jsonl_index import Joined
-from pipeline.core.records import Candidate, Dropped, Question, Screened, Subset, Vocabulary
-from pipeline.verifier.evidence import Facts
-from pipeline.verifier.verification import judge
+from pipeline.candidates.screening.screen_checks import Fault, ScreenCase, normalize_text
+from pipeline.core.jsonl_index import RecordLookup
+from pipeline.core.records import Candidate, DroppedCandidate, Question, ScreenedCandidate, Subset, Vocabulary
+from pipeline.verifier.evidence import Evidence
+from pipeline.verifier.verification import verify_question
 
-WITHOUT_EFFECT = "edited without effect"
-SAME_CHOICE = "offers the same choice twice"
-GIVES_AWAY = "gives its answer away"
-BADLY_SAID = "badly said, as its source is"
+EDITED_WITHOUT_EFFECT = "edited without effect"
+REPEATED_OPTION = "offers the same choice twice"
+REVEALS_ANSWER = "gives its answer away"
+UNGRAMMATICAL = "badly said, as its source is"
 ALREADY_ASKED = "already asked of this picture"
 ALWAYS_ANSWERABLE = "always answerable"
-BY_EVIDENCE = "answerable by evidence"
-TWIN = "same text as another candidate of this picture"
+ANSWERABLE_BY_EVIDENCE = "answerable by evidence"
+DUPLICATE_TEXT = "same text as another candidate of this picture"
 
 
 class ScreenRule(NamedTuple):
@@ -36,26 +36,26 @@ class ScreenRule(NamedTuple):
     """
 
     reason: str
-    fault: Callable[[ScreenCase], Fault]
-    of_picture: bool = False
-    paper: bool = False
+    find_fault: Callable[[ScreenCase], Fault]
+    claims_answerable: bool = False
+    is_paper_rule: bool = False
 
 
 RULES = (
-    ScreenRule(WITHOUT_EFFECT, faults.edited_without_effect, of_picture=True),
-    ScreenRule(SAME_CHOICE, faults.same_choice, paper=True),
-    ScreenRule(GIVES_AWAY, faults.asked_look_is_named, paper=True),
-    ScreenRule(GIVES_AWAY, faults.asked_name_is_put_in),
-    ScreenRule(GIVES_AWAY, faults.there_and_back, paper=True),
-    ScreenRule(GIVES_AWAY, faults.asked_look_is_said, paper=True),
-    ScreenRule(BADLY_SAID, faults.slip_of_grammar),
-    ScreenRule(ALREADY_ASKED, faults.asked_already, of_picture=True),
-    ScreenRule(ALWAYS_ANSWERABLE, faults.answerable_anywhere, of_picture=True),
-    ScreenRule(BY_EVIDENCE, faults.answerable_by_evidence, of_picture=True),
-    ScreenRule(TWIN, faults.proposed_before),
+    ScreenRule(EDITED_WITHOUT_EFFECT, faults.is_unchanged_by_edit, claims_answerable=True),
+    ScreenRule(REPEATED_OPTION, faults.find_repeated_option, is_paper_rule=True),
+    ScreenRule(REVEALS_ANSWER, faults.find_given_attribute, is_paper_rule=True),
+    ScreenRule(REVEALS_ANSWER, faults.find_given_name),
+    ScreenRule(REVEALS_ANSWER, faults.find_inverse_relation, is_paper_rule=True),
+    ScreenRule(REVEALS_ANSWER, faults.find_given_attribute_in_text, is_paper_rule=True),
+    ScreenRule(UNGRAMMATICAL, faults.is_ungrammatical),
+    ScreenRule(ALREADY_ASKED, faults.is_already_asked, claims_answerable=True),
+    ScreenRule(ALWAYS_ANSWERABLE, faults.is_image_independent, claims_answerable=True),
+    ScreenRule(ANSWERABLE_BY_EVIDENCE, faults.is_answerable_by_evidence, claims_answerable=True),
+    ScreenRule(DUPLICATE_TEXT, faults.is_duplicate),
 )
-PAPER_RULES = tuple(rule for rule in RULES if rule.paper)
-HELD_ANSWERABLE = frozenset(rule.reason for rule in RULES if rule.of_picture)
+PAPER_RULES = tuple(rule for rule in RULES if rule.is_paper_rule)
+ANSWERABLE_REASONS = frozenset(rule.reason for rule in RULES if rule.claims_answerable)
 
 
 class ScreenInputs(NamedTuple):
@@ -63,40 +63,42 @@ class ScreenInputs(NamedTuple):
 
     candidates: Mapping[str, Sequence[Candidate]]
     questions: Mapping[str, Sequence[Question]]
-    facts: Callable[[str], Facts | None]
+    get_evidence: Callable[[str], Evidence | None]
     vocabulary: Vocabulary
 
 
-def reason_to_drop(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tuple[str, str] | None:
+def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tuple[str, str] | None:
     """The reason of the first rule that a case breaks, with what is wrong ("" where that says no more); None to
     keep it."""
     for rule in rules:
-        if fault := rule.fault(case):
+        if fault := rule.find_fault(case):
             return rule.reason, fault if isinstance(fault, str) else ""
     return None
 
 
-def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[Screened | Dropped]:
+def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[ScreenedCandidate | DroppedCandidate]:
     """Screen the candidates of one picture, in the order of their ids. Of two with one text the first stays."""
-    facts = inputs.facts(picture_id)
+    facts = inputs.get_evidence(picture_id)
     asked_of_it = ((question.question_id, question) for question in inputs.questions.get(picture_id, ()))
-    own = Joined(f"the questions of picture {picture_id} (stage ingest)", asked_of_it)
-    asked = {plain(text) for question in own.values() for text in (question.text, question.source_text)}
+    own = RecordLookup(f"the questions of picture {picture_id} (stage ingest)", asked_of_it)
+    asked = {
+        normalize_text(text) for question in own.values() for text in (question.text, question.source_text)
+    }
     kept: dict[Subset, set[str]] = defaultdict(set)
-    rows: list[Screened | Dropped] = []
+    rows: list[ScreenedCandidate | DroppedCandidate] = []
     for candidate in sorted(inputs.candidates.get(picture_id, ()), key=lambda row: row.candidate_id):
-        judgement = judge(candidate.program, facts, candidate.text)
+        judgement = verify_question(candidate.program, facts, candidate.text)
         source = own[candidate.question_id] if candidate.edits else None
         case = ScreenCase(candidate, inputs.vocabulary, source, judgement, asked, kept[candidate.subset])
-        reason = reason_to_drop(case)
+        reason = find_drop_reason(case)
         if reason is None:
-            kept[candidate.subset].add(plain(candidate.text))
-            rows.append(Screened(candidate=candidate, judgement=judgement))
+            kept[candidate.subset].add(normalize_text(candidate.text))
+            rows.append(ScreenedCandidate(candidate=candidate, verifier_result=judgement))
             continue
-        rows.append(candidate.dropped("screen", *reason))
+        rows.append(candidate.as_dropped("screen", *reason))
     return rows
 
 
-def pass_conflict_filter(candidates: Iterable[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
+def apply_conflict_filter(candidates: Iterable[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
     """The candidates without those that RGQA's conflict filter removes (section 3.1)."""
-    return [row for row in candidates if not reason_to_drop(ScreenCase(row, vocabulary), PAPER_RULES)]
+    return [row for row in candidates if not find_drop_reason(ScreenCase(row, vocabulary), PAPER_RULES)]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.inference.attribution.attribution_maps import Grid, grid_of
+from pipeline.inference.attribution.attribution_maps import AttributionMap, normalize_map
 
 
-def rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
+def compute_rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
     """[T, T], row t: what of each token is in token t at the end; rows sum to 1.
 
     A layer's attention is averaged over its heads; a token also keeps itself (the residual connection), so the identity is added
@@ -34,7 +34,9 @@ def rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
     return total
 
 
-def on_patches(weights: np.ndarray, places: np.ndarray, shape: tuple[int, int]) -> Grid:
+def place_on_patches(
+    weights: np.ndarray, patch_positions: np.ndarray, shape: tuple[int, int]
+) -> AttributionMap:
     """Weights [P] of patches where they lie: `places` [P, 2] (row, column) of each. ViLT takes them in an order that it draws by
     lot at each forward, and where there are more than it takes, not all: those it did not see count nothing.
 
@@ -44,12 +46,16 @@ def on_patches(weights: np.ndarray, places: np.ndarray, shape: tuple[int, int]) 
     >>> on_patches(np.array([0.2, 0.6]), np.array([[0, 1], [0, 0]]), (1, 3)).round(2).tolist()
     [[0.75, 0.25, 0.0]]
     """
-    places = np.asarray(places)
-    inside = ((places >= 0) & (places < shape)).all()
-    if places.shape != (len(weights), 2) or not inside or len(np.unique(places, axis=0)) < len(places):
+    patch_positions = np.asarray(patch_positions)
+    inside = ((patch_positions >= 0) & (patch_positions < shape)).all()
+    if (
+        patch_positions.shape != (len(weights), 2)
+        or not inside
+        or len(np.unique(patch_positions, axis=0)) < len(patch_positions)
+    ):
         raise ValueError(
-            f"{len(weights)} patches at places of shape {places.shape} do not fit a grid of {shape}"
+            f"{len(weights)} patches at places of shape {patch_positions.shape} do not fit a grid of {shape}"
         )
     grid = np.zeros(shape)
-    grid[places[:, 0], places[:, 1]] = weights
-    return grid_of(grid)
+    grid[patch_positions[:, 0], patch_positions[:, 1]] = weights
+    return normalize_map(grid)

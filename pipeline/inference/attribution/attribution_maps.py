@@ -13,14 +13,14 @@ import numpy as np
 
 from pipeline.core.json_files import write_json
 
-Grid = np.ndarray
-SHAPE = (24, 24)  # rows and columns that boxes are spread over; square, so files are short
-LEAST = 1e-6  # sides of a box, at least: one without area still lies somewhere
-DIGITS = 6  # significant ones of a number in a file
-GQA_ROW = 5  # numbers that GQA's scorer wants of a region; so many regions it takes for a grid
+AttributionMap = np.ndarray
+MAP_SHAPE = (24, 24)  # rows and columns that boxes are spread over; square, so files are short
+MIN_BOX_SIDE = 1e-6  # sides of a box, at least: one without area still lies somewhere
+SIGNIFICANT_DIGITS = 6  # significant ones of a number in a file
+GQA_REGION_LENGTH = 5  # numbers that GQA's scorer wants of a region; so many regions it takes for a grid
 
 
-def grid_of(weights: np.ndarray) -> Grid:
+def normalize_map(weights: np.ndarray) -> AttributionMap:
     """Weights [rows, columns] as shares of their sum. Where none counts (all are 0) each counts as much.
 
     Raises:
@@ -38,7 +38,9 @@ def grid_of(weights: np.ndarray) -> Grid:
     return weights / total if total > 0 else np.full(weights.shape, 1 / weights.size)
 
 
-def spread(weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = SHAPE) -> Grid:
+def rasterize_boxes(
+    weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = MAP_SHAPE
+) -> AttributionMap:
     """Each weight [m] evenly over its box [m, 4], for each cell what falls into it. What of a box lies outside of the picture
     does not count; where boxes lie over each other, weights add up.
 
@@ -60,22 +62,22 @@ def spread(weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = SHAP
         raise ValueError(
             f"boxes from {boxes.min():g} to {boxes.max():g}; wanted shares of the picture, 0 to 1"
         )
-    low = np.clip(boxes[:, :2], 0, 1 - LEAST)
-    high = np.maximum(np.clip(boxes[:, 2:], 0, 1), low + LEAST)
+    low = np.clip(boxes[:, :2], 0, 1 - MIN_BOX_SIDE)
+    high = np.maximum(np.clip(boxes[:, 2:], 0, 1), low + MIN_BOX_SIDE)
     rows, columns = shape
-    across = _shares(low[:, 0], high[:, 0], columns)
-    down = _shares(low[:, 1], high[:, 1], rows)
-    return grid_of(np.einsum("m,mr,mc->rc", weights, down, across))
+    across = _overlap_rates(low[:, 0], high[:, 0], columns)
+    down = _overlap_rates(low[:, 1], high[:, 1], rows)
+    return normalize_map(np.einsum("m,mr,mc->rc", weights, down, across))
 
 
-def _shares(low: np.ndarray, high: np.ndarray, count: int) -> np.ndarray:
+def _overlap_rates(low: np.ndarray, high: np.ndarray, count: int) -> np.ndarray:
     """Of stretches [m] of 0 to 1 the share that falls into each of `count` parts, [m, count]."""
     edges = np.linspace(0, 1, count + 1)
     inside = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     return np.clip(inside, 0, None) / (high - low)[:, None]
 
 
-def highest(grid: Grid) -> np.ndarray:
+def find_peaks(grid: AttributionMap) -> np.ndarray:
     """The cells of the highest weight: middles [n, 2] (x, y) as shares of the picture. Of cells that differ by rounding alone each
     is one.
 
@@ -86,7 +88,7 @@ def highest(grid: Grid) -> np.ndarray:
     return np.stack([(columns + 0.5) / grid.shape[1], (rows + 0.5) / grid.shape[0]], 1)
 
 
-def weights_of(grid: Grid) -> list[list[float]]:
+def to_gqa_attention(grid: AttributionMap) -> list[list[float]]:
     """The grid as GQA's scorer reads it: a square one with x first, [x][y]; of any other a region for each cell that counts,
     [x0, y0, x1, y1, weight]. Five regions would be read as a grid of five by five: the first of them is cut in two.
 
@@ -95,22 +97,22 @@ def weights_of(grid: Grid) -> list[list[float]]:
     """
     rows, columns = grid.shape
     if rows == columns:
-        return [[_short(weight) for weight in column] for column in grid.T]
+        return [[_round_significant(weight) for weight in column] for column in grid.T]
     found = [
         [column / columns, row / rows, (column + 1) / columns, (row + 1) / rows, grid[row, column]]
         for row, column in zip(*np.nonzero(grid), strict=True)
     ]
-    if len(found) == GQA_ROW:
+    if len(found) == GQA_REGION_LENGTH:
         x0, y0, x1, y1, weight = found[0]
         middle = (x0 + x1) / 2
         found[:1] = [[x0, y0, middle, y1, weight / 2], [middle, y0, x1, y1, weight / 2]]
-    return [[*map(_short, region)] for region in found]
+    return [[*map(_round_significant, region)] for region in found]
 
 
-def _short(number: float) -> float:
-    return float(f"{number:.{DIGITS}g}")
+def _round_significant(number: float) -> float:
+    return float(f"{number:.{SIGNIFICANT_DIGITS}g}")
 
 
-def write_grids(path: Path, grids: Mapping[str, Grid]) -> None:
+def write_gqa_attention(path: Path, grids: Mapping[str, AttributionMap]) -> None:
     """Write grids by the ids of their questions, as `rgqa score --extra attention=FILE` reads them."""
-    write_json(path, {name: weights_of(grid) for name, grid in grids.items()})
+    write_json(path, {name: to_gqa_attention(grid) for name, grid in grids.items()})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def words_on_regions(layers: Sequence[np.ndarray], first: int = 0) -> np.ndarray:
+def average_cross_attention(layers: Sequence[np.ndarray], first_region: int = 0) -> np.ndarray:
     """[T, M], row t: the share of each region in what word t looks at, mean over layers and heads.
 
     Args:
@@ -21,13 +21,13 @@ def words_on_regions(layers: Sequence[np.ndarray], first: int = 0) -> np.ndarray
     [[0.5, 0.5]]
     """
     shapes = sorted({layer.shape[1:] for layer in layers})
-    if len(shapes) != 1 or len(shapes[0]) != 2 or first >= shapes[0][1]:
+    if len(shapes) != 1 or len(shapes[0]) != 2 or first_region >= shapes[0][1]:
         raise ValueError(f"attention of shapes {shapes}; wanted [heads, words, regions] of every layer")
-    table = np.mean([np.asarray(layer, float).mean(0) for layer in layers], 0)[:, first:]
+    table = np.mean([np.asarray(layer, float).mean(0) for layer in layers], 0)[:, first_region:]
     return table / table.sum(1, keepdims=True)
 
 
-def of_words(table: np.ndarray, counted: Sequence[bool]) -> np.ndarray:
+def average_over_words(table: np.ndarray, is_word: Sequence[bool]) -> np.ndarray:
     """What the question as a whole looks at, [M]: the mean over the words that count (marks of the tokenizer do not).
 
     Raises:
@@ -36,7 +36,7 @@ def of_words(table: np.ndarray, counted: Sequence[bool]) -> np.ndarray:
     >>> of_words(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), [False, True, True]).tolist()
     [0.25, 0.75]
     """
-    which = np.asarray(counted, bool)
+    which = np.asarray(is_word, bool)
     if which.shape != (len(table),) or not which.any():
         raise ValueError(f"{which.sum()} of {len(which)} words count, of a table of {len(table)} rows")
     return table[which].mean(0)

@@ -12,12 +12,12 @@ import numpy as np
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import load_rgb
 from pipeline.core.json_files import read_json
-from pipeline.inference.attribution.panels import Marked
+from pipeline.inference.attribution.panels import BoxMark
 
-WANTED = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"
+EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"
 
 
-class PictureWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A word of a file. `box`: left, top, right, bottom in pixels of the picture. `score`: how sure the reader is, 0 to 1."""
 
     text: str
@@ -25,7 +25,7 @@ class PictureWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     score: float = 1.0
 
 
-def read_words(path: Path, picture: str) -> list[PictureWord]:
+def read_image_words(path: Path, picture: str) -> list[ImageWord]:
     """The words of a picture in a file, none where an object of lists does not name it.
 
     Raises:
@@ -34,11 +34,11 @@ def read_words(path: Path, picture: str) -> list[PictureWord]:
     content = read_json(path)
     rows = content.get(picture, []) if isinstance(content, dict) else content
     if not isinstance(rows, list):
-        raise UserError(f"{path}: wanted {WANTED}")
-    problems, words = Problems(f"{path}: wanted {WANTED}"), []
+        raise UserError(f"{path}: wanted {EXPECTED_FORMAT}")
+    problems, words = Problems(f"{path}: wanted {EXPECTED_FORMAT}"), []
     for number, row in enumerate(rows, 1):
         try:
-            word = msgspec.convert(row, PictureWord)
+            word = msgspec.convert(row, ImageWord)
         except msgspec.ValidationError as error:
             problems.add(f"word {number}", str(error))
             continue
@@ -55,7 +55,7 @@ def read_words(path: Path, picture: str) -> list[PictureWord]:
     return words
 
 
-def recognised(picture: Path) -> list[PictureWord]:
+def recognize_words(picture: Path) -> list[ImageWord]:
     """The words that rapidocr reads in a picture, upright boxes around them.
 
     Raises:
@@ -72,34 +72,36 @@ def recognised(picture: Path) -> list[PictureWord]:
     except (OSError, ValueError) as error:
         raise UserError(f"{picture}: {error}; restore it") from error
     # It takes arrays in the order blue, green, red, as OpenCV has them.
-    return words_of(RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1])))
+    return parse_ocr_result(
+        RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1]))
+    )
 
 
-def words_of(read: Any) -> list[PictureWord]:
+def parse_ocr_result(ocr_result: Any) -> list[ImageWord]:
     """What rapidocr found: `boxes` [n, 4, 2] corners in pixels, `txts`, `scores`; None each where there is nothing."""
-    if read.boxes is None:
+    if ocr_result.boxes is None:
         return []
-    rows = zip(read.txts, read.boxes, read.scores, strict=True)
+    rows = zip(ocr_result.txts, ocr_result.boxes, ocr_result.scores, strict=True)
     return [
-        PictureWord(text, (*map(float, corners.min(0)), *map(float, corners.max(0))), float(score))  # pyright: ignore[reportArgumentType]
+        ImageWord(text, (*map(float, corners.min(0)), *map(float, corners.max(0))), float(score))  # pyright: ignore[reportArgumentType]
         for text, corners, score in rows
     ]
 
 
-def marks_of(words: Sequence[PictureWord], size: tuple[int, int], where: str) -> tuple[Marked, ...]:
+def make_word_marks(words: Sequence[ImageWord], size: tuple[int, int], source: str) -> tuple[BoxMark, ...]:
     """Words in a picture of `size` (width, height in pixels).
 
     Raises:
         UserError: boxes that lie outside of the picture: those of another, or of another size.
     """
     width, height = size
-    problems = Problems(f"{where}: boxes outside of the picture, which has {width} x {height} pixels")
+    problems = Problems(f"{source}: boxes outside of the picture, which has {width} x {height} pixels")
     for word in words:
         if word.box[0] < 0 or word.box[1] < 0 or word.box[2] > width or word.box[3] > height:
             problems.add(repr(word.text), f"box {list(word.box)}")
     problems.raise_if_any()
     return tuple(
-        Marked(
+        BoxMark(
             word.text,
             (word.box[0] / width, word.box[1] / height, word.box[2] / width, word.box[3] / height),
             word.score,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pipeline.inference.attribution.attribution_maps import Grid
+from pipeline.inference.attribution.attribution_maps import AttributionMap
 
-METHODS = {
+METHOD_TITLES = {
     "attention": "Where it looked: its attention over regions, mean of its glances",
     "grad-cam": "What speaks for its answer: Grad-CAM on the picture's map",
     "hires-cam": "The same cell by cell: HiResCAM",
@@ -16,7 +16,7 @@ METHODS = {
 }
 
 
-class Marked(NamedTuple):
+class BoxMark(NamedTuple):
     """A thing, region or word in a picture: box (left, top, right, bottom; shares of the picture), and a score or weight."""
 
     text: str
@@ -29,21 +29,21 @@ class Panel(NamedTuple):
 
     method: str
     title: str
-    grid: Grid
-    marks: tuple[Marked, ...] = ()
-    heat: bool = True
-    folded: bool = False
+    attribution_map: AttributionMap
+    marks: tuple[BoxMark, ...] = ()
+    show_heatmap: bool = True
+    is_collapsed: bool = False
     note: str = ""
 
 
-class Sighting(NamedTuple):
+class Attribution(NamedTuple):
     """What a model said to a question of a picture, and how it came by it. `probability`: its own, of the answer."""
 
     answer: str
     probability: float
     panels: tuple[Panel, ...]
 
-    def panel(self, method: str) -> Panel:
+    def get_panel(self, method: str) -> Panel:
         """That of a method.
 
         Raises:

@@ -8,31 +8,31 @@ from typing import NamedTuple, Protocol
 
 from pipeline import research_registry
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.inference.attribution.panels import Sighting
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.panels import Attribution
 
-PREFIX = "hf-vqa/"
+HF_MODEL_PREFIX = "hf-vqa/"
 
 
-class Sees(Protocol):
+class Attributor(Protocol):
     """A model that shows what it looked at."""
 
-    def look(self, picture: Path, texts: list[str], picture_id: str = "") -> list[Sighting]: ...
+    def attribute(self, picture: Path, texts: list[str], picture_id: str = "") -> list[Attribution]: ...
 
 
-class RowSight(NamedTuple):
+class RowAttribution(NamedTuple):
     """A row's models by name, the first of which answers; what its predictions file says, by item (answer and confidence; empty
     where there is no file); and what else is to be known."""
 
     name: str
-    models: Mapping[str, Sees]
-    said: Mapping[str, tuple[str, float]]
+    models: Mapping[str, Attributor]
+    predictions: Mapping[str, tuple[str, float]]
     note: str = ""
 
 
-def row_sight(
-    folders: Folders, name: str, seed: int = 0, settings: Mapping[str, str] | None = None
-) -> RowSight:
+def open_row(
+    folders: DatasetFolders, name: str, seed: int = 0, settings: Mapping[str, str] | None = None
+) -> RowAttribution:
     """Open a row: of the data set's own nets, of one seed, or hf-vqa/NAME_OR_FOLDER.
 
     Args:
@@ -41,18 +41,18 @@ def row_sight(
     Raises:
         UserError: there is no such row, no net of this seed, or nothing that looks at a place.
     """
-    if name.startswith(PREFIX):
-        return RowSight(name, {name: _of_transformers(name, settings or {})}, {})
+    if name.startswith(HF_MODEL_PREFIX):
+        return RowAttribution(name, {name: _load_hf_model(name, settings or {})}, {})
     if settings:
-        raise UserError(f"--model-arg is for {PREFIX}... alone, and --model is {name!r}")
+        raise UserError(f"--model-arg is for {HF_MODEL_PREFIX}... alone, and --model is {name!r}")
     return research_registry.own_row_sight(folders, name, seed)
 
 
-def _of_transformers(name: str, settings: Mapping[str, str]) -> Sees:
+def _load_hf_model(name: str, settings: Mapping[str, str]) -> Attributor:
     try:
-        from pipeline.inference.attribution.transformers_attribution import TransformersSight
+        from pipeline.inference.attribution.transformers_attribution import TransformersAttributor
     except ImportError as error:
         raise UserError(
             f'{name}: {error.name} is not installed; models of transformers need the extra hf: pip install ".[hf]"'
         ) from error
-    return TransformersSight(name, dict(settings))
+    return TransformersAttributor(name, dict(settings))

@@ -8,22 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from pipeline.core.rendering import COLOURS, svg
+from pipeline.core.rendering import PALETTE, chart_to_svg
 from pipeline.scoring import acc_fpr_curve, risk_coverage_curve
 from pipeline.scoring.items import Benchmark
-from pipeline.scoring.joined_predictions import Answered, Options
-from pipeline.scoring.leaderboard.row_scores import answered
-from pipeline.scoring.leaderboard.rows import BoardRow
-from pipeline.scoring.selective_prediction import FEW_ANSWERS, has_enough_answers
+from pipeline.scoring.joined_predictions import JoinedPredictions, ScoringOptions
+from pipeline.scoring.leaderboard.row_scores import join_row_predictions
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.selective_prediction import MIN_ANSWERS, has_enough_answers
 
-GRID = np.linspace(0, 1, 101)
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])  # the next seven rows' lines, and so on
-GREY, DOTTED = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])  # references
-OURS = ("msp", "frcnn", "rp", "ens")  # of our nets' rows those that have a line: two dozen would be a thicket
-Point = dict[str, str | float]
+CURVE_GRID = np.linspace(0, 1, 101)
+LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])  # the next seven rows' lines, and so on
+REFERENCE_COLORS, REFERENCE_DASHES = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])  # references
+PLOTTED_BUILT_IN_ROWS = (
+    "msp",
+    "frcnn",
+    "rp",
+    "ens",
+)  # of our nets' rows those that have a line: two dozen would be a thicket
+CurvePoint = dict[str, str | float]
 
 
-class Curve(NamedTuple):
+class CurveSpec(NamedTuple):
     """A plot: its file's name, title, fields and titles of both axes."""
 
     name: str
@@ -32,30 +37,36 @@ class Curve(NamedTuple):
     x_title: str
     y: str
     y_title: str
-    of: Callable[[Answered], np.ndarray]
+    compute: Callable[[JoinedPredictions], np.ndarray]
 
 
-def acc_at_fpr(at: Answered) -> np.ndarray:
+def acc_at_fpr(joined: JoinedPredictions) -> np.ndarray:
     """The highest ACC that is reached at each FPR of the grid; NaN where a kind of item is missing."""
-    acc, fpr = acc_fpr_curve(*at.columns)
-    return np.interp(GRID, fpr, acc) if np.isfinite([*acc, *fpr]).all() else np.full(len(GRID), np.nan)
+    acc, fpr = acc_fpr_curve(*joined.metric_inputs)
+    return (
+        np.interp(CURVE_GRID, fpr, acc)
+        if np.isfinite([*acc, *fpr]).all()
+        else np.full(len(CURVE_GRID), np.nan)
+    )
 
 
-def risk_at_coverage(at: Answered) -> np.ndarray:
+def risk_at_coverage(joined: JoinedPredictions) -> np.ndarray:
     """The risk at each coverage of the grid; NaN where too few are answered."""
-    coverage, risk, _ = risk_coverage_curve(at.confidence, at.correct)
-    return np.where(has_enough_answers(GRID, len(at.items)), np.interp(GRID, coverage, risk), np.nan)
+    coverage, risk, _ = risk_coverage_curve(joined.confidence, joined.correct)
+    return np.where(
+        has_enough_answers(CURVE_GRID, len(joined.items)), np.interp(CURVE_GRID, coverage, risk), np.nan
+    )
 
 
 CURVES = (
-    Curve(
+    CurveSpec(
         *("acc-fpr", "Accuracy over false acceptance", "fpr", "FPR: share of UQs accepted"),
         *("acc", "ACC: share of AQs accepted and right", acc_at_fpr),
     ),
-    Curve(
+    CurveSpec(
         *(
             "risk-coverage",
-            f"Risk over coverage, from {FEW_ANSWERS} answers on",
+            f"Risk over coverage, from {MIN_ANSWERS} answers on",
             "coverage",
             "coverage: share of questions answered",
         ),
@@ -64,40 +75,49 @@ CURVES = (
 )
 
 
-def with_lines(rows: Sequence[BoardRow]) -> list[BoardRow]:
+def select_plotted_rows(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """The rows that are drawn: all but most of our own nets'."""
-    return [row for row in rows if not row.ours or row.name in OURS or row.kind == "reference"]
+    return [
+        row
+        for row in rows
+        if not row.is_built_in or row.name in PLOTTED_BUILT_IN_ROWS or row.kind == "reference"
+    ]
 
 
-def points(benchmark: Benchmark, rows: Sequence[BoardRow], curve: Curve) -> list[Point]:
+def compute_curve_points(
+    benchmark: Benchmark, rows: Sequence[LeaderboardRow], curve: CurveSpec
+) -> list[CurvePoint]:
     """Points of every row in every subset that it has; of several seeds the mean at each place."""
-    found: list[Point] = []
+    found: list[CurvePoint] = []
     for row in rows:
         for subset in (name for name in benchmark.subsets if name in row.seeds[0]):
-            said = (answered(benchmark.subsets[subset], seed[subset], Options()) for seed in row.seeds)
-            line = np.mean([curve.of(at) for at in said], axis=0)
+            said = (
+                join_row_predictions(benchmark.subsets[subset], seed[subset], ScoringOptions())
+                for seed in row.seeds
+            )
+            line = np.mean([curve.compute(at) for at in said], axis=0)
             found += [
                 {"row": row.name, "subset": subset, curve.x: round(float(x), 4), curve.y: round(float(y), 6)}
-                for x, y in zip(GRID, line, strict=True)
+                for x, y in zip(CURVE_GRID, line, strict=True)
                 if np.isfinite(y)
             ]
     return found
 
 
-def picture(found: Sequence[Point], rows: Sequence[BoardRow], curve: Curve) -> Markup:
+def draw_curves(points: Sequence[CurvePoint], rows: Sequence[LeaderboardRow], curve: CurveSpec) -> Markup:
     """All subsets beside each other, as SVG."""
     import altair as alt
 
     def axis(kind: Any, field: str, title: str) -> Any:
         return kind(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
-    looks = look_of(rows)
+    looks = assign_line_styles(rows)
     colours, dashes = ([look[part] for look in looks.values()] for part in (0, 1))
     legend = alt.Legend(
         title=None, orient="bottom", columns=6, labelLimit=220, symbolSize=300, symbolStrokeWidth=2
     )
     chart = (
-        alt.Chart(alt.Data(values=[*found]))
+        alt.Chart(alt.Data(values=[*points]))
         .mark_line(strokeWidth=1.8)
         .encode(
             axis(alt.X, curve.x, curve.x_title),
@@ -113,17 +133,21 @@ def picture(found: Sequence[Point], rows: Sequence[BoardRow], curve: Curve) -> M
         .configure_legend(labelFontSize=12)
         .configure_header(labelFontSize=13)
     )
-    return svg(chart)
+    return chart_to_svg(chart)
 
 
-def look_of(rows: Sequence[BoardRow]) -> Mapping[str, tuple[str, list[int]]]:
+def assign_line_styles(rows: Sequence[LeaderboardRow]) -> Mapping[str, tuple[str, list[int]]]:
     """Colour and dashes of each row's line; those of 28 models differ, references are grey."""
     models = [row.name for row in rows if row.kind == "model"]
     grey = [row.name for row in rows if row.kind == "reference"]
     looks = {
-        name: (COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
+        name: (PALETTE[i % len(PALETTE)], LINE_DASHES[i // len(PALETTE) % len(LINE_DASHES)])
         for i, name in enumerate(models)
     }
     return looks | {
-        name: (GREY[i % len(GREY)], DOTTED[i // len(GREY) % len(DOTTED)]) for i, name in enumerate(grey)
+        name: (
+            REFERENCE_COLORS[i % len(REFERENCE_COLORS)],
+            REFERENCE_DASHES[i // len(REFERENCE_COLORS) % len(REFERENCE_DASHES)],
+        )
+        for i, name in enumerate(grey)
     }

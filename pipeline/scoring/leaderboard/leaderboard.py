@@ -14,14 +14,14 @@ from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.params import Params, Seed
 from pipeline.core.records import Record
 from pipeline.scoring.items import Benchmark, Items
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.leaderboard.pairwise_comparison import Comparison, compare
-from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, kinds_of, measure
-from pipeline.scoring.leaderboard.rows import BoardRow
-from pipeline.scoring.model_comparison import Change, lower_is_better
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.leaderboard.pairwise_comparison import PairwiseComparison, compare_models
+from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, make_kind_masks, score_rows
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.model_comparison import ScoreDifference, lower_is_better
 
 # The score that rows are ranked by, unless another is asked for.
-BY = "auaf"
+DEFAULT_RANKING_SCORE = "auaf"
 
 
 class LeaderboardParams(Params):
@@ -33,21 +33,21 @@ class LeaderboardParams(Params):
         seed: Of the bootstrap.
     """
 
-    against: str = "msp"
-    repetitions: Annotated[int, msgspec.Meta(ge=100, le=100_000)] = 1000
+    baseline: str = "msp"
+    num_replicates: Annotated[int, msgspec.Meta(ge=100, le=100_000)] = 1000
     seed: Seed = 0
 
 
-class PlaceCounts(NamedTuple):
+class SubsetCounts(NamedTuple):
     """What is scored in a subset; `kinds` are the UQs of each category and difficulty, those that are many enough for a score."""
 
-    aqs: int
-    uqs: int
-    pictures: int
-    kinds: dict[str, int]
+    num_aqs: int
+    num_uqs: int
+    num_images: int
+    num_uqs_by_kind: dict[str, int]
 
 
-class Basis(NamedTuple):
+class EvaluationInfo(NamedTuple):
     """What the leaderboard rests on: the release, how its verdicts came about, how much of it is scored, and the replicates.
 
     Attributes:
@@ -57,15 +57,15 @@ class Basis(NamedTuple):
 
     title: str
     origin: str
-    simulated: bool
-    rehearsal: bool
+    is_simulated: bool
+    is_rehearsal: bool
     part: str
-    counts: dict[str, PlaceCounts]
-    pictures: int
-    repetitions: int
+    subset_counts: dict[str, SubsetCounts]
+    num_images: int
+    num_replicates: int
 
 
-class Board(NamedTuple):
+class Leaderboard(NamedTuple):
     """The leaderboard.
 
     Attributes:
@@ -75,45 +75,45 @@ class Board(NamedTuple):
         by: The score that rows are ordered, ranked and compared by.
     """
 
-    basis: Basis
+    info: EvaluationInfo
     rows: list[RowScores]
-    comparisons: dict[str, Comparison]
-    against: str
-    by: str = BY
+    comparisons: dict[str, PairwiseComparison]
+    baseline: str
+    ranking_score: str = DEFAULT_RANKING_SCORE
 
     @property
-    def places(self) -> list[str]:
+    def scopes(self) -> list[str]:
         """The places that have a table: the mean of several subsets, and each subset."""
-        subsets = [*self.basis.counts]
+        subsets = [*self.info.subset_counts]
         return [MEAN, *subsets] if len(subsets) > 1 else subsets
 
     @property
-    def models(self) -> list[str]:
+    def model_names(self) -> list[str]:
         """The names of the rows that are compared."""
         return [one.row.name for one in self.rows if one.row.kind == "model"]
 
-    def rows_at(self, place: str) -> list[RowScores]:
+    def rows_in_scope(self, scope: str) -> list[RowScores]:
         """The rows that have a score at a place: models best first, then references best first."""
-        there = [one for one in self.rows if place in one.places]
-        return sorted(there, key=lambda one: _order(one, place, self.by))
+        there = [one for one in self.rows if scope in one.scores]
+        return sorted(there, key=lambda one: _sort_key(one, scope, self.ranking_score))
 
-    def rank(self, row: BoardRow, place: str) -> tuple[int, int] | None:
+    def get_rank_interval(self, row: LeaderboardRow, scope: str) -> tuple[int, int] | None:
         """The best and the worst rank that a row may have at a place; None for a reference, and without a score."""
-        return self.comparisons[place].ranks.get(row.name)
+        return self.comparisons[scope].rank_intervals.get(row.name)
 
-    def change(self, row: BoardRow, place: str) -> Change | None:
+    def difference_to_baseline(self, row: LeaderboardRow, scope: str) -> ScoreDifference | None:
         """The score of a model minus that of the one that others are compared with; None for itself and for references."""
-        return self.comparisons[place].difference(row.name, self.against) if self.against else None
+        return self.comparisons[scope].get_difference(row.name, self.baseline) if self.baseline else None
 
 
-class _ReleaseTexts(Record, forbid_unknown_fields=False):
+class _ReleaseSection(Record, forbid_unknown_fields=False):
     origin: str = ""
 
 
-class _ReleaseRecord(Record, forbid_unknown_fields=False):
+class _ReleaseParams(Record, forbid_unknown_fields=False):
     """What a release's params.json says of it."""
 
-    release: _ReleaseTexts = _ReleaseTexts()
+    release: _ReleaseSection = _ReleaseSection()
 
 
 class _Verdict(Record, forbid_unknown_fields=False):
@@ -127,9 +127,13 @@ class _Provenance(Record, forbid_unknown_fields=False):
     item: _Verdict = _Verdict()
 
 
-def board(
-    release: Path, benchmark: Benchmark, rows: Sequence[BoardRow], p: LeaderboardParams, by: str = BY
-) -> Board:
+def build_leaderboard(
+    release: Path,
+    benchmark: Benchmark,
+    rows: Sequence[LeaderboardRow],
+    params: LeaderboardParams,
+    ranking_score: str = DEFAULT_RANKING_SCORE,
+) -> Leaderboard:
     """Score rows on a release, compare the models among them, and order all.
 
     Args:
@@ -139,53 +143,59 @@ def board(
         p: The replicates, and the row to compare with.
         by: The score that rows are ordered, ranked and compared by.
     """
-    options = Options(bootstrap=p.repetitions, seed=p.seed, missing="wrong")
-    scored = sorted(measure(benchmark, rows, options), key=lambda one: _order(one, MEAN, by))
+    options = ScoringOptions(bootstrap=params.num_replicates, seed=params.seed, missing="wrong")
+    scored = sorted(score_rows(benchmark, rows, options), key=lambda one: _sort_key(one, MEAN, ranking_score))
     models = [one for one in scored if one.row.kind == "model"]
     comparisons = {
-        place: compare(
-            {one.row.name: one.places[place][by] for one in models if place in one.places},
-            lower_is_better(by),
+        place: compare_models(
+            {one.row.name: one.scores[place][ranking_score] for one in models if place in one.scores},
+            lower_is_better(ranking_score),
         )
         for place in (MEAN, *benchmark.subsets)
     }
-    against = p.against if p.against in {one.row.name for one in models} else ""
-    return Board(basis(release, benchmark, p.repetitions), scored, comparisons, against, by)
-
-
-def basis(release: Path, benchmark: Benchmark, repetitions: int) -> Basis:
-    """What is scored of a release, and what is known of it."""
-    params, provenance = release / "params.json", release / "provenance.jsonl"
-    record = read_json(params, _ReleaseRecord) if params.exists() else _ReleaseRecord()
-    verdicts = [row.item for row in read_jsonl(provenance, _Provenance)] if provenance.exists() else []
-    scored = benchmark.subsets
-    parts = {part for items in scored.values() for part in items["part"]}
-    return Basis(
-        title=benchmark.full_name,
-        origin=record.release.origin,
-        simulated=any(one.simulated for one in verdicts),
-        rehearsal=any(one.rehearsal for one in verdicts),
-        part=" and ".join(sorted(parts - {""})),
-        counts={name: counted(items) for name, items in scored.items()},
-        pictures=len({picture for items in scored.values() for picture in items.clusters.tolist()}),
-        repetitions=repetitions,
+    against = params.baseline if params.baseline in {one.row.name for one in models} else ""
+    return Leaderboard(
+        describe_evaluation(release, benchmark, params.num_replicates),
+        scored,
+        comparisons,
+        against,
+        ranking_score,
     )
 
 
-def counted(items: Items) -> PlaceCounts:
+def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int) -> EvaluationInfo:
+    """What is scored of a release, and what is known of it."""
+    params, provenance = release / "params.json", release / "provenance.jsonl"
+    record = read_json(params, _ReleaseParams) if params.exists() else _ReleaseParams()
+    verdicts = [row.item for row in read_jsonl(provenance, _Provenance)] if provenance.exists() else []
+    scored = benchmark.subsets
+    parts = {part for items in scored.values() for part in items["part"]}
+    return EvaluationInfo(
+        title=benchmark.full_name,
+        origin=record.release.origin,
+        is_simulated=any(one.simulated for one in verdicts),
+        is_rehearsal=any(one.rehearsal for one in verdicts),
+        part=" and ".join(sorted(parts - {""})),
+        subset_counts={name: count_items(items) for name, items in scored.items()},
+        num_images=len({picture for items in scored.values() for picture in items.clusters.tolist()}),
+        num_replicates=num_replicates,
+    )
+
+
+def count_items(items: Items) -> SubsetCounts:
     """What there is of each sort."""
     answerable = items.answerable
-    kinds = {kind: int((which & ~answerable).sum()) for kind, which in kinds_of(items).items()}
-    return PlaceCounts(
+    kinds = {kind: int((which & ~answerable).sum()) for kind, which in make_kind_masks(items).items()}
+    return SubsetCounts(
         int(answerable.sum()), int((~answerable).sum()), len({*items.clusters.tolist()}), kinds
     )
 
 
-def _order(one: RowScores, place: str, by: str) -> tuple[bool, bool, float, str]:
+def _sort_key(one: RowScores, scope: str, ranking_score: str) -> tuple[bool, bool, float, str]:
     """Models before references, best first, undefined last."""
-    places: Mapping[str, object] = one.places
-    reached = one.places[place][by].value if place in places else math.nan
-    sign = 1 if lower_is_better(by) else -1
+    places: Mapping[str, object] = one.scores
+    reached = one.scores[scope][ranking_score].value if scope in places else math.nan
+    sign = 1 if lower_is_better(ranking_score) else -1
     return (
         one.row.kind == "reference",
         math.isnan(reached),

@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.scoring.bootstrap import percentile_interval, simultaneous_intervals
-from pipeline.scoring.model_comparison import Change
+from pipeline.scoring.model_comparison import ScoreDifference
 
 
-class Measured(NamedTuple):
+class ScoreEstimate(NamedTuple):
     """A score of a row.
 
     Attributes:
@@ -34,21 +34,21 @@ class Measured(NamedTuple):
         drawn: [replicates], the mean over seeds on each replicate; NaN where undefined.
     """
 
-    seeds: np.ndarray
-    drawn: np.ndarray
+    seed_values: np.ndarray
+    replicates: np.ndarray
 
     @property
     def value(self) -> float:
         """The mean over seeds."""
-        return float(self.seeds.mean())
+        return float(self.seed_values.mean())
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval, images resampled."""
-        return percentile_interval(self.drawn)
+        return percentile_interval(self.replicates)
 
 
-class Comparison(NamedTuple):
+class PairwiseComparison(NamedTuple):
     """Models compared by one score.
 
     Attributes:
@@ -60,12 +60,12 @@ class Comparison(NamedTuple):
             significantly.
     """
 
-    names: list[str]
-    differences: dict[tuple[str, str], Change]
-    ranks: dict[str, tuple[int, int]]
-    letters: dict[str, str]
+    model_names: list[str]
+    differences: dict[tuple[str, str], ScoreDifference]
+    rank_intervals: dict[str, tuple[int, int]]
+    letter_display: dict[str, str]
 
-    def difference(self, one: str, other: str) -> Change | None:
+    def get_difference(self, one: str, other: str) -> ScoreDifference | None:
         """The score of one model minus that of another; None for the same model, or if either has no score."""
         if (one, other) in self.differences:
             return self.differences[one, other]
@@ -73,10 +73,10 @@ class Comparison(NamedTuple):
         if turned is None or turned.interval is None:
             return None
         low, high = turned.interval
-        return Change(-turned.difference, (-high, -low))
+        return ScoreDifference(-turned.difference, (-high, -low))
 
 
-def compare(scores: Mapping[str, Measured], lower_is_better: bool = False) -> Comparison:
+def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = False) -> PairwiseComparison:
     """Compare all models with each other.
 
     Args:
@@ -88,22 +88,24 @@ def compare(scores: Mapping[str, Measured], lower_is_better: bool = False) -> Co
     names = sorted(known, key=lambda name: (-sign * known[name].value, name))
     pairs = list(combinations(names, 2))
     estimates = [known[one].value - known[other].value for one, other in pairs]
-    samples = [known[one].drawn - known[other].drawn for one, other in pairs]
+    samples = [known[one].replicates - known[other].replicates for one, other in pairs]
     bounds = simultaneous_intervals(estimates, np.array(samples)).tolist() if pairs else []
     differences = {
-        pair: Change(estimate, (low, high))
+        pair: ScoreDifference(estimate, (low, high))
         for pair, estimate, (low, high) in zip(pairs, estimates, bounds, strict=True)
     }
     # In each pair the first is ahead, so it alone can be significantly better.
     better = [
         pair for pair, (low, high) in zip(pairs, bounds, strict=True) if (low > 0 if sign > 0 else high < 0)
     ]
-    return Comparison(
-        names, differences, rank_intervals(names, better), compact_letter_display(names, better)
+    return PairwiseComparison(
+        names, differences, compute_rank_intervals(names, better), compact_letter_display(names, better)
     )
 
 
-def rank_intervals(names: Sequence[str], better: Collection[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+def compute_rank_intervals(
+    names: Sequence[str], better_pairs: Collection[tuple[str, str]]
+) -> dict[str, tuple[int, int]]:
     """The best and the worst rank of each model; both run with the order of the names.
 
     Args:
@@ -117,7 +119,7 @@ def rank_intervals(names: Sequence[str], better: Collection[tuple[str, str]]) ->
     """
     place = {name: number for number, name in enumerate(names)}
     best, worst = np.ones(len(names), int), np.full(len(names), len(names))
-    for one, other in better:
+    for one, other in better_pairs:
         best[place[other]] += 1
         worst[place[one]] -= 1
     best = np.minimum.accumulate(best[::-1])[::-1]
@@ -125,7 +127,9 @@ def rank_intervals(names: Sequence[str], better: Collection[tuple[str, str]]) ->
     return dict(zip(names, zip(best.tolist(), worst.tolist(), strict=True), strict=True))
 
 
-def compact_letter_display(names: Sequence[str], apart: Collection[tuple[str, str]]) -> dict[str, str]:
+def compact_letter_display(
+    names: Sequence[str], different_pairs: Collection[tuple[str, str]]
+) -> dict[str, str]:
     """The letters of each name: two share one exactly if they are not apart (Piepho, 2004, Journal of Computational and
     Graphical Statistics 13(2), 456-466, "insert and absorb").
 
@@ -137,7 +141,7 @@ def compact_letter_display(names: Sequence[str], apart: Collection[tuple[str, st
     {'rp': 'a', 'mix': 'ab', 'msp': 'bc', 'blind': 'c'}
     """
     groups = [frozenset(names)]
-    for one, other in apart:
+    for one, other in different_pairs:
         parted = [
             part for group in groups if {one, other} <= group for part in (group - {one}, group - {other})
         ]
@@ -146,12 +150,12 @@ def compact_letter_display(names: Sequence[str], apart: Collection[tuple[str, st
     place = {name: number for number, name in enumerate(names)}
     groups.sort(key=lambda group: sorted(place[name] for name in group))
     return {
-        name: "".join(_letter(number) for number, group in enumerate(groups) if name in group)
+        name: "".join(_format_letter(number) for number, group in enumerate(groups) if name in group)
         for name in names
     }
 
 
-def _letter(number: int) -> str:
+def _format_letter(number: int) -> str:
     """a to z, then a1, b1 and so on.
 
     >>> _letter(25), _letter(26)

@@ -9,31 +9,32 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.core.errors import CONTROLS, counted
-from pipeline.core.rendering import escape_markdown, markdown_table, render
+from pipeline.core.errors import CONTROL_CHARACTERS, format_count
+from pipeline.core.rendering import escape_markdown, format_markdown_table, render_template
 from pipeline.scoring.compared_items import ComparedItems
-from pipeline.scoring.leaderboard.leaderboard import Board
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured
-from pipeline.scoring.leaderboard.row_scores import MEAN, SCORES, RowScores
-from pipeline.scoring.leaderboard.selective_table import SelectionTable
-from pipeline.scoring.model_comparison import Difference, sentence
-from pipeline.scoring.text_report import heading, percent, span
+from pipeline.scoring.leaderboard.leaderboard import Leaderboard
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores
+from pipeline.scoring.leaderboard.selective_table import SelectiveTable
+from pipeline.scoring.model_comparison import ModelComparison, describe_difference
+from pipeline.scoring.subgroups import REPORTED_SCORES
+from pipeline.scoring.text_report import format_heading, format_interval, format_percent
 
-HERE = Path(__file__).parent
-COLUMNS = (
+TEMPLATE_DIR = Path(__file__).parent
+CSV_COLUMNS = (
     *("row", "kind", "seeds", "confidence", "subset", "category", "score", "value", "low", "high"),
     *("lowest_seed", "highest_seed", "rank", "lowest_rank", "letters"),
     *("difference", "difference_low", "difference_high", "items", "missing"),
 )
 DECIMALS = 6
-Cells = list[str]
+TableRow = list[str]
 
 
-def board_markdown(
-    board: Board,
-    folder: Path | None = None,
-    selection: SelectionTable | None = None,
-    whole: bool = True,
+def render_markdown(
+    board: Leaderboard,
+    predictions_folder: Path | None = None,
+    selective_table: SelectiveTable | None = None,
+    show_all_scores: bool = True,
 ) -> str:
     """The leaderboard in Markdown.
 
@@ -42,99 +43,117 @@ def board_markdown(
         selection: The table of selective answering, if there is one.
         whole: Whether all scores of each subset and each kind of question are shown, or the ranking score of each subset.
     """
-    return render(
-        HERE / "leaderboard.md.jinja",
-        {"table": markdown_table},
+    return render_template(
+        TEMPLATE_DIR / "leaderboard.md.jinja",
+        {"table": format_markdown_table},
         board=board,
-        basis=board.basis,
-        by=heading(board.by),
-        folder=folder,
-        ours=sum(one.row.ours for one in board.rows),
+        basis=board.info,
+        by=format_heading(board.ranking_score),
+        folder=predictions_folder,
+        ours=sum(one.row.is_built_in for one in board.rows),
         places=[
-            (place, score_table(board, place)) for place in (board.places if whole else board.places[:1])
+            (place, make_score_table(board, place))
+            for place in (board.scopes if show_all_scores else board.scopes[:1])
         ],
-        by_subset=[] if whole or len(board.places) == 1 else subset_table(board),
-        kinds={subset: kind_table(board, subset) for subset in board.basis.counts},
-        notes=[escape_markdown(note) for note in notes(board)],
-        selection=selection,
-        selected=[[escape_markdown(name), *cells] for name, *cells in selection.table] if selection else [],
+        by_subset=[] if show_all_scores or len(board.scopes) == 1 else make_subset_table(board),
+        kinds={subset: make_kind_table(board, subset) for subset in board.info.subset_counts},
+        notes=[escape_markdown(note) for note in make_notes(board)],
+        selection=selective_table,
+        selected=[[escape_markdown(name), *cells] for name, *cells in selective_table.table]
+        if selective_table
+        else [],
     )
 
 
-def score_table(board: Board, place: str) -> list[Cells]:
+def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     """The rows that have a score at a place, in its order, with their ranks and letters; the head first."""
-    rows = board.rows_at(place)
-    comparison = board.comparisons[place]
-    against = any(board.change(one.row, place) for one in rows)
-    several = len(comparison.names) > 1
-    head = ["rank", *["letters"] * several, "row", *map(heading, SCORES)]
-    difference = head.index(heading(board.by)) + 1
+    rows = board.rows_in_scope(scope)
+    comparison = board.comparisons[scope]
+    against = any(board.difference_to_baseline(one.row, scope) for one in rows)
+    several = len(comparison.model_names) > 1
+    head = ["rank", *["letters"] * several, "row", *map(format_heading, REPORTED_SCORES)]
+    difference = head.index(format_heading(board.ranking_score)) + 1
     if against:
-        head.insert(difference, f"{heading(board.by)} minus {escape_markdown(board.against)}")
+        head.insert(
+            difference, f"{format_heading(board.ranking_score)} minus {escape_markdown(board.baseline)}"
+        )
     lines = []
     for one in rows:
-        cells = [cell(one.places[place][score]) for score in SCORES]
-        if chosen := one.row.chosen_by_it if place == MEAN else {place} & {*one.row.chosen_by_it}:
-            cells[0] += f" *{', '.join(chosen) + ' ' if place == MEAN else ''}chosen by it*"
-        letters = [comparison.letters.get(one.row.name, "")] * several
-        line = [rank_of(board, one, place), *letters, named(one), *cells]
+        cells = [format_estimate(one.scores[scope][score]) for score in REPORTED_SCORES]
+        if (
+            chosen := one.row.selection_biased_subsets
+            if scope == MEAN
+            else {scope} & {*one.row.selection_biased_subsets}
+        ):
+            cells[0] += f" *{', '.join(chosen) + ' ' if scope == MEAN else ''}chosen by it*"
+        letters = [comparison.letter_display.get(one.row.name, "")] * several
+        line = [format_rank(board, one, scope), *letters, format_row_name(one), *cells]
         if against:
-            change = board.change(one.row, place)
+            change = board.difference_to_baseline(one.row, scope)
             line.insert(
-                difference, with_span(points(change.difference, "+"), change.interval) if change else "-"
+                difference,
+                append_interval(format_points(change.difference, "+"), change.interval) if change else "-",
             )
         lines.append(line)
     return [head, *lines]
 
 
-def subset_table(board: Board) -> list[Cells]:
+def make_subset_table(board: Leaderboard) -> list[TableRow]:
     """The ranking score of each row in each subset, in the order of the mean; the head first."""
-    subsets = [*board.basis.counts]
+    subsets = [*board.info.subset_counts]
     lines = [
         [
-            named(one),
-            *(cell(one.places[subset][board.by]) if subset in one.places else "-" for subset in subsets),
+            format_row_name(one),
+            *(
+                format_estimate(one.scores[subset][board.ranking_score]) if subset in one.scores else "-"
+                for subset in subsets
+            ),
         ]
         for one in board.rows
     ]
     return [["row", *map(escape_markdown, subsets)], *lines]
 
 
-def kind_table(board: Board, subset: str) -> list[Cells]:
+def make_kind_table(board: Leaderboard, subset: str) -> list[TableRow]:
     """AUAF against each kind of UQ of a subset, of all rows that stand there; nothing where no kind has enough."""
-    rows, kinds = board.rows_at(subset), board.basis.counts[subset].kinds
+    rows, kinds = board.rows_in_scope(subset), board.info.subset_counts[subset].num_uqs_by_kind
     head = ["row", *(f"{escape_markdown(kind)} ({count:,})" for kind, count in kinds.items())]
-    lines = [[named(one), *(cell(one.kinds[subset][kind]) for kind in kinds)] for one in rows]
+    lines = [
+        [format_row_name(one), *(format_estimate(one.kind_scores[subset][kind]) for kind in kinds)]
+        for one in rows
+    ]
     return [head, *lines] if kinds else []
 
 
-def notes(board: Board) -> Iterator[str]:
+def make_notes(board: Leaderboard) -> Iterator[str]:
     """What is to be known of these rows: the difference of two models in words, and items that were not asked or answered."""
-    first = board.places[0]
+    first = board.scopes[0]
     comparison = board.comparisons[first]
-    if len(comparison.names) == 2:
-        one, other = comparison.names
-        changes = {first: {board.by: comparison.differences[one, other]}}
-        yield f"{sentence(Difference(one, other, changes), first, board.by)}."
-    compared = sum(counts.aqs + counts.uqs for counts in board.basis.counts.values())
-    whole = {one.row.name: max(one.row.available, sum(one.items.values())) for one in board.rows}
-    asked = ComparedItems(compared, max(whole.values(), default=compared), whole).sentence
+    if len(comparison.model_names) == 2:
+        one, other = comparison.model_names
+        changes = {first: {board.ranking_score: comparison.differences[one, other]}}
+        yield f"{describe_difference(ModelComparison(one, other, changes), first, board.ranking_score)}."
+    compared = sum(counts.num_aqs + counts.num_uqs for counts in board.info.subset_counts.values())
+    whole = {
+        one.row.name: max(one.row.num_available_items, sum(one.num_items.values())) for one in board.rows
+    }
+    asked = ComparedItems(compared, max(whole.values(), default=compared), whole).summary
     if asked:
         yield f"{asked[0].upper()}{asked[1:]}."
     for one in board.rows:
-        if missing := sum(one.missing.values()):
+        if missing := sum(one.num_missing.values()):
             yield (
-                f"{one.row.name}: {missing:,} of {counted(sum(one.items.values()), 'item')} without an answer, counted as answered wrong."
+                f"{one.row.name}: {missing:,} of {format_count(sum(one.num_items.values()), 'item')} without an answer, counted as answered wrong."
             )
 
 
-def rank_of(board: Board, one: RowScores, place: str) -> str:
+def format_rank(board: Leaderboard, one: RowScores, scope: str) -> str:
     """The ranks that a model may have, "-" for a reference."""
-    rank = board.rank(one.row, place)
+    rank = board.get_rank_interval(one.row, scope)
     return "-" if rank is None else f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
-def named(one: RowScores) -> str:
+def format_row_name(one: RowScores) -> str:
     """A row's name; references are set apart."""
     return (
         f"*{escape_markdown(one.row.name)} (reference)*"
@@ -143,136 +162,164 @@ def named(one: RowScores) -> str:
     )
 
 
-def cell(score: Measured) -> str:
+def format_estimate(score: ScoreEstimate) -> str:
     """A score in percent, its interval, and the range of several seeds."""
-    seeds = score.seeds
-    spread = f" ({points(seeds.min())} to {points(seeds.max())})" if len(seeds) > 1 else ""
-    return with_span(points(score.value), score.interval) + spread
+    seeds = score.seed_values
+    spread = f" ({format_points(seeds.min())} to {format_points(seeds.max())})" if len(seeds) > 1 else ""
+    return append_interval(format_points(score.value), score.interval) + spread
 
 
-def with_span(text: str, bounds: tuple[float, float] | None) -> str:
+def append_interval(text: str, bounds: tuple[float, float] | None) -> str:
     """A number and its interval."""
-    return text + span(bounds, 1).replace("  ", " ")
+    return text + format_interval(bounds, 1).replace("  ", " ")
 
 
-def points(share: float, sign: str = "") -> str:
+def format_points(proportion: float, sign: str = "") -> str:
     """In percent, with one decimal, as intervals have it."""
-    return f"{100 * share:{sign}z.1f}" if math.isfinite(share) else percent(share)
+    return f"{100 * proportion:{sign}z.1f}" if math.isfinite(proportion) else format_percent(proportion)
 
 
-def board_csv(board: Board) -> str:
+def render_csv(board: Leaderboard) -> str:
     """A line for each row of the leaderboard, subset ("mean" for that over all) and score, and for AUAF each category and each
     difficulty of UQs (column `category`, else empty). Shares from 0 to 1, empty where undefined. `low` and `high` are the
     interval, `rank` and `lowest_rank` the best and the worst rank, `difference` is that to the row compared with."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for record in _records(board):
+    writer.writerow(CSV_COLUMNS)
+    for record in _csv_records(board):
         writer.writerow(["" if isinstance(value, float) and math.isnan(value) else value for value in record])
     return file.getvalue()
 
 
-def _records(board: Board) -> Iterator[list[object]]:
+def _csv_records(board: Leaderboard) -> Iterator[list[object]]:
     nothing = (math.nan, math.nan, math.nan)
     for one in board.rows:
         row = one.row
-        about = [unformula(row.name), row.kind, len(row.seeds), unformula(row.confidence)]
-        totals = sum(one.items.values()), sum(one.missing.values())
-        for place, scores in one.places.items():
-            counts = totals if place == MEAN else (one.items[place], one.missing[place])
+        about = [
+            escape_spreadsheet_formula(row.name),
+            row.kind,
+            len(row.seeds),
+            escape_spreadsheet_formula(row.confidence),
+        ]
+        totals = sum(one.num_items.values()), sum(one.num_missing.values())
+        for place, scores in one.scores.items():
+            counts = totals if place == MEAN else (one.num_items[place], one.num_missing[place])
             for score, measured in scores.items():
                 compared, ranks = nothing, ("", "", "")
-                if score == board.by:
-                    rank, letters = board.rank(row, place), board.comparisons[place].letters
+                if score == board.ranking_score:
+                    rank, letters = (
+                        board.get_rank_interval(row, place),
+                        board.comparisons[place].letter_display,
+                    )
                     ranks = (*(rank or ("", "")), letters.get(row.name, ""))
-                    if change := board.change(row, place):
+                    if change := board.difference_to_baseline(row, place):
                         compared = (change.difference, *(change.interval or nothing[:2]))
                 yield [
-                    *(*about, place, "", score, *_numbers(measured), *ranks),
-                    *(_rounded(value) for value in compared),
+                    *(*about, place, "", score, *_estimate_columns(measured), *ranks),
+                    *(_round(value) for value in compared),
                     *counts,
                 ]
-        for subset, kinds in one.kinds.items():
+        for subset, kinds in one.kind_scores.items():
             for kind, measured in kinds.items():
-                yield [*about, subset, kind, "auaf", *_numbers(measured), "", "", "", *nothing, "", ""]
+                yield [
+                    *about,
+                    subset,
+                    kind,
+                    "auaf",
+                    *_estimate_columns(measured),
+                    "",
+                    "",
+                    "",
+                    *nothing,
+                    "",
+                    "",
+                ]
 
 
-def _numbers(measured: Measured) -> list[float]:
-    values = measured.value, *measured.interval, float(measured.seeds.min()), float(measured.seeds.max())
-    return [*map(_rounded, values)]
+def _estimate_columns(measured: ScoreEstimate) -> list[float]:
+    values = (
+        measured.value,
+        *measured.interval,
+        float(measured.seed_values.min()),
+        float(measured.seed_values.max()),
+    )
+    return [*map(_round, values)]
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return round(value, DECIMALS)
 
 
-def unformula(text: str) -> str:
+def escape_spreadsheet_formula(text: str) -> str:
     """A text that a spreadsheet takes for no formula."""
-    text = CONTROLS.sub("", text)
+    text = CONTROL_CHARACTERS.sub("", text)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def board_metrics(board: Board) -> dict[str, dict[str, float | int | None]]:
+def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]:
     """Of each row that has all subsets its best and lowest rank, mean scores, AUAF's interval and AUAF by subset."""
     metrics: dict[str, dict[str, float | int | None]] = {}
     for one in board.rows:
-        if MEAN in one.places:
-            low, high = one.places[MEAN][board.by].interval
-            shares = {score: measured.value for score, measured in one.places[MEAN].items()}
-            shares |= {f"{board.by}_low": low, f"{board.by}_high": high}
+        if MEAN in one.scores:
+            low, high = one.scores[MEAN][board.ranking_score].interval
+            shares = {score: measured.value for score, measured in one.scores[MEAN].items()}
+            shares |= {f"{board.ranking_score}_low": low, f"{board.ranking_score}_high": high}
             shares |= {
-                f"{board.by}_{place}": scores[board.by].value
-                for place, scores in one.places.items()
+                f"{board.ranking_score}_{place}": scores[board.ranking_score].value
+                for place, scores in one.scores.items()
                 if place != MEAN
             }
-            rounded = {name: None if math.isnan(value) else _rounded(value) for name, value in shares.items()}
-            best, worst = board.rank(one.row, MEAN) or (None, None)
+            rounded = {name: None if math.isnan(value) else _round(value) for name, value in shares.items()}
+            best, worst = board.get_rank_interval(one.row, MEAN) or (None, None)
             metrics[one.row.name] = {"rank": best, "lowest_rank": worst, **rounded}
     return metrics
 
 
-def board_html(board: Board) -> str:
+def render_html(board: Leaderboard) -> str:
     """A page of its own: nothing in it is fetched, all texts are escaped."""
-    first = board.places[0]
-    rows, letters = board.rows_at(first), board.comparisons[first].letters
+    first = board.scopes[0]
+    rows, letters = board.rows_in_scope(first), board.comparisons[first].letter_display
     ends = [
         end
         for one in rows
-        for end in (one.places[first][board.by].value, *one.places[first][board.by].interval)
+        for end in (
+            one.scores[first][board.ranking_score].value,
+            *one.scores[first][board.ranking_score].interval,
+        )
         if math.isfinite(end)
     ] or [0.0, 1.0]
     low, high = math.floor(10 * min(ends)) / 10, math.ceil(10 * max(ends)) / 10
-    scale = _Scale(low, high if high > low else low + 0.1)
+    scale = _IntervalScale(low, high if high > low else low + 0.1)
     filters: Mapping[str, Any] = {
-        "heading": heading,
-        "x": scale.x,
-        "points": points,
-        "span": lambda bounds: span(bounds, 1).strip(),
-        "cell": cell,
+        "heading": format_heading,
+        "x": scale.to_pixels,
+        "points": format_points,
+        "span": lambda bounds: format_interval(bounds, 1).strip(),
+        "cell": format_estimate,
     }
-    return render(
-        HERE / "leaderboard.html.jinja",
+    return render_template(
+        TEMPLATE_DIR / "leaderboard.html.jinja",
         filters,
         board=board,
-        basis=board.basis,
+        basis=board.info,
         first=first,
         rows=rows,
-        ranks={one.row.name: rank_of(board, one, first) for one in rows},
+        ranks={one.row.name: format_rank(board, one, first) for one in rows},
         letters={one.row.name: letters.get(one.row.name, "") for one in rows} if len(letters) > 1 else {},
-        scores=SCORES,
-        notes=[*notes(board)],
+        scores=REPORTED_SCORES,
+        notes=[*make_notes(board)],
         scale=scale,
         isfinite=math.isfinite,
     )
 
 
-class _Scale(NamedTuple):
+class _IntervalScale(NamedTuple):
     """Of the small drawings of intervals."""
 
     low: float
     high: float
     width: int = 160
 
-    def x(self, value: float) -> str:
+    def to_pixels(self, value: float) -> str:
         """Where a share lies, in pixels of the drawing."""
         return f"{4 + (self.width - 8) * (value - self.low) / (self.high - self.low):.1f}"

@@ -13,16 +13,15 @@ import numpy as np
 
 from pipeline.core.progress import track
 from pipeline.scoring.bootstrap import bootstrap_batches, number_clusters
-from pipeline.scoring.bootstrap_scores import realistic_on_counts
+from pipeline.scoring.bootstrap_scores import make_realistic_statistic
 from pipeline.scoring.items import Benchmark, Items
-from pipeline.scoring.join import join
-from pipeline.scoring.joined_predictions import Answered, Options, Predictions
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured
-from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import JoinedPredictions, Predictions, ScoringOptions
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.realistic_vqa import auaf, realistic_scores
-from pipeline.scoring.subgroups import FEW
-from pipeline.scoring.subgroups import SHOWN as SCORES
-from pipeline.scoring.threshold_sweep import ranking
+from pipeline.scoring.subgroups import MIN_ITEMS, REPORTED_SCORES
+from pipeline.scoring.threshold_sweep import rank_items
 
 # The mean over subsets, unweighted.
 MEAN = "mean"
@@ -37,14 +36,16 @@ class RowScores(NamedTuple):
         items, missing: By subset, how many items are scored, and how many of them have no prediction (of the first seed).
     """
 
-    row: BoardRow
-    places: dict[str, dict[str, Measured]]
-    kinds: dict[str, dict[str, Measured]]
-    items: dict[str, int]
-    missing: dict[str, int]
+    row: LeaderboardRow
+    scores: dict[str, dict[str, ScoreEstimate]]
+    kind_scores: dict[str, dict[str, ScoreEstimate]]
+    num_items: dict[str, int]
+    num_missing: dict[str, int]
 
 
-def measure(benchmark: Benchmark, rows: Sequence[BoardRow], options: Options) -> list[RowScores]:
+def score_rows(
+    benchmark: Benchmark, rows: Sequence[LeaderboardRow], options: ScoringOptions
+) -> list[RowScores]:
     """Score rows on the subsets that they have predictions for. Images are those of all subsets, and resampled for all rows in
     the same way, also for those that have only some of the subsets.
 
@@ -58,14 +59,14 @@ def measure(benchmark: Benchmark, rows: Sequence[BoardRow], options: Options) ->
     seeds = [(row, seed) for row in rows for seed in row.seeds]
     measured = iter(
         [
-            _seed(benchmark, seed, images, count, options)
+            _score_seed(benchmark, seed, images, count, options)
             for _, seed in track(seeds, "leaderboard", unit="seed")
         ]
     )
-    return [_together(row, [next(measured) for _ in row.seeds]) for row in rows]
+    return [_combine_seeds(row, [next(measured) for _ in row.seeds]) for row in rows]
 
 
-def kinds_of(items: Items) -> dict[str, np.ndarray]:
+def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
     """Of each category and each difficulty of UQs that is not rare, its UQs and all AQs, [n]."""
     answerable = items.answerable
     parts = {
@@ -73,71 +74,79 @@ def kinds_of(items: Items) -> dict[str, np.ndarray]:
         for name in ("category", "difficulty")
         for kind in sorted({*items[name][~answerable]} - {""})
     }
-    enough = answerable.sum() >= FEW
-    return {kind: which for kind, which in parts.items() if enough and (which & ~answerable).sum() >= FEW}
+    enough = answerable.sum() >= MIN_ITEMS
+    return {
+        kind: which for kind, which in parts.items() if enough and (which & ~answerable).sum() >= MIN_ITEMS
+    }
 
 
-def answered(items: Items, said: Predictions, options: Options) -> Answered:
+def join_row_predictions(
+    items: Items, predictions: Predictions, options: ScoringOptions
+) -> JoinedPredictions:
     """The scored items of a subset with what a row says of them. Without confidences, abstentions are read from the answers."""
-    return join(items, said, options._replace(part="all", free_text=said.confidence is None))
+    return join_predictions(
+        items, predictions, options._replace(part="all", detect_abstention=predictions.confidence is None)
+    )
 
 
 class _SeedScores(NamedTuple):
     """By (subset, kind or "", score) the value and the replicates; by subset how many items, and how many without an answer."""
 
     scores: dict[tuple[str, str, str], tuple[float, np.ndarray]]
-    counts: dict[str, tuple[int, int]]
+    subset_counts: dict[str, tuple[int, int]]
 
 
-def _seed(
+def _score_seed(
     benchmark: Benchmark,
     seed: Mapping[str, Predictions],
     images: Mapping[str, np.ndarray],
-    count: int,
-    options: Options,
+    num_clusters: int,
+    options: ScoringOptions,
 ) -> _SeedScores:
     """The scores of one seed, by subset, those of kinds after those of the whole subset."""
     subsets = [name for name in benchmark.subsets if name in seed]
-    joined = {name: answered(benchmark.subsets[name], seed[name], options) for name in subsets}
-    kinds = {name: kinds_of(at.items) for name, at in joined.items()}
+    joined = {name: join_row_predictions(benchmark.subsets[name], seed[name], options) for name in subsets}
+    kinds = {name: make_kind_masks(at.items) for name, at in joined.items()}
     statistics = {
-        name: realistic_on_counts(ranking(*at.columns), images[name], SCORES, kinds[name])
+        name: make_realistic_statistic(
+            rank_items(*at.metric_inputs), images[name], REPORTED_SCORES, kinds[name]
+        )
         for name, at in joined.items()
     }
     batches = bootstrap_batches(
         lambda counts: {name: statistic(counts) for name, statistic in statistics.items()},
-        count,
+        num_clusters,
         options.bootstrap,
         options.seed,
         num_rows=max(map(len, images.values())),
     )
     found: dict[tuple[str, str, str], tuple[float, np.ndarray]] = {}
     for name, at in joined.items():
-        values = realistic_scores(*at.columns)
+        values = realistic_scores(*at.metric_inputs)
         drawn = {
             score: np.concatenate([batch[name][score] for batch in batches]) for score in batches[0][name]
         }
-        found |= {(name, "", score): (values[score], drawn[score]) for score in SCORES}
+        found |= {(name, "", score): (values[score], drawn[score]) for score in REPORTED_SCORES}
         for kind, which in kinds[name].items():
-            value = auaf(*(column[which] for column in at.columns))
+            value = auaf(*(column[which] for column in at.metric_inputs))
             found[name, kind, "auaf"] = value, drawn[f"auaf/{kind}"]
     if len(subsets) == len(benchmark.subsets):
-        for score in SCORES:
+        for score in REPORTED_SCORES:
             values, repeated = zip(*(found[name, "", score] for name in subsets), strict=True)
             found[MEAN, "", score] = float(np.mean(values)), np.mean(repeated, axis=0)
     return _SeedScores(found, {name: (len(at.items), int(at.missing.sum())) for name, at in joined.items()})
 
 
-def _together(row: BoardRow, seeds: Sequence[_SeedScores]) -> RowScores:
+def _combine_seeds(row: LeaderboardRow, seeds: Sequence[_SeedScores]) -> RowScores:
     """A row's scores from those of its seeds."""
-    counts = seeds[0].counts
+    counts = seeds[0].subset_counts
     items, missing = ({name: count[place] for name, count in counts.items()} for place in (0, 1))
     scores = RowScores(row, {}, {}, items, missing)
     for subset, kind, score in seeds[0].scores:
         values, repeated = zip(*(seed.scores[subset, kind, score] for seed in seeds), strict=True)
-        measured = Measured(np.array(values), np.mean(repeated, axis=0))
+        measured = ScoreEstimate(np.array(values), np.mean(repeated, axis=0))
         if kind:
-            scores.kinds.setdefault(subset, {})[kind] = measured
+            scores.kind_scores.setdefault(subset, {})[kind] = measured
         else:
-            scores.places.setdefault(subset, {})[score] = measured
+            scores.scores.setdefault(subset, {})[score] = measured
     return scores

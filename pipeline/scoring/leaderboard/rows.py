@@ -7,20 +7,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipeline.core.errors import UserError, collected_into
-from pipeline.core.paths import Folders
+from pipeline.core.errors import UserError, collect_errors
+from pipeline.core.paths import DatasetFolders
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark
-from pipeline.scoring.join import split
-from pipeline.scoring.joined_predictions import Options, Predictions
-from pipeline.scoring.leaderboard.prediction_files import FoundRow, found_rows
+from pipeline.scoring.join import split_items
+from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
+from pipeline.scoring.leaderboard.prediction_files import RowFiles, find_rows
 from pipeline.scoring.prediction_reader import read_predictions
 
-FROM_WORDS = "abstentions, read from the answers' words"
-NETS = "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
+DETECTED_ABSTENTION_LABEL = "abstentions, read from the answers' words"
+SEEDED_FILES_PATTERN = (
+    "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
+)
 
 
-class BoardRow(NamedTuple):
+class LeaderboardRow(NamedTuple):
     """A row of the board.
 
     Attributes:
@@ -37,14 +39,14 @@ class BoardRow(NamedTuple):
     seeds: tuple[Mapping[str, Predictions], ...]
     confidence: str
     note: str = ""
-    chosen_by_it: tuple[str, ...] = ()
-    ours: bool = False
-    available: int = 0
+    selection_biased_subsets: tuple[str, ...] = ()
+    is_built_in: bool = False
+    num_available_items: int = 0
 
 
 # The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
 CLIP_SUBSETS = ("clip-easy", "clip-hard")
-REFERENCES = {
+REFERENCE_ROWS = {
     "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither picture nor text'),
     "blind": (
         "word n-grams of the text, fitted to this release's labels out of fold",
@@ -59,74 +61,77 @@ REFERENCES = {
 }
 
 
-def benchmark_of(release: Path, part: Literal["dev", "test"] = "test") -> Benchmark:
+def load_scored_benchmark(release: Path, part: Literal["dev", "test"] = "test") -> Benchmark:
     """The subsets of a release: the items that are scored, which are those of a part, or all where no part is named.
 
     Raises:
         UserError: it is not there, or faulty.
     """
     benchmark = read_benchmark(release)
-    scored = {name: split(items, NOBODY, Options(part=part))[0] for name, items in benchmark.subsets.items()}
+    scored = {
+        name: split_items(items, NO_PREDICTIONS, ScoringOptions(part=part))[0]
+        for name, items in benchmark.subsets.items()
+    }
     return benchmark._replace(subsets={name: items for name, items in scored.items() if len(items)})
 
 
-NOBODY = Predictions("", "", {}, [], None)
+NO_PREDICTIONS = Predictions("", "", {}, [], None)
 
 
-def every_row(folders: Folders, release: Path, benchmark: Benchmark) -> list[BoardRow]:
+def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
     """All rows of the board: this is the one place where rows come in.
 
     Raises:
         UserError: everything that is wrong with any of the files, and each name that two rows have.
     """
     problems: list[str] = []
-    rows: list[BoardRow] = []
-    nets = folders.stage("answer")
-    for folder, files in ((folders.predictions, "*"), (nets, NETS)):
-        found: Mapping[str, FoundRow] = {}
-        with collected_into(problems):
-            found = found_rows(folder, benchmark, files, REFERENCES)
+    rows: list[LeaderboardRow] = []
+    nets = folders.stage_dir("answer")
+    for folder, files in ((folders.predictions, "*"), (nets, SEEDED_FILES_PATTERN)):
+        found: Mapping[str, RowFiles] = {}
+        with collect_errors(problems):
+            found = find_rows(folder, benchmark, files, REFERENCE_ROWS)
         twice = sorted(found.keys() & {row.name for row in rows})
         problems += [
             f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
             for name in twice
         ]
-        rows += [row_of_files(name, one, folder == nets) for name, one in found.items()]
+        rows += [make_row(name, one, folder == nets) for name, one in found.items()]
     if problems:
         raise UserError(problems)
-    return [*rows, *references(release, benchmark)]
+    return [*rows, *load_reference_rows(release, benchmark)]
 
 
-def references(release: Path, benchmark: Benchmark) -> list[BoardRow]:
+def load_reference_rows(release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
     """The release's sanity predictions as rows, those that it has.
 
     Raises:
         UserError: a file cannot be read.
     """
     rows = []
-    for name, (confidence, chosen, note) in REFERENCES.items():
+    for name, (confidence, chosen, note) in REFERENCE_ROWS.items():
         paths = {subset: release / "sanity" / subset / f"{name}.json" for subset in benchmark.subsets}
         said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
         if said:
-            rows.append(BoardRow(name, "reference", (said,), confidence, note, chosen))
+            rows.append(LeaderboardRow(name, "reference", (said,), confidence, note, chosen))
     return rows
 
 
-def row_of_files(name: str, found: FoundRow, ours: bool = False) -> BoardRow:
+def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> LeaderboardRow:
     """The row of predictions files."""
     read: Sequence[Predictions] = [*found.seeds[0].values()]
     fields = {
-        FROM_WORDS
+        DETECTED_ABSTENTION_LABEL
         if one.confidence is None
-        else f"its file's {one.reading.confidence or 'abstained or p_answerable'}"
+        else f"its file's {one.file_info.confidence_field or 'abstained or p_answerable'}"
         for one in read
     }
-    about = found.about
-    return BoardRow(
+    about = found.info
+    return LeaderboardRow(
         name,
         "reference" if about.reference else "model",
         found.seeds,
         about.confidence or ", ".join(sorted(fields)),
         about.note,
-        ours=ours,
+        is_built_in=is_built_in,
     )

@@ -9,21 +9,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from pipeline.core.errors import UserError, collected_into
-from pipeline.scoring.benchmark_reader import fingerprint
-from pipeline.scoring.input_validation import parse_json, parse_lines, read_bytes
+from pipeline.core.errors import UserError, collect_errors
+from pipeline.scoring.benchmark_reader import fingerprint_release
+from pipeline.scoring.input_validation import parse_json, parse_json_lines, read_bytes
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import Predictions
 from pipeline.scoring.leaderboard.prediction_files import (
-    ABOUT,
-    About,
-    FoundRow,
-    in_order,
-    read_about,
-    rows_of,
-    unfit_seeds,
+    ROWS_FILE,
+    RowFiles,
+    RowInfo,
+    find_seed_problems,
+    read_rows,
+    read_rows_file,
+    sort_seeds,
 )
-from pipeline.scoring.leaderboard.rows import BoardRow, benchmark_of, row_of_files
+from pipeline.scoring.leaderboard.rows import LeaderboardRow, load_scored_benchmark, make_row
 from pipeline.scoring.prediction_reader import read_predictions
 
 
@@ -36,30 +36,30 @@ class RunResult(NamedTuple):
     """
 
     path: Path
-    said: Predictions
-    about: dict[str, Any]
-    asked: frozenset[str] | None = None
+    predictions: Predictions
+    record: dict[str, Any]
+    asked_ids: frozenset[str] | None = None
 
     @property
-    def name(self) -> str:
+    def model_name(self) -> str:
         """Of its model."""
-        blind = ", no picture" if self.about.get("no_picture") else ""
-        return f"{self.about['model']}{blind}"
+        blind = ", no picture" if self.record.get("no_picture") else ""
+        return f"{self.record['model']}{blind}"
 
     @property
     def prompt(self) -> str:
-        return _name(self.about.get("prompt"))
+        return _get_name(self.record.get("prompt"))
 
     @property
-    def recipe(self) -> str:
-        return _name(self.about.get("recipe"))
+    def confidence_method(self) -> str:
+        return _get_name(self.record.get("recipe"))
 
 
-def _name(told: Any) -> str:
-    return str(told.get("name", "")) if isinstance(told, dict) else ""
+def _get_name(entry: Any) -> str:
+    return str(entry.get("name", "")) if isinstance(entry, dict) else ""
 
 
-class NamedResults(NamedTuple):
+class ComparableResults(NamedTuple):
     """Results to compare.
 
     Attributes:
@@ -70,10 +70,10 @@ class NamedResults(NamedTuple):
 
     release: Path
     benchmark: Benchmark
-    rows: list[BoardRow]
+    rows: list[LeaderboardRow]
 
 
-def read_results(paths: Sequence[Path], release: Path | None = None) -> NamedResults:
+def read_results(paths: Sequence[Path], release: Path | None = None) -> ComparableResults:
     """Read the results of several models on one release. Files of one row, and its seeds, are put together as in the folder of
     predictions of stage `leaderboard`, and `rows.yaml` beside them is read.
 
@@ -89,60 +89,64 @@ def read_results(paths: Sequence[Path], release: Path | None = None) -> NamedRes
         problems.append(f"given twice: {', '.join(twice)}")
     runs: list[RunResult] = []
     for path in (path for path in paths if path.is_dir()):
-        with collected_into(problems):
-            runs.append(_run(path))
-            problems += runs[-1].said.faults
+        with collect_errors(problems):
+            runs.append(_read_run(path))
+            problems += runs[-1].predictions.faults
     files = [path for path in paths if not path.is_dir()]
     if problems:
-        problems += _unreadable(files)
+        problems += _find_file_problems(files)
         raise UserError(["results that cannot be compared", *problems])
-    release = release_of(runs, release)
-    whole = benchmark_of(release, part_of(runs))
-    common = asked_by_all(whole, runs)
+    release = resolve_release(runs, release)
+    whole = load_scored_benchmark(release, resolve_split(runs))
+    common = keep_common_items(whole, runs)
     if not common.subsets:
         raise UserError(
             "the runs have no question in common; run them with the same --part, --subset and --limit"
         )
-    return NamedResults(
+    return ComparableResults(
         release,
         common,
-        distinct([*rows_of_runs(runs, whole, common), *rows_of_named_files(files, whole, common)]),
+        disambiguate_row_names([*make_run_rows(runs, whole, common), *make_file_rows(files, whole, common)]),
     )
 
 
-def _unreadable(files: Sequence[Path]) -> list[str]:
+def _find_file_problems(files: Sequence[Path]) -> list[str]:
     """List the faults of files that show without a release."""
     problems: list[str] = []
     for path in files:
-        with collected_into(problems):
+        with collect_errors(problems):
             problems += read_predictions(path).faults
     return problems
 
 
 # A row, and where its results lie.
-Placed = tuple[BoardRow, Path]
+RowWithPath = tuple[LeaderboardRow, Path]
 
 
-def rows_of_runs(runs: Sequence[RunResult], whole: Benchmark, common: Benchmark) -> list[Placed]:
+def make_run_rows(
+    runs: Sequence[RunResult], full_benchmark: Benchmark, common_benchmark: Benchmark
+) -> list[RowWithPath]:
     """The row of each run, named by its model, and by prompt and method of confidence where they differ."""
     prompts, recipes = ({getattr(one, part) for one in runs} for part in ("prompt", "recipe"))
-    rows: list[Placed] = []
+    rows: list[RowWithPath] = []
     for run in runs:
-        parts = [run.prompt] * (len(prompts) > 1) + [run.recipe] * (len(recipes) > 1)
+        parts = [run.prompt] * (len(prompts) > 1) + [run.confidence_method] * (len(recipes) > 1)
         note = f"prompt {run.prompt}" if run.prompt else ""
-        row = BoardRow(
-            f"{run.name} ({', '.join(parts)})" if parts else run.name,
+        row = LeaderboardRow(
+            f"{run.model_name} ({', '.join(parts)})" if parts else run.model_name,
             "model",
-            (dict.fromkeys(common.subsets, run.said),),
-            run.recipe,
+            (dict.fromkeys(common_benchmark.subsets, run.predictions),),
+            run.confidence_method,
             note,
-            available=sum(map(len, asked_by_all(whole, [run]).subsets.values())),
+            num_available_items=sum(map(len, keep_common_items(full_benchmark, [run]).subsets.values())),
         )
         rows.append((row, run.path))
     return rows
 
 
-def rows_of_named_files(files: Sequence[Path], whole: Benchmark, common: Benchmark) -> list[Placed]:
+def make_file_rows(
+    files: Sequence[Path], full_benchmark: Benchmark, common_benchmark: Benchmark
+) -> list[RowWithPath]:
     """The rows of predictions files; files of one name in different folders are different rows.
 
     Args:
@@ -154,42 +158,43 @@ def rows_of_named_files(files: Sequence[Path], whole: Benchmark, common: Benchma
     """
     folders: dict[Path, list[tuple[Path, str]]] = {}
     for path in files:
-        of_subset = path.parent.name in whole.subsets
+        of_subset = path.parent.name in full_benchmark.subsets
         home = path.parent.parent if of_subset else path.parent
         folders.setdefault(home, []).append((path, path.parent.name if of_subset else ""))
     problems: list[str] = []
-    rows: list[Placed] = []
+    rows: list[RowWithPath] = []
     for folder, inside in folders.items():
-        about: Mapping[str, About] = read_about(folder / ABOUT, problems)
-        found, first = rows_of(inside, whole, problems)
+        about: Mapping[str, RowInfo] = read_rows_file(folder / ROWS_FILE, problems)
+        found, first = read_rows(inside, full_benchmark, problems)
         for name, seeds in found.items():
-            problems += unfit_seeds(folder, name, seeds)
-            each = in_order(seeds)
-            available = sum(len(whole.subsets[subset]) for subset in each[0])
+            problems += find_seed_problems(folder, name, seeds)
+            each = sort_seeds(seeds)
+            available = sum(len(full_benchmark.subsets[subset]) for subset in each[0])
             kept = tuple(
-                {subset: said for subset, said in seed.items() if subset in common.subsets} for seed in each
+                {subset: said for subset, said in seed.items() if subset in common_benchmark.subsets}
+                for seed in each
             )
             if not problems and kept[0]:
-                row = row_of_files(name, FoundRow(kept, about.get(name, About())))
-                rows.append((row._replace(available=available), first[name]))
+                row = make_row(name, RowFiles(kept, about.get(name, RowInfo())))
+                rows.append((row._replace(num_available_items=available), first[name]))
     if problems:
         raise UserError(["results that cannot be compared", *problems])
     return rows
 
 
-def distinct(rows: Sequence[Placed]) -> list[BoardRow]:
+def disambiguate_row_names(rows: Sequence[RowWithPath]) -> list[LeaderboardRow]:
     """Return the rows; those that share a name get their folder or file in brackets."""
     times = Counter(row.name for row, _ in rows)
     found = []
     for row, path in rows:
         if times[row.name] > 1:
             alike = [other for one, other in rows if one.name == row.name]
-            row = row._replace(name=f"{row.name} [{_place(path, alike)}]")
+            row = row._replace(name=f"{row.name} [{_shortest_unique_path(path, alike)}]")
         found.append(row)
     return found
 
 
-def _place(path: Path, others: Sequence[Path]) -> str:
+def _shortest_unique_path(path: Path, others: Sequence[Path]) -> str:
     """Where a result lies: as few of the last names of its path as tell it from others; of a file at least two."""
     path, others = path.resolve(), [other.resolve() for other in others]
     for count in range(1 if path.is_dir() else 2, len(path.parts)):
@@ -198,7 +203,7 @@ def _place(path: Path, others: Sequence[Path]) -> str:
     return str(path)
 
 
-def _run(folder: Path) -> RunResult:
+def _read_run(folder: Path) -> RunResult:
     predictions, about = folder / "predictions.jsonl", folder / "run.json"
     if missing := [path.name for path in (about, predictions) if not path.is_file()]:
         raise UserError(
@@ -215,50 +220,50 @@ def _run(folder: Path) -> RunResult:
         raise UserError(f"{folder}: the run has not come to its end; its own command goes on")
     asked, journal = None, folder / "answers.jsonl"
     if told.get("limit") or told.get("shots"):  # examples are not asked
-        rows = [row for _, row in parse_lines(read_bytes(journal), journal)]
+        rows = [row for _, row in parse_json_lines(read_bytes(journal), journal)]
         failed = told.get("failures", {})
         asked = frozenset([*(str(row.get("id")) for row in rows), *failed])
     return RunResult(folder, read_predictions(predictions), told, asked)
 
 
-def release_of(runs: Sequence[RunResult], given: Path | None) -> Path:
+def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
     """The release that all runs are of.
 
     Raises:
         UserError: none is named, or runs are of different ones, or of another than the one given.
     """
-    release = given or next((Path(one.about["path"]) for one in runs if one.about.get("path")), None)
+    release = requested or next((Path(one.record["path"]) for one in runs if one.record.get("path")), None)
     if release is None:
         raise UserError(
             "predictions files do not say of which release they are; say --release data/release/..."
         )
     if not runs:
         return release
-    there = fingerprint(release)
+    there = fingerprint_release(release)
     wrong = [
         f"{one.path}: of {of['name']} {of['version']}"
         for one in runs
-        if (of := one.about["release"])["sha256"] != there
+        if (of := one.record["release"])["sha256"] != there
     ]
     if wrong:
         raise UserError([f"results of another release than {release}; compare models on the same", *wrong])
     return release
 
 
-def part_of(runs: Sequence[RunResult]) -> Literal["dev", "test"]:
+def resolve_split(runs: Sequence[RunResult]) -> Literal["dev", "test"]:
     """The part of the release on which they can be scored: dev if all runs are of it, else test.
 
     Raises:
         UserError: some are of dev alone, and others of test alone.
     """
-    parts = {one.path: one.about.get("part", "test") for one in runs}
+    parts = {one.path: one.record.get("part", "test") for one in runs}
     if {"dev", "test"} <= set(parts.values()):
         told = [f"{path}: part {part}" for path, part in parts.items()]
         raise UserError(["runs of different parts; compare models on the same", *told])
     return "dev" if "dev" in parts.values() else "test"
 
 
-def asked_by_all(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
+def keep_common_items(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
     """Keep the items that every run was asked.
 
     Args:
@@ -270,16 +275,16 @@ def asked_by_all(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
         The benchmark with these items, without subsets that some run was not asked.
     """
     every = [item for items in benchmark.subsets.values() for item in items]
-    question_of = {item.id: (item.picture, item.asked) for item in every}
+    question_of = {item.id: (item.picture, item.question_text) for item in every}
     there = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
     for run in runs:
-        if run.asked is None:
+        if run.asked_ids is None:
             continue
-        questions = {question_of[item] for item in run.asked if item in question_of}
+        questions = {question_of[item] for item in run.asked_ids if item in question_of}
         ids = {item for item, question in question_of.items() if question in questions}
         for name, items in benchmark.subsets.items():
-            there[name] &= items.in_whole_pairs(ids) if run.about.get("limit") else items.among(ids)
-    subsets = {name: items.at(there[name]) for name, items in benchmark.subsets.items()}
-    for wanted in (set(one.about["subsets"]) for one in runs if one.about.get("subsets")):
+            there[name] &= items.is_in_complete_pair(ids) if run.record.get("limit") else items.isin(ids)
+    subsets = {name: items.select(there[name]) for name, items in benchmark.subsets.items()}
+    for wanted in (set(one.record["subsets"]) for one in runs if one.record.get("subsets")):
         subsets = {name: items for name, items in subsets.items() if name in wanted}
     return benchmark._replace(subsets={name: items for name, items in subsets.items() if len(items)})

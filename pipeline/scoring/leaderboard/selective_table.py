@@ -14,20 +14,20 @@ import numpy as np
 from pipeline.core.json_files import read_json
 from pipeline.core.records import Record
 from pipeline.scoring.items import Benchmark, Items
-from pipeline.scoring.joined_predictions import Options, Predictions
-from pipeline.scoring.leaderboard.prediction_files import name_and_seed
-from pipeline.scoring.leaderboard.row_scores import answered
-from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
+from pipeline.scoring.leaderboard.prediction_files import parse_name_and_seed
+from pipeline.scoring.leaderboard.row_scores import join_row_predictions
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.selective_prediction import coverage_at_risk, effective_reliability, risk_coverage_auc
 
-RISKS, AT, COSTS = (0.01, 0.05, 0.1, 0.2), "0.05", ("1", "10", "100")
-COLUMNS = {
+RISK_LEVELS, VALIDATION_RISK, COST_LEVELS = (0.01, 0.05, 0.1, 0.2), "0.05", ("1", "10", "100")
+COLUMN_TITLES = {
     "accuracy": "accuracy",
     "auc": "AUC",
-    **{f"c@{risk:g}": f"C@{100 * risk:g}" for risk in RISKS},
+    **{f"c@{risk:g}": f"C@{100 * risk:g}" for risk in RISK_LEVELS},
     "coverage": "answered at val's 5 %",
     "risk": "risk there",
-    **{f"phi_{cost}": f"Phi_{cost}" for cost in COSTS},
+    **{f"phi_{cost}": f"Phi_{cost}" for cost in COST_LEVELS},
 }
 
 
@@ -38,10 +38,10 @@ class RowThresholds(Record):
     at_cost: dict[str, float | None]
 
 
-Chosen = Mapping[str, Mapping[str, RowThresholds]]  # by row and seed
+ThresholdsByRow = Mapping[str, Mapping[str, RowThresholds]]  # by row and seed
 
 
-def read_thresholds(path: Path) -> Chosen:
+def read_thresholds(path: Path) -> ThresholdsByRow:
     """The thresholds that were chosen on val; none where there is no such file.
 
     Raises:
@@ -50,19 +50,19 @@ def read_thresholds(path: Path) -> Chosen:
     return read_json(path, dict[str, dict[str, RowThresholds]]) if path.exists() else {}
 
 
-def thresholds_of(row: BoardRow, chosen: Chosen) -> list[RowThresholds]:
+def find_row_thresholds(row: LeaderboardRow, thresholds: ThresholdsByRow) -> list[RowThresholds]:
     """Those of each seed; empty where one of them has none."""
-    numbers = [name_and_seed(Path(next(iter(seed.values())).name))[1] for seed in row.seeds]
-    found = [chosen.get(row.name, {}).get(number) for number in numbers]
+    numbers = [parse_name_and_seed(Path(next(iter(seed.values())).name))[1] for seed in row.seeds]
+    found = [thresholds.get(row.name, {}).get(number) for number in numbers]
     return [one for one in found if one] if all(found) else []
 
 
-def number(threshold: float | None) -> float:
+def to_float_threshold(threshold: float | None) -> float:
     """A threshold that confidences can be held against."""
     return math.inf if threshold is None else threshold
 
 
-def distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
+def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
     """The AQs of each subset, but for those that an earlier subset has: several subsets may ask the same of a picture."""
     asked: set[tuple[object, object]] = set()
     found = {}
@@ -72,65 +72,75 @@ def distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
             pair = items["picture"][place], items["asked"][place] or items["id"][place]
             first[place] = pair not in asked
             asked.add(pair)
-        found[subset] = items.at(first)
+        found[subset] = items.select(first)
     return found
 
 
-def columns_of(aqs: Mapping[str, Items], seed: Mapping[str, Predictions]) -> tuple[np.ndarray, np.ndarray]:
+def stack_confidence_and_accuracy(
+    aqs: Mapping[str, Items], seed: Mapping[str, Predictions]
+) -> tuple[np.ndarray, np.ndarray]:
     """Confidence and accuracy of all AQs, [n] each."""
-    parts = [answered(items, seed[subset], Options()) for subset, items in aqs.items() if len(items)]
+    parts = [
+        join_row_predictions(items, seed[subset], ScoringOptions())
+        for subset, items in aqs.items()
+        if len(items)
+    ]
     return np.concatenate([one.confidence for one in parts]), np.concatenate([one.correct for one in parts])
 
 
-def selection_figures(
-    aqs: Mapping[str, Items], seed: Mapping[str, Predictions], chosen: RowThresholds
+def compute_selective_scores(
+    aqs: Mapping[str, Items], seed: Mapping[str, Predictions], thresholds: RowThresholds
 ) -> dict[str, float]:
     """A seed's figures, by the names of `COLUMNS`; risk is NaN where nothing is answered."""
-    confidence, accuracy = columns_of(aqs, seed)
-    taken = confidence >= number(chosen.at_risk[AT])
+    confidence, accuracy = stack_confidence_and_accuracy(aqs, seed)
+    taken = confidence >= to_float_threshold(thresholds.at_risk[VALIDATION_RISK])
     return {
         "accuracy": float(accuracy.mean()),
         "auc": risk_coverage_auc(confidence, accuracy),
-        **{f"c@{risk:g}": float(coverage_at_risk(confidence, accuracy, risk)) for risk in RISKS},
+        **{f"c@{risk:g}": float(coverage_at_risk(confidence, accuracy, risk)) for risk in RISK_LEVELS},
         "coverage": float(taken.mean()),
         "risk": 1 - float(accuracy[taken].mean()) if taken.any() else math.nan,
         **{
             f"phi_{cost}": effective_reliability(
-                confidence, accuracy, cost=float(cost), threshold=number(chosen.at_cost[cost])
+                confidence, accuracy, cost=float(cost), threshold=to_float_threshold(thresholds.at_cost[cost])
             )
-            for cost in COSTS
+            for cost in COST_LEVELS
         },
     }
 
 
-class SelectionTable(NamedTuple):
+class SelectiveTable(NamedTuple):
     """How many AQs there are, and by row the figures of each seed, the least area first."""
 
-    aqs: int
+    num_aqs: int
     rows: dict[str, list[dict[str, float]]]
 
     @property
     def table(self) -> list[list[str]]:
         """In percent, the head first. Of several seeds the mean, and in parentheses the lowest and the highest."""
         lines = [
-            [name, *(_cell([seed[column] for seed in seeds]) for column in COLUMNS)]
+            [name, *(_format_cell([seed[column] for seed in seeds]) for column in COLUMN_TITLES)]
             for name, seeds in self.rows.items()
         ]
-        return [["row", *COLUMNS.values()], *lines]
+        return [["row", *COLUMN_TITLES.values()], *lines]
 
 
-def selection(benchmark: Benchmark, rows: Sequence[BoardRow], chosen: Chosen) -> SelectionTable:
+def make_selective_table(
+    benchmark: Benchmark, rows: Sequence[LeaderboardRow], thresholds: ThresholdsByRow
+) -> SelectiveTable:
     """The figures of all rows that stand in every subset and have thresholds for each of their seeds."""
-    aqs, found = distinct_aqs(benchmark), {}
+    aqs, found = select_distinct_aqs(benchmark), {}
     for row in rows:
-        told = thresholds_of(row, chosen)
+        told = find_row_thresholds(row, thresholds)
         if told and row.seeds[0].keys() == benchmark.subsets.keys():
-            found[row.name] = [selection_figures(aqs, *pair) for pair in zip(row.seeds, told, strict=True)]
+            found[row.name] = [
+                compute_selective_scores(aqs, *pair) for pair in zip(row.seeds, told, strict=True)
+            ]
     in_order = sorted(found.items(), key=lambda one: np.mean([seed["auc"] for seed in one[1]]))
-    return SelectionTable(sum(map(len, aqs.values())), dict(in_order))
+    return SelectiveTable(sum(map(len, aqs.values())), dict(in_order))
 
 
-def _cell(values: Sequence[float]) -> str:
+def _format_cell(values: Sequence[float]) -> str:
     """In percent, the mean over seeds and their range; "-" where a seed has none.
 
     >>> _cell([0.1, 0.3]), _cell([0.25]), _cell([0.1, math.nan])

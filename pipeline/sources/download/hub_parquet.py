@@ -18,11 +18,11 @@ from pyarrow.parquet import ParquetFile
 from pipeline.core.errors import UserError
 from pipeline.core.progress import track
 
-ID = re.compile(r"[A-Za-z0-9_.-]+")
-IN_PROGRAM = re.compile(r"\((\d+)\)")
+ID_PATTERN = re.compile(r"[A-Za-z0-9_.-]+")
+OBJECT_ID_PATTERN = re.compile(r"\((\d+)\)")
 
 
-def questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The questions of Parquet files as GQA writes them, by id.
 
     Raises:
@@ -30,18 +30,18 @@ def questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     needed = {"id", "imageId", "question", "semantic", "types"}
     for path in paths:
-        objects_first = _objects_first(islice(rows(path, needed), 2000))
-        for row in track(rows(path, needed), f"fetch: {path.parent.name}", unit="question"):
-            yield row.pop("id"), as_gqa(row, objects_first)
+        objects_first = _detect_object_column(islice(iter_rows(path, needed), 2000))
+        for row in track(iter_rows(path, needed), f"fetch: {path.parent.name}", unit="question"):
+            yield row.pop("id"), convert_to_gqa(row, objects_first)
 
 
-def as_gqa(row: dict[str, Any], objects_first: bool) -> dict[str, Any]:
+def convert_to_gqa(row: dict[str, Any], is_object_id_first: bool) -> dict[str, Any]:
     """A row of the hub as GQA writes it.
 
     Args:
         objects_first: in `annotations`, `objectId` is the object and `value` the word's position; else the reverse.
     """
-    word, thing = ("value", "objectId") if objects_first else ("objectId", "value")
+    word, thing = ("value", "objectId") if is_object_id_first else ("objectId", "value")
     question = {name: content for name, content in row.items() if content is not None}
     marks = question.get("annotations") or {}
     question["annotations"] = {
@@ -50,12 +50,12 @@ def as_gqa(row: dict[str, Any], objects_first: bool) -> dict[str, Any]:
     }
     for name in ("entailed", "equivalent"):
         ids = question.get(name) or []
-        question[name] = ID.findall(ids) if isinstance(ids, str) else list(ids)
+        question[name] = ID_PATTERN.findall(ids) if isinstance(ids, str) else list(ids)
     question.setdefault("groups", {"global": None, "local": None})
     return question
 
 
-def rows(path: Path, needed: set[str]) -> Iterator[dict[str, Any]]:
+def iter_rows(path: Path, required_columns: set[str]) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file, a few in memory at a time.
 
     Raises:
@@ -66,18 +66,20 @@ def rows(path: Path, needed: set[str]) -> Iterator[dict[str, Any]]:
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path}: not a Parquet file, or cut off ({error})") from error
     columns = table.schema_arrow.names
-    if missing := sorted(needed - set(columns)):
+    if missing := sorted(required_columns - set(columns)):
         raise UserError(f"{path}: columns {', '.join(missing)} are missing; there are {', '.join(columns)}")
     for batch in table.iter_batches(batch_size=64):
         yield from batch.to_pylist()
 
 
-def _objects_first(rows: Iterable[dict[str, Any]]) -> bool:
+def _detect_object_column(rows: Iterable[dict[str, Any]]) -> bool:
     """Which of `objectId` and `value` holds the objects: the one that is more often an object of the program. (The other
     holds the position of the word.)"""
     votes = Counter[str]()
     for row in rows:
-        objects = set(IN_PROGRAM.findall(" ".join(step["argument"] or "" for step in row["semantic"] or [])))
+        objects = set(
+            OBJECT_ID_PATTERN.findall(" ".join(step["argument"] or "" for step in row["semantic"] or []))
+        )
         marks = (row.get("annotations") or {}).values()
         for mark in chain.from_iterable(filter(None, marks)):
             votes.update(name for name in ("objectId", "value") if mark[name] in objects)

@@ -13,15 +13,15 @@ import msgspec
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.params import PARAMS_FILE, convert, document
+from pipeline.core.params import PARAMS_FILE, convert_params, read_params_file
 from pipeline.core.records import Record, Split
-from pipeline.sources.image_files import is_id
-from pipeline.sources.large_json import records
+from pipeline.sources.image_files import is_valid_id
+from pipeline.sources.large_json import decode_members
 from pipeline.sources.source_folder import IngestParams
 
-NAME = "fetched.json"
-SPLITS: tuple[Split, ...] = ("testdev", "val", "train")
-WITH_GRAPHS: tuple[Split, ...] = ("val", "train")  # nobody has published scene graphs of testdev
+MANIFEST_FILE_NAME = "fetched.json"
+GQA_SPLITS: tuple[Split, ...] = ("testdev", "val", "train")
+SPLITS_WITH_GRAPHS: tuple[Split, ...] = ("val", "train")  # nobody has published scene graphs of testdev
 
 
 class WantedFile(NamedTuple):
@@ -37,64 +37,68 @@ class WantedFile(NamedTuple):
 
     path: str
     origin: str
-    receive: int
-    size: int
-    crc: int | None = None
+    download_bytes: int
+    disk_bytes: int
+    crc32: int | None = None
 
 
-class _Asking(msgspec.Struct):
+class _QuestionImage(msgspec.Struct):
     picture_id: str = msgspec.field(name="imageId")
 
 
-def needs(data_set: str, split: Split | None, path: Path = PARAMS_FILE) -> IngestParams:
+def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS_FILE) -> IngestParams:
     """What params.yaml says that `ingest` will read, and what belongs to `split`, whose pictures are fetched, if that is
     another one.
 
     Raises:
         UserError: no such section, or it asks for what GQA does not have.
     """
-    section = document(path).get(data_set)
+    section = read_params_file(path).get(dataset)
     if not isinstance(section, dict) or "ingest" not in section:
-        raise UserError(f"{path}: no section `{data_set}` with an `ingest` in it; run: rgqa init {data_set}")
-    where = f"{path}, {data_set}.ingest"
-    params = convert(section["ingest"], IngestParams, where)
+        raise UserError(f"{path}: no section `{dataset}` with an `ingest` in it; run: rgqa init {dataset}")
+    where = f"{path}, {dataset}.ingest"
+    params = convert_params(section["ingest"], IngestParams, where)
     chosen = split or params.split
     questions = tuple(dict.fromkeys((chosen, *params.question_splits)))
-    graphs = tuple(dict.fromkeys((*params.graph_splits, *({chosen} & {*WITH_GRAPHS}))))
+    graphs = tuple(dict.fromkeys((*params.graph_splits, *({chosen} & {*SPLITS_WITH_GRAPHS}))))
     problems = Problems(where)
-    for wanted in sorted(set(questions).difference(SPLITS)):
-        problems.add("question_splits", f"{wanted!r}; GQA has questions with answers for {', '.join(SPLITS)}")
-    for wanted in sorted(set(graphs).difference(WITH_GRAPHS)):
-        problems.add("graph_splits", f"{wanted!r}; GQA has scene graphs for {' and '.join(WITH_GRAPHS)}")
+    for wanted in sorted(set(questions).difference(GQA_SPLITS)):
+        problems.add(
+            "question_splits", f"{wanted!r}; GQA has questions with answers for {', '.join(GQA_SPLITS)}"
+        )
+    for wanted in sorted(set(graphs).difference(SPLITS_WITH_GRAPHS)):
+        problems.add(
+            "graph_splits", f"{wanted!r}; GQA has scene graphs for {' and '.join(SPLITS_WITH_GRAPHS)}"
+        )
     problems.raise_if_any()
     return msgspec.structs.replace(params, split=chosen, question_splits=questions, graph_splits=graphs)
 
 
-def named_pictures(source: Path, paths: list[str], problems: Problems) -> list[str]:
+def list_image_ids(source: Path, paths: list[str], problems: Problems) -> list[str]:
     """The pictures that questions in files of the source folder name, sorted.
 
     Raises:
         UserError: a file or a question is of another form, or a picture's id cannot be a file's name.
     """
     ids: set[str] = set()
-    for question_id, path, row in records(source, paths, "question", _Asking, problems):
+    for question_id, path, row in decode_members(source, paths, "question", _QuestionImage, problems):
         ids.add(row.picture_id)
-        if not is_id(row.picture_id):
+        if not is_valid_id(row.picture_id):
             problems.add(f"{path}, question {question_id}", f"picture {row.picture_id!r} is no plain name")
     problems.raise_if_any()
     return sorted(ids)
 
 
-class SeenRemote(Record):
+class RemoteFingerprint(Record):
     """An archive or a Parquet file as first seen: where, bytes, and a sum: an archive's over its directory, which
     holds the CRC-32 of every member; a Parquet file's SHA-256 ("" where the hub states none)."""
 
     address: str
     size: int
-    sum: str
+    checksum: str
 
 
-class SeenFile(Record):
+class FetchedFile(Record):
     """A file in the source folder: bytes, checksum, and which archive or folder of the hub it is from."""
 
     size: int
@@ -102,11 +106,11 @@ class SeenFile(Record):
     origin: str
 
 
-class Fetched(Record):
+class ManifestContent(Record):
     """The content of fetched.json: archives and Parquet files by name, files by their path in the source folder."""
 
-    remotes: dict[str, SeenRemote] = msgspec.field(default_factory=dict)
-    files: dict[str, SeenFile] = msgspec.field(default_factory=dict)
+    remotes: dict[str, RemoteFingerprint] = msgspec.field(default_factory=dict)
+    files: dict[str, FetchedFile] = msgspec.field(default_factory=dict)
 
 
 class Manifest:
@@ -114,33 +118,33 @@ class Manifest:
 
     def __init__(self, source: Path) -> None:
         self.source = source
-        path = source / NAME
-        fetched = read_json(path, Fetched) if path.exists() else Fetched()
+        path = source / MANIFEST_FILE_NAME
+        fetched = read_json(path, ManifestContent) if path.exists() else ManifestContent()
         self.remotes, self.files = fetched.remotes, fetched.files
 
     def save(self) -> None:
-        write_json(self.source / NAME, Fetched(remotes=self.remotes, files=self.files))
+        write_json(self.source / MANIFEST_FILE_NAME, ManifestContent(remotes=self.remotes, files=self.files))
 
-    def changed(self, name: str, now: SeenRemote) -> str:
+    def describe_change(self, name: str, current: RemoteFingerprint) -> str:
         """How a remote file differs from when it was first seen; "" when it does not, or was never seen."""
-        seen = self.remotes.get(name, now)
-        if (seen.size, seen.sum) == (now.size, now.sum):
+        seen = self.remotes.get(name, current)
+        if (seen.size, seen.checksum) == (current.size, current.checksum):
             return ""
-        same = f"{now.size:,} bytes, as then"
-        sizes = same if seen.size == now.size else f"{seen.size:,} bytes then, {now.size:,} now"
-        sums = f"sum {seen.sum[:12]} then, {now.sum[:12]} now"
+        same = f"{current.size:,} bytes, as then"
+        sizes = same if seen.size == current.size else f"{seen.size:,} bytes then, {current.size:,} now"
+        sums = f"sum {seen.checksum[:12]} then, {current.checksum[:12]} now"
         return f"it is not what was first fetched from {seen.address} ({sizes}; {sums})"
 
-    def note(self, path: str, origin: str, file: Path | None = None) -> None:
+    def add_file(self, path: str, origin: str, file: Path | None = None) -> None:
         """Note a file of the source folder with its sum.
 
         Args:
             file: where its content lies now, if it has not taken its place yet.
         """
         file = file or self.source / path
-        self.files[path] = SeenFile(size=file.stat().st_size, sha256=sha256_file(file), origin=origin)
+        self.files[path] = FetchedFile(size=file.stat().st_size, sha256=sha256_file(file), origin=origin)
 
-    def intact(self, path: str) -> bool:
+    def is_intact(self, path: str) -> bool:
         """Whether a file is there with the sum noted."""
         seen, file = self.files.get(path), self.source / path
         if seen is None or not file.is_file() or file.stat().st_size != seen.size:

@@ -12,79 +12,98 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from pipeline.core.errors import Problems, UserError, collected_into
+from pipeline.core.errors import Problems, UserError, collect_errors
 from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
-from pipeline.sources.download.http_client import Web
-from pipeline.sources.download.manifest import Manifest, SeenRemote, WantedFile
-from pipeline.sources.download.remote_zip import Archive, Damaged
+from pipeline.sources.download.http_client import HttpClient
+from pipeline.sources.download.manifest import Manifest, RemoteFingerprint, WantedFile
+from pipeline.sources.download.remote_zip import DamagedMemberError, RemoteZip
 
-OFFICIAL = "https://downloads.cs.stanford.edu/nlp/data/gqa"
-QUESTIONS, GRAPHS, PICTURES, CHOICES = "questions1.2.zip", "sceneGraphs.zip", "images.zip", "eval.zip"
-STATED = {QUESTIONS: "1.4 GB", GRAPHS: "42.7 MB", PICTURES: "20.3 GB", CHOICES: "784 MB"}
+OFFICIAL_URL = "https://downloads.cs.stanford.edu/nlp/data/gqa"
+QUESTIONS_ARCHIVE, SCENE_GRAPHS_ARCHIVE, IMAGES_ARCHIVE, CHOICES_ARCHIVE = (
+    "questions1.2.zip",
+    "sceneGraphs.zip",
+    "images.zip",
+    "eval.zip",
+)
+STATED_SIZES = {
+    QUESTIONS_ARCHIVE: "1.4 GB",
+    SCENE_GRAPHS_ARCHIVE: "42.7 MB",
+    IMAGES_ARCHIVE: "20.3 GB",
+    CHOICES_ARCHIVE: "784 MB",
+}
 MB = 1_000_000
 # A member that claims to be larger is not what GQA has: it is not unpacked.
-LARGEST = {QUESTIONS: 16_000 * MB, GRAPHS: 2_000 * MB, PICTURES: 50 * MB, CHOICES: 16_000 * MB}
-SAVE_EVERY = 1000  # files between two writings of the manifest
+MAX_MEMBER_BYTES = {
+    QUESTIONS_ARCHIVE: 16_000 * MB,
+    SCENE_GRAPHS_ARCHIVE: 2_000 * MB,
+    IMAGES_ARCHIVE: 50 * MB,
+    CHOICES_ARCHIVE: 16_000 * MB,
+}
+FILES_PER_MANIFEST_SAVE = 1000  # files between two writings of the manifest
 
 
-def is_web(address: str) -> bool:
+def is_url(address: str) -> bool:
     return address.startswith(("https://", "http://"))
 
 
-class Official:
+class OfficialArchives:
     """`address` is a web address or a folder; `all_of_it`: archives are fetched whole, from servers that ignore byte ranges.
 
     Raises:
         UserError: it is neither.
     """
 
-    def __init__(self, web: Web, address: str, all_of_it: bool = False) -> None:
-        if not is_web(address) and not Path(address).is_dir():
+    def __init__(self, web: HttpClient, address: str, all_of_it: bool = False) -> None:
+        if not is_url(address) and not Path(address).is_dir():
             raise UserError(
                 f"{address!r}: neither `official`, `hub`, a web address (https://...) nor a folder that is there; "
-                f"a folder or server holds the archives {', '.join(STATED)}, or folders of Parquet files as on the hub"
+                f"a folder or server holds the archives {', '.join(STATED_SIZES)}, or folders of Parquet files as on the hub"
             )
-        self.web, self.address = web, address.rstrip("/") if is_web(address) else address
-        self.all_of_it = all_of_it
-        self._archives: dict[str, Archive] = {}
+        self.client, self.address = web, address.rstrip("/") if is_url(address) else address
+        self.full_archives = all_of_it
+        self._archives: dict[str, RemoteZip] = {}
 
-    def archive(self, name: str) -> Archive:
+    def get_archive(self, name: str) -> RemoteZip:
         """An archive of this name with its directory read.
 
         Raises:
             UserError: it is not there, or no archive.
         """
         if name not in self._archives:
-            self._archives[name] = Archive(self._opened(f"{self.address}/{name}", name), name, LARGEST[name])
+            self._archives[name] = RemoteZip(
+                self._open_file(f"{self.address}/{name}", name), name, MAX_MEMBER_BYTES[name]
+            )
         return self._archives[name]
 
-    def remotes(self) -> dict[str, SeenRemote]:
+    def get_seen_remotes(self) -> dict[str, RemoteFingerprint]:
         """The archives that were asked about so far, by name."""
         return {
-            name: SeenRemote(address=archive.file.address, size=archive.file.size, sum=archive.sum)
+            name: RemoteFingerprint(
+                address=archive.file.url, size=archive.file.size, checksum=archive.directory_sha256
+            )
             for name, archive in self._archives.items()
         }
 
-    def questions(self, split: str, which: str) -> list[WantedFile]:
+    def list_questions(self, split: str, which: str) -> list[WantedFile]:
         name = f"{split}_{which}_questions"
-        if parts := self._matching(QUESTIONS, rf"{name}_\d+\.json"):
-            return self._wanted(
-                QUESTIONS, f"questions1.2/{name}", parts
+        if parts := self._match_members(QUESTIONS_ARCHIVE, rf"{name}_\d+\.json"):
+            return self._list_members(
+                QUESTIONS_ARCHIVE, f"questions1.2/{name}", parts
             )  # all of train are a folder of files
-        return self._wanted(QUESTIONS, "questions1.2", [f"{name}.json"])
+        return self._list_members(QUESTIONS_ARCHIVE, "questions1.2", [f"{name}.json"])
 
-    def graphs(self, split: str) -> list[WantedFile]:
-        return self._wanted(GRAPHS, "sceneGraphs", [f"{split}_sceneGraphs.json"])
+    def list_scene_graphs(self, split: str) -> list[WantedFile]:
+        return self._list_members(SCENE_GRAPHS_ARCHIVE, "sceneGraphs", [f"{split}_sceneGraphs.json"])
 
-    def choices(self, split: str) -> list[WantedFile]:
+    def list_choices(self, split: str) -> list[WantedFile]:
         """The answers that are valid and plausible, for the scores of those names."""
-        members = self._matching(CHOICES, rf"{split}_choices.*\.json")
+        members = self._match_members(CHOICES_ARCHIVE, rf"{split}_choices.*\.json")
         if not members:
-            raise UserError(f"{CHOICES}: there are no choices of {split}; leave out --choices")
-        return self._wanted(CHOICES, "eval", members)
+            raise UserError(f"{CHOICES_ARCHIVE}: there are no choices of {split}; leave out --choices")
+        return self._list_members(CHOICES_ARCHIVE, "eval", members)
 
-    def pictures(self, ids: Iterable[str]) -> list[WantedFile]:
-        return self._wanted(PICTURES, "images", [f"{picture_id}.jpg" for picture_id in ids])
+    def list_images(self, ids: Iterable[str]) -> list[WantedFile]:
+        return self._list_members(IMAGES_ARCHIVE, "images", [f"{picture_id}.jpg" for picture_id in ids])
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
         """Fetch the files in parallel; a damaged one does not keep the others."""
@@ -92,45 +111,47 @@ class Official:
         def extract(file: WantedFile) -> None:
             try:
                 path = manifest.source / file.path
-                self.archive(file.origin).extract(path.name, path)
-                manifest.note(file.path, file.origin)
-            except Damaged as error:
+                self.get_archive(file.origin).extract(path.name, path)
+                manifest.add_file(file.path, file.origin)
+            except DamagedMemberError as error:
                 problems.lines += error.problems
 
-        with self.web.progress("fetch: from the archives", sum(file.receive for file in wanted)):
-            for number, _ in enumerate(self.web.parallel(extract, wanted), 1):
-                if number % SAVE_EVERY == 0:
+        with self.client.show_progress(
+            "fetch: from the archives", sum(file.download_bytes for file in wanted)
+        ):
+            for number, _ in enumerate(self.client.map_parallel(extract, wanted), 1):
+                if number % FILES_PER_MANIFEST_SAVE == 0:
                     manifest.save()
 
-    def _opened(self, url: str, name: str) -> LocalFile | RemoteFile:
-        if not is_web(self.address):
+    def _open_file(self, url: str, name: str) -> LocalFile | RemoteFile:
+        if not is_url(self.address):
             if not Path(url).is_file():
                 raise UserError(
                     f"{url}: no such file; put it there, or name the archives' place with --archives"
                 )
             return LocalFile(Path(url))
-        remote = RemoteFile(self.web, name, url)
-        if self.all_of_it:
-            remote.whole()
-        elif not remote.version.ranges and remote.missing(0, remote.size):
+        remote = RemoteFile(self.client, name, url)
+        if self.full_archives:
+            remote.download_all()
+        elif not remote.version.supports_ranges and remote.count_missing_bytes(0, remote.size):
             raise UserError(
                 f"{url}: the server ignores byte ranges, so single members cannot be read; all of it is "
                 f"{decimal(remote.size)}: fetch it with --whole, or name another server with --archives"
             )
         return remote
 
-    def _matching(self, archive: str, pattern: str) -> list[str]:
-        return sorted(name for name in self.archive(archive).members if re.fullmatch(pattern, name))
+    def _match_members(self, archive: str, pattern: str) -> list[str]:
+        return sorted(name for name in self.get_archive(archive).members if re.fullmatch(pattern, name))
 
-    def _wanted(self, origin: str, folder: str, names: list[str]) -> list[WantedFile]:
+    def _list_members(self, origin: str, folder: str, names: list[str]) -> list[WantedFile]:
         """The members of these names as files in a folder; an error names all that are not there or not to be unpacked."""
-        archive = self.archive(origin)
+        archive = self.get_archive(origin)
         files: list[WantedFile] = []
         faults: list[str] = []
         for name in names:
-            with collected_into(faults):
-                info = archive.find(name)
-                receive = archive.missing(info)
+            with collect_errors(faults):
+                info = archive.get_member(name)
+                receive = archive.count_missing_bytes(info)
                 files.append(WantedFile(f"{folder}/{name}", origin, receive, info.file_size, info.CRC))
         if faults:
             raise UserError(faults)

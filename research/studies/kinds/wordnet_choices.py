@@ -58,7 +58,7 @@ flower#1 flower#2
 """
 
 # The sense meant in pictures, where it is not the one that stands out in WordNet's counts.
-SENSES = """
+MEANT_SENSES = """
 ashcan#1; baby#1; baseball#2; bear#1; beef#2; blender#1; bracelet#2; bunny#2; burger: hamburger#1; cab#3
 calculator#2; canister#2; carriage#2; catsup#1; charger#2; chick#1; chimp#1; chocolate#2; control_tower#1
 corn#3; dove#1; egg#2; father#1; ferry#1; fork#1; fries#1; girl#2; goose#1; guard#1; guy#1; hamburger#1
@@ -71,7 +71,7 @@ worker#1; wrench#3
 
 # Names of several things that pictures show, and names that are no kind of their last word, though they may
 # look it (a dog house is no house): the table knows nothing of them.
-SILENT = """
+EXCLUDED_NAMES = """
 arrow, bank, bar, base plate, bat, batter, bay, beast, bed of truck, bed pan, bell, bike, bird house
 birdhouse, blade, boater, bottle cap, bow, brake shoe, bread box, bug, car bed, carousel horse, carpet bag
 cart, cat tail, chest, chicken, clam, club, coach, coat tree, cone, control box, cooler, cotton ball, counter
@@ -102,7 +102,7 @@ cougar#1, streetcar#1, sailboat#1, pizza#1, hot_dog#2, french_fries#1, motorcycl
 """
 
 # Synonyms that WordNet does not know as such: other spellings, and what people call each other.
-SAME = """
+EXTRA_SYNONYMS = """
 back pack: backpack; bath tub: bathtub; bicyclist: cyclist; book shelf: bookshelf; carpet: rug
 cell phone: cellphone; cop: policeman; dad: father; doggy: dog; donut: doughnut; drapes: curtain
 eye glass: glasses; eye glasses: glasses; eyeglasses: glasses; fire engine: fire truck; firefighter: fireman
@@ -118,7 +118,7 @@ tshirt: t-shirt; tv: television; tv set: television; washing machine: washer
 
 # Kinds, with the names of those kinds that WordNet lacks, or files elsewhere. A name takes over what its kind has by
 # then, from WordNet and from the lines above.
-ALSO = """
+EXTRA_KINDS = """
 person, driver: bus driver; person, worker: construction worker
 person: archer, audience, bicyclist, biker, chef, clown, coach, cook, cop, couple, crowd, cyclist, driver,
     family, firefighter, fireman, gentleman, guy, judge, kid, lady, motorcyclist, neighbor, pastor,
@@ -153,7 +153,7 @@ jacket, clothing: safety jacket; controller, device: game controller, wii contro
 """
 
 # Kinds that WordNet sees and people, or GQA, do not.
-NOT = """
+EXCLUDED_KINDS = """
 cougar: cat; ambulance: car; baseball glove: clothing, glove; baseball mitt: glove, clothing; bench: furniture; bus: car
 christmas stocking: clothing; cloisonne: cooking utensil, utensil; culture medium: food
 dog biscuit: baked good, cookie, dessert, food; embryo: animal; fetus: animal; fryer: food, meat
@@ -164,7 +164,7 @@ gauntlet: glove; hamburger: sandwich; mitt: glove; mitten: glove; muffin: bread;
 """
 
 
-def pairs(text: str) -> Iterator[tuple[str, str]]:
+def parse_entries(text: str) -> Iterator[tuple[str, str]]:
     """The entries of a list, `name: what of it`, each on a line or after `;`; an indented line goes on. Senses
     that go by their own name stand alone: `dining_table#1`."""
     for line in text.replace("\n    ", " ").replace(";", "\n").splitlines():
@@ -175,6 +175,6 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
             yield line.partition("#")[0].strip().replace("_", " "), line.strip()
 
 
-def listed(text: str) -> list[str]:
+def parse_words(text: str) -> list[str]:
     """The words of a list that commas or line ends part."""
     return [word.strip() for word in text.replace("\n", ",").split(",") if word.strip()]

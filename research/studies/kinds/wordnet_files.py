@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.errors import Problems
-from pipeline.language.lexicon import reached
+from pipeline.language.lexicon import compute_closure
 
-FILES = ("data.noun", "index.noun", "cntlist.rev")
-_RUDE = re.compile(
+WORDNET_FILES = ("data.noun", "index.noun", "cntlist.rev")
+_OFFENSIVE_PATTERN = re.compile(
     r"slur|offensive|disparag|derogat|obscene|vulgar|insult|taboo|contempt|prostitut|intercourse"
 )
 
@@ -22,11 +22,11 @@ class Sense:
     """A synset: its lexicographer file, its words, its more general synsets, whether it is an individual
     (London) and whether its words may offend."""
 
-    file: int
+    lexname: int
     words: tuple[str, ...]
-    above: tuple[str, ...]
-    individual: bool
-    rude: bool
+    hypernyms: tuple[str, ...]
+    is_instance: bool
+    is_offensive: bool
 
 
 class WordNet:
@@ -45,25 +45,29 @@ class WordNet:
 
     def __init__(self, folder: Path) -> None:
         problems = Problems(f"WordNet in {folder}")
-        for name in FILES:
+        for name in WORDNET_FILES:
             if not (folder / name).is_file():
                 problems.add(name, "not there; give the folder of WordNet 3.0's dictionary files")
         problems.raise_if_any()
         self.senses: dict[str, Sense] = {}
-        self.counts, self.other, self.mentions = Counter[str](), Counter[str](), Counter[str]()
-        for line in _lines(folder / "data.noun"):
+        self.sense_counts, self.other_pos_counts, self.mentions = (
+            Counter[str](),
+            Counter[str](),
+            Counter[str](),
+        )
+        for line in _read_lines(folder / "data.noun"):
             self._read_synset(line)
-        index = map(str.split, _lines(folder / "index.noun"))
+        index = map(str.split, _read_lines(folder / "index.noun"))
         self.index = {fields[0]: tuple(fields[-int(fields[2]) :]) for fields in index}
-        self.numbered = {
+        self.synset_by_sense = {
             f"{lemma}#{n}": id_ for lemma, ids in self.index.items() for n, id_ in enumerate(ids, 1)
         }
-        for key, number, count in map(str.split, _lines(folder / "cntlist.rev")):
+        for key, number, count in map(str.split, _read_lines(folder / "cntlist.rev")):
             lemma, _, rest = key.partition("%")
             if rest.startswith("1:"):
-                self.counts[f"{lemma}#{number}"] = int(count)
+                self.sense_counts[f"{lemma}#{number}"] = int(count)
             else:
-                self.other[lemma] += int(count)
+                self.other_pos_counts[lemma] += int(count)
 
     def _read_synset(self, line: str) -> None:
         data, _, definition = line.partition(" | ")
@@ -71,20 +75,20 @@ class WordNet:
         end = 4 + 2 * int(fields[3], 16)
         pointers = [(fields[i], fields[i + 1]) for i in range(end + 1, end + 1 + 4 * int(fields[end]), 4)]
         self.senses[fields[0]] = Sense(
-            file=int(fields[1]),
+            lexname=int(fields[1]),
             words=tuple(fields[4:end:2]),
-            above=tuple(target for kind, target in pointers if kind == "@"),
-            individual=any(kind == "@i" for kind, _ in pointers),
-            rude=bool(_RUDE.search(definition)),
+            hypernyms=tuple(target for kind, target in pointers if kind == "@"),
+            is_instance=any(kind == "@i" for kind, _ in pointers),
+            is_offensive=bool(_OFFENSIVE_PATTERN.search(definition)),
         )
         self.mentions.update(set(re.findall(r"[a-z][a-z'-]*", definition.lower())))
 
-    def up(self, synset: str) -> frozenset[str]:
+    def hypernym_closure(self, synset: str) -> frozenset[str]:
         """A synset and all above it."""
-        return reached(synset, lambda one: self.senses[one].above)
+        return compute_closure(synset, lambda one: self.senses[one].hypernyms)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _read_lines(path: Path) -> Iterator[str]:
     """The lines of a dictionary file, the licence at its top (indented) left out."""
     with path.open(encoding="utf-8", errors="replace") as file:
         yield from (line for line in file if not line.startswith(" "))

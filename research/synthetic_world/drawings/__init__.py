@@ -21,9 +21,9 @@ from research.synthetic_world.drawings import (
     wall_objects,
     wearables,
 )
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 
-DRAWINGS: dict[str, Callable[[Look], str]] = {
+DRAWINGS: dict[str, Callable[[Appearance], str]] = {
     "man": people.man,
     "woman": people.woman,
     "boy": people.boy,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from research.synthetic_world.drawings.svg_shapes import Shape, Tones, fill
-from research.synthetic_world.drawings.textures import GRAINS, INK_OF
+from research.synthetic_world.drawings.textures import GRAINS, PATTERN_COLOR_OF
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Appearance:
     """A thing's looks.
 
     Attributes:
@@ -29,25 +29,25 @@ class Look:
     pose: str | None = None
     age: str | None = None
     variety: int = 0
-    fine: bool = False
-    seated: bool = False
-    flying: bool = False
+    has_fine_detail: bool = False
+    is_seated: bool = False
+    is_flying: bool = False
 
-    def part(self, shape: Shape, tone: str = "base") -> str:
+    def draw_part(self, shape: Shape, tone: str = "base") -> str:
         """A part in a tone of the thing's colour, with its pattern and the look of its material."""
         color, line = getattr(self.tones, tone), self.tones.line
-        grain = "fine" if self.fine else "wide"
+        grain = "fine" if self.has_fine_detail else "wide"
         grained = self.material in GRAINS
         if not (self.pattern or grained or self.material == "glass"):
             return fill(shape, f"url(#{self._light}.{color[1:]})", line)
         drawn = fill(shape, color, line, self._opacity)
         if self.pattern:
-            drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{INK_OF.get(self.name, "pale")})"/>'
+            drawn += f'<{shape.inner} fill="url(#{self.pattern}-{grain}-{PATTERN_COLOR_OF.get(self.name, "pale")})"/>'
         standing = "-up" if self.material == "wood" and shape.tall else ""
         overlay = f"{self.material}-{grain}{standing}" if grained else self._light
         return drawn + f'<{shape.inner} fill="url(#{overlay})"/>'
 
-    def plain(self, shape: Shape, tone: str = "base") -> str:
+    def draw_plain_part(self, shape: Shape, tone: str = "base") -> str:
         """A part in a tone of the thing's colour alone."""
         return fill(shape, getattr(self.tones, tone), self.tones.line, self._opacity)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import (
     GOLD,
     fill,
     limb,
     oval,
     path,
-    placed,
     poly,
     rect,
     stroke,
+    transform,
 )
 
 
-def basket(look: Look) -> str:  # 60 x 44
+def basket(look: Appearance) -> str:  # 60 x 44
     logs = (
         "".join(
             fill(oval(x, y, 6.5, 5.6), "#d9a866", "#6e4520")
@@ -57,7 +57,7 @@ def basket(look: Look) -> str:  # 60 x 44
     )
 
 
-def box(look: Look) -> str:  # 58 x 50
+def box(look: Appearance) -> str:  # 58 x 50
     t = look.tones
     boards = stroke("M3 24.5H55M3 36.5H55", t.line, 1.2) if look.material == "wood" else ""
     nails = (
@@ -66,40 +66,40 @@ def box(look: Look) -> str:  # 58 x 50
         else ""
     )
     tape = fill(rect(25, 13, 8, 12), t.light, t.dark) if look.material is None else ""
-    front = look.part(rect(3, 13, 52, 36.4, 1)) + boards + nails
+    front = look.draw_part(rect(3, 13, 52, 36.4, 1)) + boards + nails
     if look.state == "open":
         return (
             fill(poly(8, 5, 50, 5, 55, 14, 3, 14), t.line)
-            + look.plain(poly(8, 5, 14, 0.6, 46, 0.6, 50, 5), "dark")
+            + look.draw_plain_part(poly(8, 5, 14, 0.6, 46, 0.6, 50, 5), "dark")
             + front
-            + look.plain(poly(3, 13, 0.6, 22, 9, 24, 14, 13), "light")
-            + look.plain(poly(55, 13, 57.4, 22, 49, 24, 44, 13), "light")
+            + look.draw_plain_part(poly(3, 13, 0.6, 22, 9, 24, 14, 13), "light")
+            + look.draw_plain_part(poly(55, 13, 57.4, 22, 49, 24, 44, 13), "light")
         )
     return (
         front
-        + look.plain(poly(3, 13, 9, 1, 49, 1, 55, 13), "light")
+        + look.draw_plain_part(poly(3, 13, 9, 1, 49, 1, 55, 13), "light")
         + (fill(poly(25, 13, 26.5, 1, 31.5, 1, 33, 13), t.base, t.dark) if look.material is None else "")
         + tape
         + stroke("M3 13H55", t.line, 1.3)
     )
 
 
-def backpack(look: Look) -> str:  # 46 x 54
+def backpack(look: Appearance) -> str:  # 46 x 54
     t = look.tones
     return (
         limb("M16 6Q16 1.6 23 1.6Q30 1.6 30 6", t.dark, t.line, 2)
-        + look.plain(rect(0.8, 24, 8, 22, 4), "dark")
-        + look.plain(rect(37.2, 24, 8, 22, 4), "dark")
-        + look.part(path("M5 46V20Q5 5 23 5Q41 5 41 20V46Q41 53.2 35 53.2H11Q5 53.2 5 46Z"))
+        + look.draw_plain_part(rect(0.8, 24, 8, 22, 4), "dark")
+        + look.draw_plain_part(rect(37.2, 24, 8, 22, 4), "dark")
+        + look.draw_part(path("M5 46V20Q5 5 23 5Q41 5 41 20V46Q41 53.2 35 53.2H11Q5 53.2 5 46Z"))
         + stroke("M9 22Q9 10 23 10Q37 10 37 22", t.line, 1.2)
-        + look.part(rect(10, 31, 26, 18, 4))
+        + look.draw_part(rect(10, 31, 26, 18, 4))
         + stroke("M10.5 36H35.5", t.line, 1.4)
         + fill(rect(21, 35, 4, 6, 1), GOLD, t.line)
         + fill(rect(20, 17, 6, 4, 1.5), t.light, t.line)
     )
 
 
-def trash_can(look: Look) -> str:  # 46 x 62
+def trash_can(look: Appearance) -> str:  # 46 x 62
     t = look.tones
     ribs = (
         stroke("M13 20L14.5 57M20 20L20.5 58M26 20L25.5 58M33 20L31.5 57", t.line, 1.3, 0.8)
@@ -107,24 +107,24 @@ def trash_can(look: Look) -> str:  # 46 x 62
         else stroke("M23 31L31 45H15Z", "#ffffff", 3, 0.85)
         + stroke("M19 33L22 37M29 36L25 40M22 47V43", t.base, 2.4)
     )
-    body = look.part(path("M5 15H41L37.5 59Q37.3 61.4 35 61.4H11Q8.7 61.4 8.5 59Z")) + ribs
+    body = look.draw_part(path("M5 15H41L37.5 59Q37.3 61.4 35 61.4H11Q8.7 61.4 8.5 59Z")) + ribs
     if look.state == "open":
         paper = fill(path("M7 17L9 9L14 12L17 7L23 13L27 10L30 17Z"), "#fbfaf5", "#8e8e88") + stroke(
             "M12 11L13 15M18 10L20 15", "#b5b4ab", 0.9
         )
-        lid = look.part(path("M-39 -3Q-37 -8 -20 -8.5Q-3 -9 0 -3Z")) + look.plain(
+        lid = look.draw_part(path("M-39 -3Q-37 -8 -20 -8.5Q-3 -9 0 -3Z")) + look.draw_plain_part(
             rect(-41, -3.6, 42, 4, 2), "light"
         )
         return (
-            placed(lid, 43, 14.5, turn=14)
+            transform(lid, 43, 14.5, turn=14)
             + fill(oval(23, 16, 17.6, 3.4), t.line)
             + paper
             + body
-            + look.plain(rect(3, 15, 40, 4.6, 2), "light")
+            + look.draw_plain_part(rect(3, 15, 40, 4.6, 2), "light")
         )
     return (
         body
-        + look.part(path("M3 13Q4 5.5 23 5.5Q42 5.5 43 13Z"))
+        + look.draw_part(path("M3 13Q4 5.5 23 5.5Q42 5.5 43 13Z"))
         + limb("M17 5.5Q17 1.8 23 1.8Q29 1.8 29 5.5", t.dark, t.line, 1.4)
-        + look.plain(rect(1.2, 12.4, 43.6, 4.6, 2), "light")
+        + look.draw_plain_part(rect(1.2, 12.4, 43.6, 4.6, 2), "light")
     )

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.svg_shapes import WHITE, fill, limb, mix, oval, path, rect, stroke
+from research.synthetic_world.drawings.appearance import Appearance
+from research.synthetic_world.drawings.svg_shapes import (
+    WHITE,
+    fill,
+    limb,
+    mix_colors,
+    oval,
+    path,
+    rect,
+    stroke,
+)
 
 
-def cup(look: Look) -> str:  # 24 x 26
+def cup(look: Appearance) -> str:  # 24 x 26
     t = look.tones
     handle = limb("M17 8q6-1 5.5 5q-.5 6-6.5 6", t.base, t.line, 2.4)
-    body = look.part(path("M1 3L3 23Q3.2 25.5 6 25.5H14Q16.8 25.5 17 23L19 3Z"))
+    body = look.draw_part(path("M1 3L3 23Q3.2 25.5 6 25.5H14Q16.8 25.5 17 23L19 3Z"))
     if look.material == "glass":  # the bottom and the far rim are seen through it
-        rim = fill(oval(10, 3.4, 9, 2.6), mix(t.light, WHITE, 0.6), t.line)
+        rim = fill(oval(10, 3.4, 9, 2.6), mix_colors(t.light, WHITE, 0.6), t.line)
         return (
             handle
             + body
@@ -22,16 +31,16 @@ def cup(look: Look) -> str:  # 24 x 26
     return handle + body + fill(oval(10, 3.4, 9, 2.6), t.dark, t.line) + fill(oval(10, 3.8, 6.8, 1.6), t.line)
 
 
-def plate(look: Look) -> str:  # 48 x 18
+def plate(look: Appearance) -> str:  # 48 x 18
     return (
-        look.plain(path("M15 14H33L31 17.5H17Z"), "dark")
-        + look.part(oval(24, 8.5, 23.4, 8))
+        look.draw_plain_part(path("M15 14H33L31 17.5H17Z"), "dark")
+        + look.draw_part(oval(24, 8.5, 23.4, 8))
         + fill(oval(24, 9, 14.5, 4.4), look.tones.light, look.tones.dark)
         + stroke("M4 7.5Q8 2.5 20 1.8", "#ffffff", 1.4, 0.8)
     )
 
 
-def bowl(look: Look) -> str:  # 46 x 28
+def bowl(look: Appearance) -> str:  # 46 x 28
     contents = (
         fill(path("M5 5Q9-.5 14 1.5Q19-2 24 1Q31-2 35 1.5Q40 0 41 5.5Z"), "#e9b36a", "#a06a2a")
         + "".join(
@@ -51,12 +60,12 @@ def bowl(look: Look) -> str:  # 46 x 28
     return (
         fill(oval(23, 5, 22.3, 4.3), look.tones.dark, look.tones.line)
         + (contents or fill(oval(23, 5.4, 19, 2.9), look.tones.line, opacity=0.75))
-        + look.plain(rect(15, 23.5, 16, 4, 1), "dark")
-        + look.part(path("M.7 5Q1 24.5 18 25.5H28Q45 24.5 45.3 5Q41 9.3 23 9.3Q5 9.3 .7 5Z"))
+        + look.draw_plain_part(rect(15, 23.5, 16, 4, 1), "dark")
+        + look.draw_part(path("M.7 5Q1 24.5 18 25.5H28Q45 24.5 45.3 5Q41 9.3 23 9.3Q5 9.3 .7 5Z"))
     )
 
 
-def bottle(look: Look) -> str:  # 20 x 52
+def bottle(look: Appearance) -> str:  # 20 x 52
     body = path(
         "M7 5V13Q7 17 3.5 20Q1 22 1 26V48.5Q1 51.5 4 51.5H16Q19 51.5 19 48.5V26Q19 22 16.5 20Q13 17 13 13V5Z"
     )
@@ -93,10 +102,10 @@ def bottle(look: Look) -> str:  # 20 x 52
     return clear + inside + finish
 
 
-def vase(look: Look) -> str:  # 30 x 48
+def vase(look: Appearance) -> str:  # 30 x 48
     body = "M8 3Q11.5 9 10 13Q1 19 1 30Q1 41 9 47H21Q29 41 29 30Q29 19 20 13Q18.5 9 22 3Z"
     return (
-        look.part(path(body))
+        look.draw_part(path(body))
         + fill(oval(15, 3.2, 7.4, 2.5), look.tones.dark, look.tones.line)
         + fill(oval(15, 3.5, 5.2, 1.5), look.tones.line)
         + stroke("M9.5 14.5H20.5", look.tones.line, 1.4)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import DARK, fill, oval, path, poly, rect, stroke
 
 
-def apple(look: Look) -> str:  # 22 x 24
+def apple(look: Appearance) -> str:  # 22 x 24
     t = look.tones
     return (
-        look.part(
+        look.draw_part(
             path(
                 "M11 7.5Q16 3.5 19.5 7.5Q23 12 19 19Q16 24.5 11 22.5Q6 24.5 3 19Q-1 12 2.5 7.5Q6 3.5 11 7.5Z"
             )
@@ -21,18 +21,20 @@ def apple(look: Look) -> str:  # 22 x 24
     )
 
 
-def banana(look: Look) -> str:  # 34 x 22
+def banana(look: Appearance) -> str:  # 34 x 22
     return (
-        look.part(path("M2.5 2.5L6 1Q8 11.5 18 13.5Q26 15 31.5 10.5L33 13.5Q28 22 17 21.5Q3 20 2.5 2.5Z"))
+        look.draw_part(
+            path("M2.5 2.5L6 1Q8 11.5 18 13.5Q26 15 31.5 10.5L33 13.5Q28 22 17 21.5Q3 20 2.5 2.5Z")
+        )
         + stroke("M5.5 6Q8 16 19 17.5Q26 18 31 13.5", look.tones.dark, 1.1)
         + fill(poly(2, 3, 1.4, 0.8, 5, 0.6, 6.4, 1.6), "#6b4a22")
         + fill(poly(31, 10.8, 33.4, 11, 33.2, 14), "#5c3d1a")
     )
 
 
-def pear(look: Look) -> str:  # 22 x 28
+def pear(look: Appearance) -> str:  # 22 x 28
     return (
-        look.part(
+        look.draw_part(
             path(
                 "M11 4.5Q15 4.5 15.3 9Q15.6 12 18.5 15Q22 19 20 23.5Q17.5 27.5 11 27.5Q4.5 27.5 2 23.5"
                 "Q0 19 3.5 15Q6.4 12 6.7 9Q7 4.5 11 4.5Z"
@@ -48,7 +50,7 @@ def pear(look: Look) -> str:  # 22 x 28
     )
 
 
-def pizza(look: Look) -> str:  # 50 x 16
+def pizza(look: Appearance) -> str:  # 50 x 16
     toppings = "".join(
         fill(oval(x, y, 3, 1.6), "#c9362b", "#8d1f18")
         for x, y in ((12, 6), (21, 10), (23, 4), (33, 4.4), (38, 7.4), (12, 10.2))
@@ -66,13 +68,13 @@ def pizza(look: Look) -> str:  # 50 x 16
     )
 
 
-def cake(look: Look) -> str:  # 46 x 42
+def cake(look: Appearance) -> str:  # 46 x 42
     t = look.tones
     return (
         fill(oval(23, 38, 22.4, 3.6), "#dfe3e8", "#8c939c")
         + fill(rect(4, 21, 38, 16, 3), "#e8c48b", "#9a6b34")
         + fill(rect(4.5, 28, 37, 3), "#f7efe0")
-        + look.part(
+        + look.draw_part(
             path(
                 "M4 20Q4 14 23 14Q42 14 42 20V27Q39.5 31 37 26.5Q34 23.5 31.5 28Q28.5 32 26 27Q23 23 20 28"
                 "Q17 32 14.5 27Q12 23.5 9 28Q6 31 4 26.5Z"
@@ -89,7 +91,7 @@ def cake(look: Look) -> str:  # 46 x 42
     )
 
 
-def sandwich(look: Look) -> str:  # 38 x 22
+def sandwich(look: Appearance) -> str:  # 38 x 22
     return (
         fill(path("M2 8.5L19 1Q20 .6 21 1L36.5 8.5Z"), "#f3d9a4", "#9c6426")
         + fill(path("M.8 9.5Q.8 7.5 3 7.5H35Q37.2 7.5 37.2 9.5L36.5 11.5H1.5Z"), "#f8e6bf", "#9c6426")

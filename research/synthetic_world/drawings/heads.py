@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from research.synthetic_world.drawings.svg_shapes import DARK, LINE, dots, fill, oval, path, placed, stroke
+from research.synthetic_world.drawings.svg_shapes import DARK, LINE, dots, fill, oval, path, stroke, transform
 
 EYE = "#2a2220"
 
@@ -18,7 +18,7 @@ class Hues(NamedTuple):
     hair_line: str
 
 
-def head(age: str, female: bool, hues: Hues) -> tuple[str, str]:
+def draw_head(age: str, female: bool, hues: Hues) -> tuple[str, str]:
     """What is behind the body (long hair) and what is in front, for an age of "child", "young" or "old"."""
     ears = (
         "" if female else "".join(fill(oval(x, 1.5, 1.8, 2.6), hues.skin, hues.skin_line) for x in (-11, 11))
@@ -75,7 +75,7 @@ def _old_man(hues: Hues) -> tuple[str, str, str]:
         hues,
         "M-11.2 1.3Q-10.4 15.4 0 15.6Q10.4 15.4 11.2 1.3Q9.3 5.8 5.5 4.9Q0 3.8 -5.5 4.9Q-9.3 5.8 -11.2 1.3Z",
     )
-    return "", side + placed(side, 0, 0, -1), beard + _man_mouth()
+    return "", side + transform(side, 0, 0, -1), beard + _man_mouth()
 
 
 def _man_mouth() -> str:
@@ -131,7 +131,7 @@ def _girl(hues: Hues) -> tuple[str, str, str]:
         "Q8.8 -4.5 6.1 -5.8Q0 -3.8 -6.1 -5.8Q-8.8 -4.5 -11.3 1.3Z",
     )
     ribbons = dots(((-11.2, -4.9), (11.2, -4.9)), 2.9, "#e2557f", "#8c2748")
-    return pigtail + placed(pigtail, 0, 0, -1), hair + ribbons, _cheeks() + _grin()
+    return pigtail + transform(pigtail, 0, 0, -1), hair + ribbons, _cheeks() + _grin()
 
 
 _PARTS = {  # behind the body; the hair; what is in the face

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import METAL, fill, limb, oval, path, rect, stroke
 
 LEAF, LEAF_LIGHT, LEAF_DARK, LEAF_LINE = "#4d9c45", "#72b95f", "#37803a", "#24592a"
@@ -18,7 +18,7 @@ def _foliage(
     )
 
 
-def tree(look: Look) -> str:  # 96 x 150
+def tree(look: Appearance) -> str:  # 96 x 150
     trunk = (
         fill(path("M40 149.4Q43 120 41 86H56Q54 120 58 149.4Q49 146 40 149.4Z"), "#8b5e38", "#4c2f17")
         + limb("M48 104Q56 96 64 86M47 100Q40 92 33 88", "#8b5e38", "#4c2f17", 3.5)
@@ -44,7 +44,7 @@ def tree(look: Look) -> str:  # 96 x 150
     )
 
 
-def bush(look: Look) -> str:  # 80 x 54
+def bush(look: Appearance) -> str:  # 80 x 54
     bumps = (
         (14, 38, 13),
         (66, 38, 13),
@@ -80,7 +80,7 @@ def bush(look: Look) -> str:  # 80 x 54
     )
 
 
-def flower(look: Look) -> str:  # 24 x 44
+def flower(look: Appearance) -> str:  # 24 x 44
     t = look.tones
     petals = ((12, 4.6), (18.4, 8), (18.4, 15.6), (12, 19.2), (5.6, 15.6), (5.6, 8))
     return (
@@ -94,7 +94,7 @@ def flower(look: Look) -> str:  # 24 x 44
     )
 
 
-def traffic_light(look: Look) -> str:  # 26 x 130
+def traffic_light(look: Appearance) -> str:  # 26 x 130
     lamps = (("#ff3b30", "#7a120c", 11), ("#f7b500", "#6e5200", 25), ("#22c55e", "#0c5a2a", 39))
     return (
         fill(rect(10.5, 48, 5, 78), "#54585f", "#24262a")
@@ -108,18 +108,18 @@ def traffic_light(look: Look) -> str:  # 26 x 130
     )
 
 
-def fire_hydrant(look: Look) -> str:  # 36 x 54
+def fire_hydrant(look: Appearance) -> str:  # 36 x 54
     t = look.tones
     return (
-        look.plain(rect(2, 48, 32, 5.4, 1.5), "dark")
-        + look.part(rect(8, 17, 20, 32))
-        + look.part(rect(0.8, 25, 8, 10, 2), "dark")
-        + look.part(rect(27.2, 25, 8, 10, 2), "dark")
-        + look.plain(rect(5, 14, 26, 5, 2), "light")
-        + look.part(path("M8 14Q8 4 18 4Q28 4 28 14Z"))
-        + look.plain(rect(15, 0.6, 6, 4.4, 1), "dark")
+        look.draw_plain_part(rect(2, 48, 32, 5.4, 1.5), "dark")
+        + look.draw_part(rect(8, 17, 20, 32))
+        + look.draw_part(rect(0.8, 25, 8, 10, 2), "dark")
+        + look.draw_part(rect(27.2, 25, 8, 10, 2), "dark")
+        + look.draw_plain_part(rect(5, 14, 26, 5, 2), "light")
+        + look.draw_part(path("M8 14Q8 4 18 4Q28 4 28 14Z"))
+        + look.draw_plain_part(rect(15, 0.6, 6, 4.4, 1), "dark")
         + fill(oval(18, 31, 6), t.dark, t.line)
         + fill(oval(18, 31, 3), METAL, t.line)
-        + look.plain(rect(6, 43, 24, 4, 1), "light")
+        + look.draw_plain_part(rect(6, 43, 24, 4, 1), "light")
         + fill(rect(11, 20, 2.2, 21, 1), "#ffffff", opacity=0.5)
     )

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.heads import Hues, head
-from research.synthetic_world.drawings.svg_shapes import fill, limb, mix, oval, path, placed, poly, rect
+from research.synthetic_world.drawings.appearance import Appearance
+from research.synthetic_world.drawings.heads import Hues, draw_head
+from research.synthetic_world.drawings.svg_shapes import (
+    fill,
+    limb,
+    mix_colors,
+    oval,
+    path,
+    poly,
+    rect,
+    transform,
+)
 
 COMPLEXIONS = (  # skin and hair
     ("#f6cfae", "#6b4426"),
@@ -56,36 +65,36 @@ POSES = {
 }
 
 
-def man(look: Look) -> str:
+def man(look: Appearance) -> str:
     return _person(look, child=False, female=False)
 
 
-def woman(look: Look) -> str:
+def woman(look: Appearance) -> str:
     return _person(look, child=False, female=True)
 
 
-def boy(look: Look) -> str:
+def boy(look: Appearance) -> str:
     return _person(look, child=True, female=False)
 
 
-def girl(look: Look) -> str:
+def girl(look: Appearance) -> str:
     return _person(look, child=True, female=True)
 
 
-def _person(look: Look, child: bool, female: bool) -> str:
+def _person(look: Appearance, child: bool, female: bool) -> str:
     skin, hair = COMPLEXIONS[look.variety]
     hair = GRAY_HAIR if look.age == "old" else hair
-    hues = Hues(skin, mix(skin, "#000000", 0.45), hair, mix(hair, "#000000", 0.45))
-    behind, front = head("child" if child else look.age or "young", female, hues)
+    hues = Hues(skin, mix_colors(skin, "#000000", 0.45), hair, mix_colors(hair, "#000000", 0.45))
+    behind, front = draw_head("child" if child else look.age or "young", female, hues)
     across, upward, y = (1.23, 1.16, 18.7) if child else (1, 1, 16.6)
     pose, legs = "standing", _standing_legs
     if look.pose == "sitting":
         pose, legs, y = "sitting", _seated_legs, y - 1
     return (
-        placed(behind, 27, y, across, upward)
+        transform(behind, 27, y, across, upward)
         + legs(hues, female)
         + _upper_body(POSES[pose], hues)
-        + placed(front, 27, y, across, upward)
+        + transform(front, 27, y, across, upward)
     )
 
 
@@ -94,7 +103,7 @@ def _upper_body(pose: Pose, hues: Hues) -> str:
         oval(*pose.hand, 3.8), hues.skin, hues.skin_line
     )
     neck = fill(rect(21.6, pose.neck, 10.8, 14.5, 3), hues.skin, hues.skin_line)
-    return arm + placed(arm, 54, 0, -1) + neck + fill(path(pose.trunk), UNDERSHIRT, "#8f949b")
+    return arm + transform(arm, 54, 0, -1) + neck + fill(path(pose.trunk), UNDERSHIRT, "#8f949b")
 
 
 def _standing_legs(hues: Hues, female: bool) -> str:
@@ -105,7 +114,7 @@ def _standing_legs(hues: Hues, female: bool) -> str:
         poly(16.2, 72.2, 37.8, 72.2, 41.9, 92.2, 12.2, 92.2),
         path("M14 72.2H40V89.6H28.4L27 79.4L25.6 89.6H14Z"),
     )
-    return leg + placed(leg, 54, 0, -1) + fill(skirt if female else shorts, SHORTS, "#24262c")
+    return leg + transform(leg, 54, 0, -1) + fill(skirt if female else shorts, SHORTS, "#24262c")
 
 
 def _seated_legs(hues: Hues, female: bool) -> str:
@@ -116,7 +125,7 @@ def _seated_legs(hues: Hues, female: bool) -> str:
     )
     skirt = path("M10.8 65H43.2L48.6 73.5H5.4Z")
     shorts = path("M10.8 65H43.2Q48.6 66.5 48.6 73.5H31.3L27 70.6L22.7 73.5H5.4Q5.4 66.5 10.8 65Z")
-    return leg + placed(leg, 54, 0, -1) + fill(skirt if female else shorts, SHORTS, "#24262c")
+    return leg + transform(leg, 54, 0, -1) + fill(skirt if female else shorts, SHORTS, "#24262c")
 
 
 def _shoe(female: bool) -> str:

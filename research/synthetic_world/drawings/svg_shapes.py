@@ -29,7 +29,7 @@ class Shape(NamedTuple):
     tall: bool = False  # the grain of wood runs upwards
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A coordinate, to a hundredth of a pixel."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
@@ -38,10 +38,10 @@ def rect(x: float, y: float, w: float, h: float, r: float = 0) -> Shape:
     """A rectangle with corners rounded by `r`."""
 
     def geometry(by: float) -> str:
-        rounded = f' rx="{number(max(r + by, 0))}"' if r else ""
+        rounded = f' rx="{format_number(max(r + by, 0))}"' if r else ""
         return (
-            f'rect x="{number(x - by)}" y="{number(y - by)}" width="{number(w + 2 * by)}" '
-            f'height="{number(h + 2 * by)}"{rounded}'
+            f'rect x="{format_number(x - by)}" y="{format_number(y - by)}" width="{format_number(w + 2 * by)}" '
+            f'height="{format_number(h + 2 * by)}"{rounded}'
         )
 
     inset = 0.2 if min(w, h) > 1 else 0
@@ -53,8 +53,8 @@ def oval(cx: float, cy: float, rx: float, ry: float | None = None) -> Shape:
 
     def geometry(by: float) -> str:
         return (
-            f'ellipse cx="{number(cx)}" cy="{number(cy)}" rx="{number(rx + by)}" '
-            f'ry="{number((rx if ry is None else ry) + by)}"'
+            f'ellipse cx="{format_number(cx)}" cy="{format_number(cy)}" rx="{format_number(rx + by)}" '
+            f'ry="{format_number((rx if ry is None else ry) + by)}"'
         )
 
     inset = 0.2 if min(rx, ry or rx) > 0.6 else 0
@@ -68,17 +68,17 @@ def path(*d: str) -> Shape:
 
 def poly(*points: float) -> Shape:
     """A closed polygon: x and y of its corners in turn."""
-    return path("M" + " ".join(number(value) for value in points) + "Z")
+    return path("M" + " ".join(format_number(value) for value in points) + "Z")
 
 
 def band(top: float, bottom: float, color: str) -> str:
     """A strip across the whole picture."""
-    return f'<path d="M0 {number(top)}H{WIDTH}V{number(bottom)}H0Z" fill="{color}"/>'
+    return f'<path d="M0 {format_number(top)}H{WIDTH}V{format_number(bottom)}H0Z" fill="{color}"/>'
 
 
 def fill(shape: Shape, color: str, line: str | None = None, opacity: float = 1) -> str:
     """A shape filled with a colour, with an outline if `line` names one."""
-    seen = f' fill-opacity="{number(opacity)}"' if opacity < 1 else ""
+    seen = f' fill-opacity="{format_number(opacity)}"' if opacity < 1 else ""
     if line is None:
         return f'<{shape.inner} fill="{color}"{seen}/>'
     if shape.outer and opacity == 1:
@@ -95,9 +95,9 @@ def dots(points: tuple[tuple[float, float], ...], r: float, color: str, line: st
 
 def stroke(d: str, color: str, width: float = LINE, opacity: float = 1) -> str:
     """An open line with round ends."""
-    seen = f' stroke-opacity="{number(opacity)}"' if opacity < 1 else ""
+    seen = f' stroke-opacity="{format_number(opacity)}"' if opacity < 1 else ""
     return (
-        f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{number(width)}" '
+        f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{format_number(width)}" '
         f'stroke-linecap="round" stroke-linejoin="round"{seen}/>'
     )
 
@@ -107,18 +107,20 @@ def limb(d: str, color: str, line: str, width: float) -> str:
     return stroke(d, line, width + 2 * LINE) + stroke(d, color, width)
 
 
-def placed(
+def transform(
     body: str, x: float, y: float, across: float = 1, upward: float | None = None, turn: float = 0
 ) -> str:
     """A drawing with its origin at (x, y), scaled (across -1 mirrors it), and turned clockwise by degrees."""
     scale = (
-        "" if across == 1 and upward is None else f" scale({number(across)} {number(upward or abs(across))})"
+        ""
+        if across == 1 and upward is None
+        else f" scale({format_number(across)} {format_number(upward or abs(across))})"
     )
-    turned = f" rotate({number(turn)})" if turn else ""
-    return f'<g transform="translate({number(x)} {number(y)}){turned}{scale}">{body}</g>'
+    turned = f" rotate({format_number(turn)})" if turn else ""
+    return f'<g transform="translate({format_number(x)} {format_number(y)}){turned}{scale}">{body}</g>'
 
 
-def mix(color: str, other: str, share: float) -> str:
+def mix_colors(color: str, other: str, share: float) -> str:
     """`color` with a share (0 to 1) of `other`."""
     pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
@@ -134,10 +136,15 @@ class Tones(NamedTuple):
 
 
 @cache
-def tones(color: str) -> Tones:
+def make_tones(color: str) -> Tones:
     """Tones of a colour given as #rrggbb. White is shaded with cool grays, black is lit with them."""
     if color == COLORS["white"]:
         return Tones(color, WHITE, "#d8dade", "#8b8f98")
     if color == COLORS["black"]:
         return Tones(color, "#55575e", "#17171a", "#0c0c0e")
-    return Tones(color, mix(color, WHITE, 0.35), mix(color, "#000000", 0.22), mix(color, "#000000", 0.5))
+    return Tones(
+        color,
+        mix_colors(color, WHITE, 0.35),
+        mix_colors(color, "#000000", 0.22),
+        mix_colors(color, "#000000", 0.5),
+    )

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from research.synthetic_world.drawings.svg_shapes import WHITE, mix
+from research.synthetic_world.drawings.svg_shapes import WHITE, mix_colors
 
 # Stops "offset white|black opacity".
-LIGHTS = {
+LIGHT_GRADIENTS = {
     "soft": "0 w .22, .4 w 0, .6 k 0, 1 k .16",
     "soft-white": "0 w .5, .5 k 0, 1 k .08",
     "metal": "0 k .18, .14 w .15, .26 w .75, .36 w .1, .55 k .3, .72 k .05, .84 w .5, 1 k .25",
@@ -37,19 +37,19 @@ LIGHTS = {
         "0 w .1, .2 w .1, .201 w .9, .33 w .9, .331 w .06, .42 w .06, .421 w .75, .47 w .75, .471 w 0, 1 k .1"
     ),
 }
-FALLS = {
+GRADIENT_DIRECTIONS = {
     "glass": 0.9,
     "glass-white": 0.9,
     "plastic": 0,
     "plastic-white": 0,
 }  # how steep the light falls; elsewhere 0.35
 # What patterns are drawn in, with which opacity: white on most colours, a darker tone on white and yellow.
-INKS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
-INK_OF = {"white": "deep", "yellow": "gold"}
-LONG = 800  # stripes are drawn as tiles longer than any thing, so that no seam shows
+PATTERN_COLORS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
+PATTERN_COLOR_OF = {"white": "deep", "yellow": "gold"}
+TILE_LENGTH = 800  # stripes are drawn as tiles longer than any thing, so that no seam shows
 PATTERNS = {  # name -> width, height, path of a tile
-    "striped": (16, LONG, f"M5 0h6v{LONG}h-6z"),
-    "banded": (LONG, 16, f"M0 5v6h{LONG}v-6z"),  # stripes that lie, for what hangs in folds
+    "striped": (16, TILE_LENGTH, f"M5 0h6v{TILE_LENGTH}h-6z"),
+    "banded": (TILE_LENGTH, 16, f"M0 5v6h{TILE_LENGTH}v-6z"),  # stripes that lie, for what hangs in folds
     "dotted": (18, 18, "M5 0a4 4 0 0 0 0 9a4 4 0 0 0 0-9zm9 9a4 4 0 0 0 0 9a4 4 0 0 0 0-9z"),
     "checkered": (18, 18, "M0 0h9v18h9v-9h-18z"),
 }
@@ -73,7 +73,7 @@ STONE = (
 GRAINS = {"wood": (64, 20, WOOD), "leather": (22, 22, LEATHER), "stone": (24, 24, STONE)}
 
 
-def definitions(svg: str) -> str:
+def build_definitions(svg: str) -> str:
     """The gradients and tiles that a piece of SVG refers to, as a `defs` element."""
     used = sorted(set(re.findall(r"url\(#([\w.-]+)\)", svg)))
     return f"<defs>{''.join(map(_definition, used))}</defs>" if used else ""
@@ -82,7 +82,7 @@ def definitions(svg: str) -> str:
 @cache
 def _definition(name: str) -> str:
     light, _, color = name.partition(".")
-    if light in LIGHTS:
+    if light in LIGHT_GRADIENTS:
         return _gradient(name, light, color)
     what, grain, *rest = name.split("-")
     if what in GRAINS:
@@ -90,7 +90,7 @@ def _definition(name: str) -> str:
         scale = 1 if grain == "wide" else 0.75 if what == "wood" else 0.5
         return _tile(name, width, height, body, scale, turn=90 if rest else 0)
     width, height, d = PATTERNS[what]
-    color, opacity = INKS[rest[0]]
+    color, opacity = PATTERN_COLORS[rest[0]]
     body = f'<path d="{d}" fill="{color}" fill-opacity="{opacity}"/>'
     return _tile(name, width, height, body, 1 if grain == "wide" else 0.5)
 
@@ -98,13 +98,13 @@ def _definition(name: str) -> str:
 def _gradient(name: str, light: str, color: str) -> str:
     """Light from the upper left: an overlay, or mixed into `color` (rrggbb) if one is given."""
     body = ""
-    for stop in LIGHTS[light].split(","):
+    for stop in LIGHT_GRADIENTS[light].split(","):
         offset, kind, opacity = stop.split()
         shade = WHITE if kind == "w" else "#000000"
         seen = f'stop-color="{shade}" stop-opacity="{opacity}"'
-        mixed = f'stop-color="{mix("#" + color, shade, float(opacity))}"' if color else seen
+        mixed = f'stop-color="{mix_colors("#" + color, shade, float(opacity))}"' if color else seen
         body += f'<stop offset="{offset}" {mixed}/>'
-    fall = FALLS.get(light, 0.35)
+    fall = GRADIENT_DIRECTIONS.get(light, 0.35)
     return f'<linearGradient id="{name}" x1="0" y1="0" x2="1" y2="{fall}">{body}</linearGradient>'
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from research.synthetic_world.drawings.appearance import Look
+from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import (
     DARK,
     METAL,
     SKY,
     fill,
-    number,
+    format_number,
     oval,
     path,
     poly,
@@ -29,10 +29,10 @@ def _wheel(x: float, y: float, r: float) -> str:
     )
 
 
-def car(look: Look) -> str:  # 150 x 70
+def car(look: Appearance) -> str:  # 150 x 70
     t = look.tones
     return (
-        look.part(
+        look.draw_part(
             path(
                 "M4 55Q.6 54 .6 46Q.6 34 12 31L30 27Q44 4 56 2Q76 -.5 98 3Q106 5 120 26L138 30"
                 "Q149.4 33 149.4 46V52Q149 56 145 56Z"
@@ -57,7 +57,7 @@ def car(look: Look) -> str:  # 150 x 70
     )
 
 
-def bus(look: Look) -> str:  # 190 x 104
+def bus(look: Appearance) -> str:  # 190 x 104
     t = look.tones
     windows = "".join(
         fill(rect(x, 18, 22, 26, 3), SKY, t.line)
@@ -66,7 +66,7 @@ def bus(look: Look) -> str:  # 190 x 104
     )
     door = fill(rect(143, 18, 18, 72, 2), SKY, t.line) + stroke("M152 18V90", t.line, 1.6)
     return (
-        look.part(path("M8 .6H176Q188 .6 189.4 20V88Q189.4 93 184 93H6Q.6 93 .6 88V10Q.6 .6 8 .6Z"))
+        look.draw_part(path("M8 .6H176Q188 .6 189.4 20V88Q189.4 93 184 93H6Q.6 93 .6 88V10Q.6 .6 8 .6Z"))
         + fill(rect(1, 58, 188, 6), t.light, t.dark)
         + fill(rect(12, 3.6, 150, 3), t.dark)
         + windows
@@ -79,7 +79,7 @@ def bus(look: Look) -> str:  # 190 x 104
     )
 
 
-def bicycle(look: Look) -> str:  # 100 x 66
+def bicycle(look: Appearance) -> str:  # 100 x 66
     t = look.tones
     wheels = "".join(
         stroke(f"M{x - 20.8} 44A20.8 20.8 0 1 0 {x + 20.8} 44A20.8 20.8 0 1 0 {x - 20.8} 44Z", TYRE, 2.4)
@@ -108,7 +108,7 @@ def bicycle(look: Look) -> str:  # 100 x 66
     )
 
 
-def boat(look: Look) -> str:  # 120 x 84
+def boat(look: Appearance) -> str:  # 120 x 84
     t = look.tones
     planks = stroke("M7 64H113M12 71H108", t.line, 1.1) if look.material == "wood" else ""
     rivets = (
@@ -120,28 +120,28 @@ def boat(look: Look) -> str:  # 120 x 84
         + fill(path("M52 10Q34 30 26 48H52Z"), "#eeece2", "#8f9297")
         + stroke("M60 18Q72 22 77 22M60 34Q78 38 86 37M52 28Q44 31 38 31", "#c9c8c0", 1)
         + fill(poly(57, 1, 57, 7, 68, 4), "#d7322f")
-        + look.part(path("M.6 54H119.4Q114 76 102 83.4H18Q6 76 .6 54Z"))
+        + look.draw_part(path("M.6 54H119.4Q114 76 102 83.4H18Q6 76 .6 54Z"))
         + planks
         + rivets
-        + look.plain(rect(0.6, 52.4, 118.8, 4, 1.5), "light")
+        + look.draw_plain_part(rect(0.6, 52.4, 118.8, 4, 1.5), "light")
     )
 
 
-def tractor(look: Look) -> str:  # 126 x 90
+def tractor(look: Appearance) -> str:  # 126 x 90
     t = look.tones
     return (
         fill(rect(96, 8, 4, 26, 1), "#4a4d53", "#1d1e21")
         + fill(rect(94.6, 5, 6.8, 4, 1), "#4a4d53", "#1d1e21")
         + fill(path("M24 34L30 5H68L72 36Z"), SKY, t.line)
         + stroke("M48 5V36", t.line, 2.4)
-        + look.plain(rect(22, 0.6, 52, 6, 2.5))
+        + look.draw_plain_part(rect(22, 0.6, 52, 6, 2.5))
         + stroke("M27 6L23 38M70 6L73 36", t.line, 3.4)
         + stroke("M27 6L23 38M70 6L73 36", t.base, 1.8)
-        + look.part(path("M62 36H114Q122 37 122 46V62H60Z"))
+        + look.draw_part(path("M62 36H114Q122 37 122 46V62H60Z"))
         + "".join(fill(rect(x, 42, 3.4, 13, 1), t.line) for x in (104, 110, 116))
         + stroke("M66 44H98", t.light, 2)
         + fill(rect(50, 60, 70, 9, 1), "#3b3d43", "#18191c")
-        + look.part(path("M6 50Q6 26 34 26Q62 28 64 60H54Q52 40 34 40Q18 40 14 54Z"))
+        + look.draw_part(path("M6 50Q6 26 34 26Q62 28 64 60H54Q52 40 34 40Q18 40 14 54Z"))
         + fill(oval(121, 44, 3), "#fff3b8", "#8a6508")
         + _tractor_wheel(33, 61, 28)
         + _tractor_wheel(104, 71.5, 18)
@@ -151,8 +151,8 @@ def tractor(look: Look) -> str:  # 126 x 90
 def _tractor_wheel(x: float, y: float, r: float) -> str:
     angles = [step * math.pi / 6 for step in range(12)]
     lugs = "".join(
-        f"M{number(x + (r - 3) * math.cos(a))} {number(y + (r - 3) * math.sin(a))}"
-        f"L{number(x + (r - 1.5) * math.cos(a))} {number(y + (r - 1.5) * math.sin(a))}"
+        f"M{format_number(x + (r - 3) * math.cos(a))} {format_number(y + (r - 3) * math.sin(a))}"
+        f"L{format_number(x + (r - 1.5) * math.cos(a))} {format_number(y + (r - 1.5) * math.sin(a))}"
         for a in angles
     )
     return (

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES
-from research.synthetic_world.phrasing import predicate, words
-from research.synthetic_world.program_builder import join, then, typed
-from research.synthetic_world.question_proposals import Asker, ProposedQuestion
+from research.synthetic_world.phrasing import make_phrase, to_predicate
+from research.synthetic_world.program_builder import add_joining_step, add_step, typed_operation
+from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 
-_OPEN_SHARES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pattern": 0.05, "age": 0.03}
-_CLOSED_SHARES = {"color": 4, "material": 2} | dict.fromkeys(
+_OPEN_RATES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pattern": 0.05, "age": 0.03}
+_CLOSED_ODDS = {"color": 4, "material": 2} | dict.fromkeys(
     ("size", "pattern", "openness", "light", "fullness", "pose", "age"), 1
 )
 # In this order two attributes are said of one thing ("large and red", "red and made of wood").
-_SAID_TOGETHER = ("size", "age", "openness", "fullness", "color", "pattern", "material")
-_LOOKS = ("color", "pattern", "size", "age", "fullness")  # what a thing "looks"; others it "appears to be"
+_COMBINABLE_ATTRIBUTES = ("size", "age", "openness", "fullness", "color", "pattern", "material")
+_LOOKING_ATTRIBUTES = (
+    "color",
+    "pattern",
+    "size",
+    "age",
+    "fullness",
+)  # what a thing "looks"; others it "appears to be"
 
 _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detailed type, templates)
     "color": (
@@ -76,25 +82,25 @@ _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detail
 }
 
 
-def query_look(ask: Asker) -> ProposedQuestion | None:
+def query_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What color is the cup on the table?"""
-    attribute = ask.attribute(_OPEN_SHARES)
+    attribute = ask.choose_attribute(_OPEN_RATES)
     if attribute is None:
         return None
     i, kind = attribute
-    x = ask.refer(i, hide=(kind,))
+    x = ask.make_reference(i, hide=(kind,))
     if x is None:
         return None
-    value, name = ask.view.values[i][kind], ask.view.name(i)
-    detailed, templates = ask.pick(_OPEN[kind])
+    value, name = ask.scene_index.attributes[i][kind], ask.scene_index.get_name(i)
+    detailed, templates = ask.choose(_OPEN[kind])
     fact = ("attr", i, value)
-    return ask.propose(
+    return ask.make_proposal(
         detailed,
         templates,
-        then(x.program, "query", kind),
+        add_step(x.program, "query", kind),
         value,
         "{n} [is|are] {t}",
-        slots={"x": x.the, "n": ask.named(i), "t": words(predicate(value))},
+        slots={"x": x.the, "n": ask.make_definite(i), "t": make_phrase(to_predicate(value))},
         group=kind,
         local=f"10q-{name}_{kind}",
         asserts={*x.facts, fact},
@@ -104,14 +110,14 @@ def query_look(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def verify_look(ask: Asker) -> ProposedQuestion | None:
+def verify_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Does the shirt to the left of the tree look striped? Is the cabinet open?"""
-    attribute = ask.attribute(_CLOSED_SHARES)
+    attribute = ask.choose_attribute(_CLOSED_ODDS)
     if attribute is None:
         return None
-    (i, kind), yes = attribute, ask.chance(0.5)
-    true = ask.view.values[i][kind]
-    value, x = true if yes else ask.wrong(i, kind), ask.refer(i, hide=(kind,))
+    (i, kind), yes = attribute, ask.is_chosen(0.5)
+    true = ask.scene_index.attributes[i][kind]
+    value, x = true if yes else ask.choose_wrong_value(i, kind), ask.make_reference(i, hide=(kind,))
     if x is None or value is None:
         return None
     if kind == "material":
@@ -122,9 +128,11 @@ def verify_look(ask: Asker) -> ProposedQuestion | None:
             "[Is|Are] {x} made out of {v}",
             "Do you think {x} [is|are] made of {v}",
         )
-    elif ask.chance(0.35):
+    elif ask.is_chosen(0.35):
         detailed = "verifyAttrK"
-        templates = ("[Does|Do] {x} look {p}" if kind in _LOOKS else "[Does|Do] {x} appear to be {p}",)
+        templates = (
+            "[Does|Do] {x} look {p}" if kind in _LOOKING_ATTRIBUTES else "[Does|Do] {x} appear to be {p}",
+        )
         if kind in ("color", "pattern"):
             templates += (f"[Does|Do] {{x}} have {'a ' if kind == 'pattern' else ''}{{v}} {kind}",)
     else:
@@ -133,20 +141,20 @@ def verify_look(ask: Asker) -> ProposedQuestion | None:
         if kind == "color":
             templates += ("Is the color of {x} {v}",)
     fact, other = ("attr", i, true), ("not", i, value)
-    return ask.propose(
+    return ask.make_proposal(
         detailed + "C" * (not yes),
         templates,
-        then(x.program, typed("verify", value), value),
+        add_step(x.program, typed_operation("verify", value), value),
         "yes" if yes else "no",
         f"{'Yes' if yes else 'No'}, {{n}} [is|are] {{t}}",
         slots={
             "x": x.the,
-            "n": ask.named(i),
-            "v": words(value),
-            "p": words(predicate(value, ask.rng)),
-            "t": words(predicate(true)),
+            "n": ask.make_definite(i),
+            "v": make_phrase(value),
+            "p": make_phrase(to_predicate(value, ask.rng)),
+            "t": make_phrase(to_predicate(true)),
         },
-        local=f"06-{ask.view.name(i)}_{value}",
+        local=f"06-{ask.scene_index.get_name(i)}_{value}",
         asserts={*x.facts, fact if yes else other},
         needs=[{fact}] if yes else [{fact}, {other}],
         target=i,
@@ -154,34 +162,38 @@ def verify_look(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def choose_look(ask: Asker) -> ProposedQuestion | None:
+def choose_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Is the cup on the table red or blue? What is the large chair made of, wood or metal?"""
-    attribute = ask.attribute(_CLOSED_SHARES)
+    attribute = ask.choose_attribute(_CLOSED_ODDS)
     if attribute is None:
         return None
     i, kind = attribute
-    true, other, x = ask.view.values[i][kind], ask.wrong(i, kind), ask.refer(i, hide=(kind,))
+    true, other, x = (
+        ask.scene_index.attributes[i][kind],
+        ask.choose_wrong_value(i, kind),
+        ask.make_reference(i, hide=(kind,)),
+    )
     if x is None or other is None:
         return None
-    first, second = (true, other) if ask.chance(0.5) else (other, true)
+    first, second = (true, other) if ask.is_chosen(0.5) else (other, true)
     fact = ("attr", i, true)
     detailed = {"material": "materialChoose", "pose": "activityChoose"}.get(kind, "chooseAttr")
-    program = then(x.program, typed("choose", true), f"{first}|{second}")
-    return ask.propose(
+    program = add_step(x.program, typed_operation("choose", true), f"{first}|{second}")
+    return ask.make_proposal(
         detailed,
-        _choosing(kind),
+        _choice_templates(kind),
         program,
         true,
         "{n} [is|are] {t}",
         slots={
             "x": x.the,
-            "n": ask.named(i),
-            "u": words(first),
-            "v": words(second),
-            "t": words(predicate(true)),
+            "n": ask.make_definite(i),
+            "u": make_phrase(first),
+            "v": make_phrase(second),
+            "t": make_phrase(to_predicate(true)),
         },
         group=kind,
-        local=f"10c-{ask.view.name(i)}_{kind}",
+        local=f"10c-{ask.scene_index.get_name(i)}_{kind}",
         asserts={*x.facts, fact},
         needs=[{fact}],
         target=i,
@@ -189,7 +201,7 @@ def choose_look(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def _choosing(kind: str) -> tuple[str, ...]:
+def _choice_templates(kind: str) -> tuple[str, ...]:
     """Ways to offer two values {u} and {v} of an attribute type."""
     plain = ("[Is|Are] {x} {u} or {v}",)
     if kind == "material":
@@ -218,21 +230,25 @@ def _choosing(kind: str) -> tuple[str, ...]:
     return looks
 
 
-def verify_two_looks(ask: Asker) -> ProposedQuestion | None:
+def verify_two_attributes(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Is the chair to the left of the table red and made of wood?"""
-    i = ask.some(lambda j: len(set(_SAID_TOGETHER) & set(ask.view.values[j])) > 1)
+    i = ask.choose_object(lambda j: len(set(_COMBINABLE_ATTRIBUTES) & set(ask.scene_index.attributes[j])) > 1)
     if i is None:
         return None
-    true = [ask.view.values[i][kind] for kind in _SAID_TOGETHER if kind in ask.view.values[i]]
+    true = [
+        ask.scene_index.attributes[i][kind]
+        for kind in _COMBINABLE_ATTRIBUTES
+        if kind in ask.scene_index.attributes[i]
+    ]
     said = [true[k] for k in sorted(ask.rng.choice(len(true), 2, replace=False))]
     kinds = [ATTRIBUTE_TYPES[value] for value in said]
-    yes, k, x = ask.chance(0.5), int(ask.chance(0.5)), ask.refer(i, hide=kinds)
-    false = None if yes else ask.wrong(i, kinds[k])
+    yes, k, x = ask.is_chosen(0.5), int(ask.is_chosen(0.5)), ask.make_reference(i, hide=kinds)
+    false = None if yes else ask.choose_wrong_value(i, kinds[k])
     if x is None or (false is None and not yes):
         return None
     full, needs = "Yes, {n} [is|are] {u} and {v}", {("attr", i, said[0]), ("attr", i, said[1])}
     if not yes:
-        full = f"No, {{n}} [is|are] {predicate(said[1 - k])} but {predicate(said[k])}"
+        full = f"No, {{n}} [is|are] {to_predicate(said[1 - k])} but {to_predicate(said[k])}"
         needs, said[k] = {("attr", i, said[k])}, false
     templates = (
         "[Is|Are] {x} {u} and {v}",
@@ -240,20 +256,25 @@ def verify_two_looks(ask: Asker) -> ProposedQuestion | None:
         "[Is|Are] {x} both {u} and {v}",
         "Do you think {x} [is|are] {u} and {v}",
     )
-    if set(kinds) <= set(_LOOKS):
+    if set(kinds) <= set(_LOOKING_ATTRIBUTES):
         templates += ("[Does|Do] {x} look {u} and {v}",)
-    if kinds[1] != "material" and ask.chance(0.5):
+    if kinds[1] != "material" and ask.is_chosen(0.5):
         said.reverse()
     last, program = len(x.program) - 1, x.program
     for value in said:
-        program = join(program, typed("verify", value), value, [last])
-    return ask.propose(
+        program = add_joining_step(program, typed_operation("verify", value), value, [last])
+    return ask.make_proposal(
         "verifyAttrs" + "C" * (not yes),
         templates,
-        join(program, "and", "", (last + 1, last + 2)),
+        add_joining_step(program, "and", "", (last + 1, last + 2)),
         "yes" if yes else "no",
         full,
-        slots={"x": x.the, "n": ask.named(i), "u": words(predicate(said[0])), "v": words(predicate(said[1]))},
+        slots={
+            "x": x.the,
+            "n": ask.make_definite(i),
+            "u": make_phrase(to_predicate(said[0])),
+            "v": make_phrase(to_predicate(said[1])),
+        },
         local=f"05-{'_'.join(sorted(said))}",
         asserts={*x.facts, *(needs if yes else ())},
         needs=[needs],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.phrasing import predicate, words
-from research.synthetic_world.program_builder import combine, then, typed
-from research.synthetic_world.question_proposals import Asker, ProposedQuestion
+from research.synthetic_world.phrasing import make_phrase, to_predicate
+from research.synthetic_world.program_builder import add_step, combine_programs, typed_operation
+from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 from research.synthetic_world.references import Reference
 
 _SAME_COLOR = (
@@ -35,32 +35,34 @@ _COMMON = (
 )
 
 
-def verify_both(ask: Asker) -> ProposedQuestion | None:
+def verify_both(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Are both the cup and the large plate blue?"""
-    kind = "color" if ask.chance(0.7) else "material"
-    pair = _two(ask, kind)
+    kind = "color" if ask.is_chosen(0.7) else "material"
+    pair = _choose_two(ask, kind)
     if pair is None:
         return None
     x, y = pair
-    true = [ask.view.values[r.object_id][kind] for r in pair]
-    yes, value = true[0] == true[1], ask.pick(true)
+    true = [ask.scene_index.attributes[r.object_id][kind] for r in pair]
+    yes, value = true[0] == true[1], ask.choose(true)
     templates = ("Are both {x} and {y} {p}", "Are {x} and {y} both {p}", "Are {x} and {y} {p}")
     if kind == "color":
         templates += ("Do both {x} and {y} look {p}", "Do {x} and {y} both have {p} color")
     facts = [("attr", r.object_id, v) for r, v in zip(pair, true, strict=True)]
     odd = 0 if true[0] != value else 1
-    return ask.propose(
+    return ask.make_proposal(
         "verifyAttrAnd" + "C" * (not yes),
         templates,
-        combine("and", *(then(r.program, typed("verify", value), value) for r in pair)),
+        combine_programs(
+            "and", *(add_step(r.program, typed_operation("verify", value), value) for r in pair)
+        ),
         "yes" if yes else "no",
-        "Yes, both {m} and {n} are {p}" if yes else f"No, {{{'mn'[odd]}}} [is|are] {predicate(true[odd])}",
+        "Yes, both {m} and {n} are {p}" if yes else f"No, {{{'mn'[odd]}}} [is|are] {to_predicate(true[odd])}",
         slots={
             "x": x.the,
             "y": y.the,
-            "p": words(predicate(value)),
-            "m": ask.named(x.object_id),
-            "n": ask.named(y.object_id),
+            "p": make_phrase(to_predicate(value)),
+            "m": ask.make_definite(x.object_id),
+            "n": ask.make_definite(y.object_id),
         },
         local=f"05-{_names(pair)}_{value}",
         asserts={*x.facts, *y.facts, *(facts if yes else ())},
@@ -70,15 +72,15 @@ def verify_both(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def compare(ask: Asker) -> ProposedQuestion | None:
+def compare(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Do the cup and the plate have the same color? Are the chair and the table made of the same material?"""
-    kind = "color" if ask.chance(0.65) else "material"
-    pair = _two(ask, kind)
+    kind = "color" if ask.is_chosen(0.65) else "material"
+    pair = _choose_two(ask, kind)
     if pair is None:
         return None
     x, y = pair
-    first, second = (ask.view.values[r.object_id][kind] for r in pair)
-    differ = kind == "color" and ask.chance(0.35)
+    first, second = (ask.scene_index.attributes[r.object_id][kind] for r in pair)
+    differ = kind == "color" and ask.is_chosen(0.35)
     yes = (first == second) != differ
     detailed, templates = (
         ("twoSameMaterial", _SAME_MATERIAL)
@@ -86,17 +88,22 @@ def compare(ask: Asker) -> ProposedQuestion | None:
         else (("twoDifferent", _DIFFERENT_COLOR) if differ else ("twoSame", _SAME_COLOR))
     )
     full = (
-        f"both {{m}} and {{n}} are {predicate(first)}"
+        f"both {{m}} and {{n}} are {to_predicate(first)}"
         if first == second
-        else (f"{{m}} [is|are] {predicate(first)} and {{n}} [is|are] {predicate(second)}")
+        else (f"{{m}} [is|are] {to_predicate(first)} and {{n}} [is|are] {to_predicate(second)}")
     )
-    return ask.propose(
+    return ask.make_proposal(
         detailed + "C" * (not yes),
         templates,
-        combine(f"{'different' if differ else 'same'} {kind}", x.program, y.program),
+        combine_programs(f"{'different' if differ else 'same'} {kind}", x.program, y.program),
         "yes" if yes else "no",
         f"{'Yes' if yes else 'No'}, {full}",
-        slots={"x": x.the, "y": y.the, "m": ask.named(x.object_id), "n": ask.named(y.object_id)},
+        slots={
+            "x": x.the,
+            "y": y.the,
+            "m": ask.make_definite(x.object_id),
+            "n": ask.make_definite(y.object_id),
+        },
         local=f"{'09diff' if differ else '09same'}-{_names(pair)}",
         asserts=x.facts | y.facts,
         needs=[{("attr", x.object_id, first), ("attr", y.object_id, second)}],
@@ -105,28 +112,28 @@ def compare(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def query_common(ask: Asker) -> ProposedQuestion | None:
+def query_common(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What do the cup and the plate have in common?"""
-    kind = ask.pick(("color", "color", "material", "size", "pattern"))
-    pair = _two(ask, kind)
+    kind = ask.choose(("color", "color", "material", "size", "pattern"))
+    pair = _choose_two(ask, kind)
     if pair is None:
         return None
     x, y = pair
-    first, second = (ask.view.values[r.object_id] for r in pair)
+    first, second = (ask.scene_index.attributes[r.object_id] for r in pair)
     if [k for k in first if first[k] == second.get(k)] != [kind]:
         return None
-    return ask.propose(
+    return ask.make_proposal(
         "twoCommon",
         _COMMON,
-        combine("common", x.program, y.program),
+        combine_programs("common", x.program, y.program),
         kind,
         "The {a} is common to {m} and {n}",
         slots={
             "x": x.the,
             "y": y.the,
-            "a": words(kind),
-            "m": ask.named(x.object_id),
-            "n": ask.named(y.object_id),
+            "a": make_phrase(kind),
+            "m": ask.make_definite(x.object_id),
+            "n": ask.make_definite(y.object_id),
         },
         group="attribute",
         local=f"09common-{_names(pair)}",
@@ -137,21 +144,23 @@ def query_common(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def _two(ask: Asker, kind: str) -> tuple[Reference, Reference] | None:
+def _choose_two(ask: QuestionGenerator, kind: str) -> tuple[Reference, Reference] | None:
     """Clear references to two objects of different names that have the attribute; often, the same value.
     Neither phrase tells the attribute or speaks of the other object; only the second may have a relation."""
-    i = ask.some(lambda j: kind in ask.view.values[j])
+    i = ask.choose_object(lambda j: kind in ask.scene_index.attributes[j])
     if i is None:
         return None
     rest = [
-        j for j, values in ask.view.values.items() if kind in values and ask.view.name(j) != ask.view.name(i)
+        j
+        for j, values in ask.scene_index.attributes.items()
+        if kind in values and ask.scene_index.get_name(j) != ask.scene_index.get_name(i)
     ]
     if not rest:
         return None
-    same = [j for j in rest if ask.view.values[j][kind] == ask.view.values[i][kind]]
-    j = ask.pick(same if same and ask.chance(0.5) else rest)
-    x = ask.refer(i, hide=(kind,), avoid=(j,), category=0.0, depth=0)
-    y = ask.refer(j, hide=(kind,), avoid=(i,), category=0.0, depth=1)
+    same = [j for j in rest if ask.scene_index.attributes[j][kind] == ask.scene_index.attributes[i][kind]]
+    j = ask.choose(same if same and ask.is_chosen(0.5) else rest)
+    x = ask.make_reference(i, hide=(kind,), avoid=(j,), category=0.0, depth=0)
+    y = ask.make_reference(j, hide=(kind,), avoid=(i,), category=0.0, depth=1)
     return (x, y) if x and y else None
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from research.synthetic_world.ontology import ATTRIBUTE_TYPES, BY_NAME, CATEGORIES
+from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES, KIND_BY_NAME
 from research.synthetic_world.phrasing import (
     CATEGORY_KINDS,
     CATEGORY_NOUNS,
-    IMAGE,
+    IMAGE_NOUNS,
     VERBS,
     Phrase,
-    category_of,
-    marked,
-    predicate,
-    with_article,
-    words,
+    add_article,
+    get_category,
+    make_marked_phrase,
+    make_phrase,
+    to_predicate,
 )
-from research.synthetic_world.program_builder import Program, chain, filter_by, then
-from research.synthetic_world.question_proposals import Asker, ProposedQuestion
-from research.synthetic_world.references import Fact, name_facts
+from research.synthetic_world.program_builder import Program, add_filter, add_step, start_program
+from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
+from research.synthetic_world.references import Fact, get_name_facts
 
 
-def name_it(
-    ask: Asker,
+def propose_naming(
+    ask: QuestionGenerator,
     detailed: str,
     templates: tuple[str, ...],
     program: Program,
@@ -38,18 +38,18 @@ def name_it(
 ) -> ProposedQuestion | None:
     """A question that is answered with the name of object i. Its templates may have the slots {k}, what asks
     for a kind of the category ("kind of furniture"), and {c}, what one of the category is called."""
-    name = ask.view.name(i)
-    known = {*name_facts(ask.view, i, name), *facts}
-    filled = {"a": marked(with_article(name), i), "n": ask.named(i)}
+    name = ask.scene_index.get_name(i)
+    known = {*get_name_facts(ask.scene_index, i, name), *facts}
+    filled = {"a": make_marked_phrase(add_article(name), i), "n": ask.make_definite(i)}
     filled |= category_slots(ask, category, i) | dict(slots or {})
-    return ask.propose(
+    return ask.make_proposal(
         detailed,
         templates,
-        then(program, "query", "name"),
+        add_step(program, "query", "name"),
         name,
         full,
         slots=filled,
-        group=BY_NAME[name].category,
+        group=KIND_BY_NAME[name].category,
         local=local,
         asserts=known,
         needs=[known],
@@ -59,30 +59,33 @@ def name_it(
     )
 
 
-def category_slots(ask: Asker, category: str, i: str) -> dict[str, Phrase]:
+def category_slots(ask: QuestionGenerator, category: str, i: str) -> dict[str, Phrase]:
     if category not in CATEGORY_KINDS:
         return {}
-    return {"k": words(ask.pick(CATEGORY_KINDS[category]), i), "c": words(CATEGORY_NOUNS[category][0], i)}
+    return {
+        "k": make_phrase(ask.choose(CATEGORY_KINDS[category]), i),
+        "c": make_phrase(CATEGORY_NOUNS[category][0], i),
+    }
 
 
-def _nameable(ask: Asker) -> str | None:
+def _choose_nameable(ask: QuestionGenerator) -> str | None:
     """Id of an object that may be asked for by its category."""
-    return ask.some(lambda j: category_of(ask.view.name(j)) in CATEGORY_KINDS)
+    return ask.choose_object(lambda j: get_category(ask.scene_index.get_name(j)) in CATEGORY_KINDS)
 
 
-def only_one(ask: Asker, category: str, i: str, value: str = "") -> bool:
+def is_only_one(ask: QuestionGenerator, category: str, i: str, value: str = "") -> bool:
     """Whether the object is the only one of its category, or the only one with the attribute."""
-    members = ask.view.called(category, strict=False)
-    return [j for j in members if not value or value in ask.view.values[j].values()] == [i]
+    members = ask.scene_index.find_by_name(category, strict=False)
+    return [j for j in members if not value or value in ask.scene_index.attributes[j].values()] == [i]
 
 
-def query_category(ask: Asker) -> ProposedQuestion | None:
+def query_category(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What kind of furniture is shown in the picture? What is this animal called?"""
-    i = _nameable(ask)
-    category = category_of(ask.view.name(i)) if i else ""
-    if i is None or not only_one(ask, category, i):
+    i = _choose_nameable(ask)
+    category = get_category(ask.scene_index.get_name(i)) if i else ""
+    if i is None or not is_only_one(ask, category, i):
         return None
-    if ask.chance(0.2):
+    if ask.is_chosen(0.2):
         detailed, full = "categoryThis", "This is {a}"
         templates = ("<What/Which> {k} is this", "What is this {c} called", "What is the name of this {c}")
     else:
@@ -90,15 +93,15 @@ def query_category(ask: Asker) -> ProposedQuestion | None:
         templates = (
             "<What/Which> {k} is it",
             "<What/Which> {k} is <shown/pictured/there>",
-            f"<What/Which> {{k}} is in the {IMAGE}",
-            f"<What/Which> {{k}} is shown in the {IMAGE}",
-            f"What is the {{c}} in the {IMAGE} called",
+            f"<What/Which> {{k}} is in the {IMAGE_NOUNS}",
+            f"<What/Which> {{k}} is shown in the {IMAGE_NOUNS}",
+            f"What is the {{c}} in the {IMAGE_NOUNS} called",
         )
-    return name_it(
+    return propose_naming(
         ask,
         detailed,
         templates,
-        chain(f"{category} ({i})"),
+        start_program(f"{category} ({i})"),
         i,
         category=category,
         full=full,
@@ -108,44 +111,47 @@ def query_category(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def query_category_with_look(ask: Asker) -> ProposedQuestion | None:
+def query_category_with_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Which kind of furniture is red?"""
-    i = _nameable(ask)
-    if i is None or not ask.view.values[i]:
+    i = _choose_nameable(ask)
+    if i is None or not ask.scene_index.attributes[i]:
         return None
-    category, value = category_of(ask.view.name(i)), ask.pick(sorted(ask.view.values[i].values()))
-    if not only_one(ask, category, i, value):
+    category, value = (
+        get_category(ask.scene_index.get_name(i)),
+        ask.choose(sorted(ask.scene_index.attributes[i].values())),
+    )
+    if not is_only_one(ask, category, i, value):
         return None
     templates = (
         "<What/Which> {k} is {p}",
         "<What/Which> {k} is {p}",
-        f"<What/Which> {{k}} in the {IMAGE} is {{p}}",
+        f"<What/Which> {{k}} in the {IMAGE_NOUNS} is {{p}}",
     )
     if ATTRIBUTE_TYPES[value] in ("color", "pattern", "size"):
         templates += ("<What/Which> {k} looks {p}",)
-    return name_it(
+    return propose_naming(
         ask,
         "categoryThat",
         templates,
-        filter_by(chain(f"{category} ({i})"), value),
+        add_filter(start_program(f"{category} ({i})"), value),
         i,
         category=category,
-        slots={"p": words(predicate(value, ask.rng))},
+        slots={"p": make_phrase(to_predicate(value, ask.rng))},
         facts={("attr", i, value)},
         local=f"12q-{category}_{value}",
         topic=("name", category, value),
     )
 
 
-def query_called(ask: Asker) -> ProposedQuestion | None:
+def query_name(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What is the wooden piece of furniture to the left of the man called?"""
-    i = _nameable(ask)
-    x = ask.refer(i, hide=("name",)) if i else None
-    if i is None or x is None or not (x.tail or x.told):
+    i = _choose_nameable(ask)
+    x = ask.make_reference(i, hide=("name",)) if i else None
+    if i is None or x is None or not (x.has_tail or x.mentioned_ids):
         return None
-    category, last = category_of(ask.view.name(i)), x.program[-1].argument
+    category, last = get_category(ask.scene_index.get_name(i)), x.program[-1].argument
     related = any(step.operation == "relate" for step in x.program)
-    return name_it(
+    return propose_naming(
         ask,
         "categoryRelS" if related else "categoryAttr",
         ("What is {x}", "What is {x} called", "What is the name of {x}", "What do you call {x}"),
@@ -159,19 +165,24 @@ def query_called(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def query_who(ask: Asker) -> ProposedQuestion | None:
+def query_who(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Who is sitting?"""
-    i = ask.some(lambda j: BY_NAME[ask.view.name(j)].category == "person" and "pose" in ask.view.values[j])
-    pose = ask.view.values[i]["pose"] if i else ""
-    if i is None or not only_one(ask, "person", i, pose):
+    i = ask.choose_object(
+        lambda j: (
+            KIND_BY_NAME[ask.scene_index.get_name(j)].category == "person"
+            and "pose" in ask.scene_index.attributes[j]
+        )
+    )
+    pose = ask.scene_index.attributes[i]["pose"] if i else ""
+    if i is None or not is_only_one(ask, "person", i, pose):
         return None
-    return name_it(
+    return propose_naming(
         ask,
         "activityWho",
-        ("Who is {p}", "Who is {p}", f"Who is {{p}} in the {IMAGE}", "Who do you think is {p}"),
-        filter_by(chain(f"person ({i})"), pose),
+        ("Who is {p}", "Who is {p}", f"Who is {{p}} in the {IMAGE_NOUNS}", "Who do you think is {p}"),
+        add_filter(start_program(f"person ({i})"), pose),
         i,
-        slots={"p": words(pose)},
+        slots={"p": make_phrase(pose)},
         full="{n} is {p}",
         facts={("attr", i, pose)},
         local=pose,
@@ -179,31 +190,31 @@ def query_who(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def choose_kind(ask: Asker) -> ProposedQuestion | None:
+def choose_kind(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Which kind of furniture is red, a chair or a couch? What animal is behind the tree, a dog or a cat?"""
-    i = _nameable(ask)
+    i = _choose_nameable(ask)
     if i is None:
         return None
-    name, category = ask.view.name(i), category_of(ask.view.name(i))
-    value = ask.pick(["", *sorted(ask.view.values[i].values()) * 2])
-    if ask.chance(0.5):
+    name, category = ask.scene_index.get_name(i), get_category(ask.scene_index.get_name(i))
+    value = ask.choose(["", *sorted(ask.scene_index.attributes[i].values()) * 2])
+    if ask.is_chosen(0.5):
         form = _by_relation(ask, i, category)
-    elif not only_one(ask, category, i, value):
+    elif not is_only_one(ask, category, i, value):
         return None
     elif value:
         form = (
             "categoryThatChoose",
             "is {p}",
-            filter_by(chain(f"{category} ({i})"), value),
+            add_filter(start_program(f"{category} ({i})"), value),
             {("attr", i, value)},
             f"12c-{category}_{value}",
-            {"p": words(predicate(value, ask.rng))},
+            {"p": make_phrase(to_predicate(value, ask.rng))},
         )
     else:
         form = (
             "categoryThisChoose",
             "is <this/that/it>",
-            chain(f"{category} ({i})"),
+            start_program(f"{category} ({i})"),
             set(),
             f"11c-{category}",
             {},
@@ -211,23 +222,23 @@ def choose_kind(ask: Asker) -> ProposedQuestion | None:
     if form is None:
         return None
     detailed, said, program, facts, local, slots = form
-    other = ask.pick([kind for kind in CATEGORIES[category] if kind != name])
+    other = ask.choose([kind for kind in CATEGORIES[category] if kind != name])
     if {"name", other} <= {fact[2] for fact in facts if fact[0] == "name"}:
         return None
-    first, second = (name, other) if ask.chance(0.5) else (other, name)
-    known = {*facts, *name_facts(ask.view, i, name)}
-    return ask.propose(
+    first, second = (name, other) if ask.is_chosen(0.5) else (other, name)
+    known = {*facts, *get_name_facts(ask.scene_index, i, name)}
+    return ask.make_proposal(
         detailed,
         (f"<What/Which> {{k}} {said}, {{u}} or {{v}}",),
-        then(program, "choose name", f"{first}|{second}"),
+        add_step(program, "choose name", f"{first}|{second}"),
         name,
         "The {c} is {a}",
         slots={
             **slots,
             **category_slots(ask, category, i),
-            "a": marked(with_article(name), i),
-            "u": words(with_article(first)),
-            "v": words(with_article(second)),
+            "a": make_marked_phrase(add_article(name), i),
+            "u": make_phrase(add_article(first)),
+            "v": make_phrase(add_article(second)),
         },
         group=category,
         local=local,
@@ -239,27 +250,27 @@ def choose_kind(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def _by_relation(ask: Asker, i: str, category: str):
+def _by_relation(ask: QuestionGenerator, i: str, category: str):
     """What singles the object out by a relation: type, words, program, facts, group and slots; or None."""
     around = [
         (relation, b, role)
-        for relation, b, role in ask.view.around[i]
-        if relation in VERBS or (role == "s" and not ask.view.together(i, b))
+        for relation, b, role in ask.scene_index.relations_by_object[i]
+        if relation in VERBS or (role == "s" and not ask.scene_index.is_held_together(i, b))
     ]
-    relation, b, role = ask.pick(around) if around else ("", "", "")
-    if not relation or ask.view.related(category, relation, b, role, strict=False) != [i]:
+    relation, b, role = ask.choose(around) if around else ("", "", "")
+    if not relation or ask.scene_index.find_related(category, relation, b, role, strict=False) != [i]:
         return None
-    y = ask.refer(b, avoid=(i,), hide=("pose",) if relation == "sitting on" else ())
+    y = ask.make_reference(b, avoid=(i,), hide=("pose",) if relation == "sitting on" else ())
     if y is None:
         return None
     said = VERBS.get(relation, (relation,))[0]
-    text = f"is {said} {{y}}" if role == "s" else f"{'are' if y.plural else 'is'} {{y}} {said}"
+    text = f"is {said} {{y}}" if role == "s" else f"{'are' if y.is_plural else 'is'} {{y}} {said}"
     triple = (i, relation, b) if role == "s" else (b, relation, i)
     return (
         "categoryRelSChoose" if role == "s" else "categoryRelOChoose",
         text,
-        then(y.program, "relate", f"{category},{relation},{role} ({i})"),
+        add_step(y.program, "relate", f"{category},{relation},{role} ({i})"),
         {*y.facts, ("rel", *triple)},
-        f"15-{ask.view.name(b)}_{relation},{role}",
+        f"15-{ask.scene_index.get_name(b)}_{relation},{role}",
         {"y": y.the},
     )

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from research.synthetic_world.ontology import BY_NAME
-from research.synthetic_world.phrasing import CATEGORY_KINDS, VERBS, category_of, words
-from research.synthetic_world.program_builder import then
-from research.synthetic_world.question_families.naming import name_it
-from research.synthetic_world.question_proposals import Asker, ProposedQuestion
-from research.synthetic_world.scene_index import ANTONYMS, FUZZY
+from research.synthetic_world.ontology import KIND_BY_NAME
+from research.synthetic_world.phrasing import CATEGORY_KINDS, VERBS, get_category, make_phrase
+from research.synthetic_world.program_builder import add_step
+from research.synthetic_world.question_families.naming import propose_naming
+from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
+from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
 # How GQA shortens the answers.
 _ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
-_SIDEWAYS = ("to the left of", "to the right of", "above", "below")
+_SPATIAL_RELATIONS = ("to the left of", "to the right of", "above", "below")
 
 
-def query_subject(ask: Asker) -> ProposedQuestion | None:
+def query_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Who is wearing the striped shirt? What is on the wooden table?"""
-    triple = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
+    triple = ask.choose_relation(
+        lambda a, name, b: name not in VAGUE_RELATIONS and _is_informative(ask, a, name, b)
+    )
     if triple is None:
         return None
     i, relation, landmark = triple
-    who, noun = _who(ask, i)
-    if ask.view.related(noun, relation, landmark, "s", strict=False) != [i]:
+    who, noun = _asked_role(ask, i)
+    if ask.scene_index.find_related(noun, relation, landmark, "s", strict=False) != [i]:
         return None
-    y = ask.refer(landmark, avoid=(i,))
+    y = ask.make_reference(landmark, avoid=(i,))
     if y is None:
         return None
     said, does, _ = VERBS.get(relation, (relation, f"can be seen {relation}", ""))
@@ -33,30 +35,32 @@ def query_subject(ask: Asker) -> ProposedQuestion | None:
         f"{who} do you think is {said} {{y}}",
         f"{who} {does} {{y}}",
     )
-    return name_it(
+    return propose_naming(
         ask,
         "relS",
         templates,
-        then(y.program, "relate", f"{noun},{relation},s ({i})"),
+        add_step(y.program, "relate", f"{noun},{relation},s ({i})"),
         i,
-        slots={"y": y.the, "m": ask.named(landmark)},
+        slots={"y": y.the, "m": ask.make_definite(landmark)},
         full=f"{{n}} [is|are] {said} {{m}}",
         facts={*y.facts, ("rel", i, relation, landmark)},
-        local=f"14-{ask.view.name(landmark)}_{relation},s",
+        local=f"14-{ask.scene_index.get_name(landmark)}_{relation},s",
         topic=("subject", relation, landmark),
     )
 
 
-def query_object(ask: Asker) -> ProposedQuestion | None:
+def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What is the boy holding? What is the cat on?"""
-    triple = ask.relation(lambda a, relation, b: relation not in (*FUZZY, *_SIDEWAYS))
+    triple = ask.choose_relation(
+        lambda a, relation, b: relation not in (*VAGUE_RELATIONS, *_SPATIAL_RELATIONS)
+    )
     if triple is None:
         return None
     subject, relation, i = triple
-    who, noun = _who(ask, i)
-    if ask.view.related(noun, relation, subject, "o", strict=False) != [i]:
+    who, noun = _asked_role(ask, i)
+    if ask.scene_index.find_related(noun, relation, subject, "o", strict=False) != [i]:
         return None
-    x = ask.refer(subject, avoid=(i,), hide=_posed(relation))
+    x = ask.make_reference(subject, avoid=(i,), hide=_is_posed(relation))
     if x is None:
         return None
     said, _, bare = VERBS.get(relation, (relation, "", ""))
@@ -68,36 +72,36 @@ def query_object(ask: Asker) -> ProposedQuestion | None:
     )
     if bare:
         templates += (f"{who} [does|do] {{x}} {bare}",)
-    return name_it(
+    return propose_naming(
         ask,
         "relO",
         templates,
-        then(x.program, "relate", f"{noun},{relation},o ({i})"),
+        add_step(x.program, "relate", f"{noun},{relation},o ({i})"),
         i,
-        slots={"x": x.the, "m": ask.named(subject)},
+        slots={"x": x.the, "m": ask.make_definite(subject)},
         full=f"{{m}} [is|are] {said} {{n}}",
         facts={*x.facts, ("rel", subject, relation, i)},
-        local=f"14-{ask.view.name(subject)}_{relation},o",
+        local=f"14-{ask.scene_index.get_name(subject)}_{relation},o",
         topic=("object", relation, subject),
     )
 
 
-def query_category_subject(ask: Asker) -> ProposedQuestion | None:
+def query_category_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What kind of furniture is to the right of the plant?"""
-    triple = ask.relation(
+    triple = ask.choose_relation(
         lambda a, relation, b: (
-            relation not in FUZZY
-            and _says_something(ask, a, relation, b)
-            and category_of(ask.view.name(a)) in CATEGORY_KINDS
+            relation not in VAGUE_RELATIONS
+            and _is_informative(ask, a, relation, b)
+            and get_category(ask.scene_index.get_name(a)) in CATEGORY_KINDS
         )
     )
     if triple is None:
         return None
     i, relation, landmark = triple
-    category = category_of(ask.view.name(i))
-    if ask.view.related(category, relation, landmark, "s", strict=False) != [i]:
+    category = get_category(ask.scene_index.get_name(i))
+    if ask.scene_index.find_related(category, relation, landmark, "s", strict=False) != [i]:
         return None
-    y = ask.refer(landmark, avoid=(i,))
+    y = ask.make_reference(landmark, avoid=(i,))
     if y is None:
         return None
     said = VERBS.get(relation, (relation,))[0]
@@ -107,8 +111,8 @@ def query_category_subject(ask: Asker) -> ProposedQuestion | None:
         f"What is the {{c}} {said} {{y}} called",
         f"What is the {{c}} that is {said} {{y}}",
     )
-    program = then(y.program, "relate", f"{category},{relation},s ({i})")
-    return name_it(
+    program = add_step(y.program, "relate", f"{category},{relation},s ({i})")
+    return propose_naming(
         ask,
         "categoryRelS",
         templates,
@@ -117,64 +121,70 @@ def query_category_subject(ask: Asker) -> ProposedQuestion | None:
         category=category,
         slots={"y": y.the},
         facts={*y.facts, ("rel", i, relation, landmark)},
-        local=f"15-{ask.view.name(landmark)}_{relation},s",
+        local=f"15-{ask.scene_index.get_name(landmark)}_{relation},s",
         topic=("of category", relation, landmark, category),
     )
 
 
-def query_category_object(ask: Asker) -> ProposedQuestion | None:
+def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     """What fruit is the girl holding? What is the piece of furniture the cat is on called?"""
-    triple = ask.relation(
+    triple = ask.choose_relation(
         lambda a, relation, b: (
-            relation not in (*FUZZY, *_SIDEWAYS) and category_of(ask.view.name(b)) in CATEGORY_KINDS
+            relation not in (*VAGUE_RELATIONS, *_SPATIAL_RELATIONS)
+            and get_category(ask.scene_index.get_name(b)) in CATEGORY_KINDS
         )
     )
     if triple is None:
         return None
     subject, relation, i = triple
-    category = category_of(ask.view.name(i))
-    if ask.view.related(category, relation, subject, "o", strict=False) != [i]:
+    category = get_category(ask.scene_index.get_name(i))
+    if ask.scene_index.find_related(category, relation, subject, "o", strict=False) != [i]:
         return None
-    x = ask.refer(subject, avoid=(i,), hide=_posed(relation))
+    x = ask.make_reference(subject, avoid=(i,), hide=_is_posed(relation))
     if x is None:
         return None
-    be, said = "are" if x.plural else "is", VERBS.get(relation, (relation,))[0]
+    be, said = "are" if x.is_plural else "is", VERBS.get(relation, (relation,))[0]
     templates = (
         f"<What/Which> {{k}} {be} {{x}} {said}",
         f"<What/Which> {{k}} {be} {{x}} {said}",
         f"What is the {{c}} that {{x}} {be} {said}",
         f"What is the {{c}} {{x}} {be} {said} called",
     )
-    program = then(x.program, "relate", f"{category},{relation},o ({i})")
-    return name_it(
+    program = add_step(x.program, "relate", f"{category},{relation},o ({i})")
+    return propose_naming(
         ask,
         "categoryRelO",
         templates,
         program,
         i,
         category=category,
-        slots={"x": x.the, "m": ask.named(subject)},
+        slots={"x": x.the, "m": ask.make_definite(subject)},
         full=f"{{m}} [is|are] {said} {{n}}",
         facts={*x.facts, ("rel", subject, relation, i)},
-        local=f"15-{ask.view.name(subject)}_{relation},o",
+        local=f"15-{ask.scene_index.get_name(subject)}_{relation},o",
         topic=("of category", relation, subject, category),
     )
 
 
-def verify_relation(ask: Asker) -> ProposedQuestion | None:
+def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Is the person that is wearing the hat to the left of the red car? Is the woman holding the umbrella?"""
-    triple = ask.relation(lambda a, name, b: name not in FUZZY and _says_something(ask, a, name, b))
+    triple = ask.choose_relation(
+        lambda a, name, b: name not in VAGUE_RELATIONS and _is_informative(ask, a, name, b)
+    )
     if triple is None:
         return None
     a, relation, true = triple
     # Another object that a thing could be on, but is not, is seldom to be found: so "no" is tried more often.
-    yes = ask.chance(0.5 if relation in ANTONYMS else 0.3)
-    said, b = (relation, true) if yes else _untrue(ask, *triple)
+    yes = ask.is_chosen(0.5 if relation in ANTONYMS else 0.3)
+    said, b = (relation, true) if yes else _false_relation(ask, *triple)
     if b is None:
         return None
     # A program describes one of the two only, so the other is called by its bare name.
-    plain, rich, role = (a, b, "s") if ask.chance(0.5) else (b, a, "o")
-    p, x = ask.refer(plain, plain=True), ask.refer(rich, avoid=(plain,), hide=_posed(relation))
+    plain, rich, role = (a, b, "s") if ask.is_chosen(0.5) else (b, a, "o")
+    p, x = (
+        ask.make_reference(plain, plain=True),
+        ask.make_reference(rich, avoid=(plain,), hide=_is_posed(relation)),
+    )
     if p is None or x is None:
         return None
     subject, other = (p, x) if role == "s" else (x, p)
@@ -187,14 +197,14 @@ def verify_relation(ask: Asker) -> ProposedQuestion | None:
         f"[Does|Do] {{x}} {bare} {{y}}" if bare else f"Do you think {{x}} [is|are] {said} {{y}}",
     )
     known, not_known = ("rel", a, relation, true), ("no rel", a, said, b)
-    return ask.propose(
+    return ask.make_proposal(
         "relVerify" if yes else "relVerifyCr" if relation in ANTONYMS else "relVerifyCop",
         templates,
-        then(x.program, "verify rel", f"{p.noun},{said},{role} ({plain})"),
+        add_step(x.program, "verify rel", f"{p.noun},{said},{role} ({plain})"),
         "yes" if yes else "no",
         f"{'Yes' if yes else 'No'}, {{n}} [is|are] {relation} {{m}}",
-        slots={"x": subject.the, "y": other.the, "n": ask.named(a), "m": ask.named(true)},
-        local=f"13-{ask.view.name(b)}_{ask.view.name(a)}",
+        slots={"x": subject.the, "y": other.the, "n": ask.make_definite(a), "m": ask.make_definite(true)},
+        local=f"13-{ask.scene_index.get_name(b)}_{ask.scene_index.get_name(a)}",
         asserts={*x.facts, *p.facts, known if yes else not_known},
         needs=[{known}] if yes else [{not_known}, *([{known}] if relation in ANTONYMS else [])],
         target=a,
@@ -202,26 +212,26 @@ def verify_relation(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def choose_relation(ask: Asker) -> ProposedQuestion | None:
+def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Is the bag to the left or to the right of the woman that is wearing the hat?"""
-    triple = ask.relation(
-        lambda a, relation, b: relation in ANTONYMS and _says_something(ask, a, relation, b)
+    triple = ask.choose_relation(
+        lambda a, relation, b: relation in ANTONYMS and _is_informative(ask, a, relation, b)
     )
     if triple is None:
         return None
     a, relation, b = triple
-    p, y = ask.refer(a, plain=True), ask.refer(b, avoid=(a,))
+    p, y = ask.make_reference(a, plain=True), ask.make_reference(b, avoid=(a,))
     if p is None or y is None:
         return None
     first_said, second_said = (
-        (relation, ANTONYMS[relation]) if ask.chance(0.5) else (ANTONYMS[relation], relation)
+        (relation, ANTONYMS[relation]) if ask.is_chosen(0.5) else (ANTONYMS[relation], relation)
     )
     # "to the left or to the right of the woman": what both options end with is said once.
     first = first_said.removesuffix(" of") if second_said.endswith(" of") else first_said
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
-    program = then(y.program, "choose rel", f"{p.noun},{first_said}|{second_said},s ({a})")
-    return ask.propose(
+    program = add_step(y.program, "choose rel", f"{p.noun},{first_said}|{second_said},s ({a})")
+    return ask.make_proposal(
         "relChooser",
         templates,
         program,
@@ -230,12 +240,12 @@ def choose_relation(ask: Asker) -> ProposedQuestion | None:
         slots={
             "x": p.the,
             "y": y.the,
-            "u": words(first),
-            "v": words(second_said),
-            "n": ask.named(a),
-            "m": ask.named(b),
+            "u": make_phrase(first),
+            "v": make_phrase(second_said),
+            "n": ask.make_definite(a),
+            "m": ask.make_definite(b),
         },
-        local=f"13-{ask.view.name(b)}_{ask.view.name(a)}",
+        local=f"13-{ask.scene_index.get_name(b)}_{ask.scene_index.get_name(a)}",
         asserts={*y.facts, *p.facts, fact},
         needs=[{fact}],
         target=a,
@@ -243,29 +253,33 @@ def choose_relation(ask: Asker) -> ProposedQuestion | None:
     )
 
 
-def _says_something(ask: Asker, a: str, relation: str, b: str) -> bool:
+def _is_informative(ask: QuestionGenerator, a: str, relation: str, b: str) -> bool:
     """Not that the man is below his hat."""
-    return relation in VERBS or not ask.view.together(a, b)
+    return relation in VERBS or not ask.scene_index.is_held_together(a, b)
 
 
-def _who(ask: Asker, i: str) -> tuple[str, str]:
+def _asked_role(ask: QuestionGenerator, i: str) -> tuple[str, str]:
     """How a question asks for the object, and what its program looks among: people, or everything."""
-    return ("Who", "person") if BY_NAME[ask.view.name(i)].category == "person" else ("What", "_")
+    return (
+        ("Who", "person") if KIND_BY_NAME[ask.scene_index.get_name(i)].category == "person" else ("What", "_")
+    )
 
 
-def _posed(relation: str) -> tuple[str, ...]:
+def _is_posed(relation: str) -> tuple[str, ...]:
     """Nobody asks what the sitting woman is sitting on."""
     return ("pose",) if relation == "sitting on" else ()
 
 
-def _untrue(ask: Asker, a: str, relation: str, b: str) -> tuple[str, str | None]:
+def _false_relation(ask: QuestionGenerator, a: str, relation: str, b: str) -> tuple[str, str | None]:
     """A relation near the true one that does not hold: the opposite, or the same with another object."""
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
-    return relation, ask.some(
+    return relation, ask.choose_object(
         lambda j: (
             j not in (a, b)
-            and (a, relation, j) not in ask.view.relations
-            and any(name == relation and role == "o" for name, _, role in ask.view.around[j])
+            and (a, relation, j) not in ask.scene_index.relations
+            and any(
+                name == relation and role == "o" for name, _, role in ask.scene_index.relations_by_object[j]
+            )
         )
     )

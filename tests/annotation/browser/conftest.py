@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from annotation.client.consent import keep_terms
-from annotation.client.labeling_config import instructions, interface
-from annotation.server.environment import ensure
-from pipeline.core.paths import Folders
+from annotation.client.consent import save_terms
+from annotation.client.labeling_config import build_instructions, build_labeling_config
+from annotation.server.environment import ensure_environment
+from pipeline.core.paths import DatasetFolders
 
 ROOT = Path(__file__).parents[3]
 START_SECONDS = 600
@@ -48,8 +48,8 @@ FLAGS = [
 def read_first() -> str:
     """The instructions of a data set whose study leader gave a contact."""
     with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
-        keep_terms(Folders("birds"), "Lee, lee@example.org")
-        return instructions(Folders("birds"))
+        save_terms(DatasetFolders("birds"), "Lee, lee@example.org")
+        return build_instructions(DatasetFolders("birds"))
 
 
 class Studio(NamedTuple):
@@ -70,7 +70,7 @@ class Studio(NamedTuple):
         """A project with our screen and instructions, and one task for each pair of questions."""
         made = {
             "title": title,
-            "label_config": interface(),
+            "label_config": build_labeling_config(),
             "expert_instruction": read_first(),
             "show_instruction": True,
             "enable_empty_annotation": False,
@@ -109,7 +109,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A server with one account; stopped at the end."""
     home = tmp_path_factory.mktemp("label-studio")
     given = os.environ.get("RGQA_LABEL_STUDIO")
-    program = Path(given) / "bin" / "python" if given else ensure(ROOT / ".venv-label-studio")
+    program = Path(given) / "bin" / "python" if given else ensure_environment(ROOT / ".venv-label-studio")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

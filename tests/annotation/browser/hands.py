@@ -7,7 +7,7 @@ from typing import Any
 
 from annotation.server import accounts
 from annotation.study.roster import read_roster
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 KEYS = {
     "first": {
@@ -37,8 +37,8 @@ KEYS = {
 
 def link(name: str) -> str:
     """The address that somebody of the roster is let in by."""
-    (person,) = (person for person in read_roster(Folders()) if person.name == name)
-    return accounts.link(person)
+    (person,) = (person for person in read_roster(DatasetFolders()) if person.name == name)
+    return accounts.make_link(person)
 
 
 def shown(page: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from annotation.client.annotator_texts import guide, page, text_of
+from annotation.client.annotator_texts import read_text, render_guidelines, render_page
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "annotation/server/label_studio_app/templates"
@@ -22,7 +22,7 @@ CONTACT = "Ann Lee, ann@example.org"
 KINDS = {"": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css"}
 CONSENT = {
     "show": "consent",
-    "html": page(text_of("consent.md", Path("none"))[1].replace("{contact}", CONTACT)),
+    "html": render_page(read_text("consent.md", Path("none"))[1].replace("{contact}", CONTACT)),
     "hash": "abc",
     "contact": CONTACT,
 }
@@ -76,7 +76,7 @@ class StandIn:
                         self.close_connection = True
                     return
                 told = stand_in.state(body) if callable(stand_in.state) else stand_in.state
-                more = {} if body else {"guide": guide(Path("none")), "contact": CONTACT}
+                more = {} if body else {"guide": render_guidelines(Path("none")), "contact": CONTACT}
                 self.give(json.dumps(told | more).encode(), "application/json")
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -7,14 +7,14 @@ import re
 import msgspec
 import pytest
 
-from annotation.client.credentials import connection
-from annotation.client.erase import forget
-from annotation.client.pull import pull
-from annotation.client.push import push, title
-from annotation.server.accounts import entries, invite
+from annotation.client.credentials import connect
+from annotation.client.erase import erase_annotator
+from annotation.client.pull import pull_annotations
+from annotation.client.push import get_project_title, push_tasks
+from annotation.server.accounts import format_links, update_roster
 from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.browser.hands import KEYS, choose, link, shown, submit
 from tests.annotation.browser.test_desk_page import HOSTILE
 from tests.annotation.conftest import made_task
@@ -95,11 +95,11 @@ def through(page, by="key"):
 
 def stored(email):
     """Texts of a task -> what is stored of somebody's answer, by the administrator's list."""
-    server = connection()
-    numbers = {number for number, address in server.people().items() if address == email}
+    server = connect()
+    numbers = {number for number, address in server.get_user_emails().items() if address == email}
     return {
-        (task.data["first"], task.data["second"]): one.chosen
-        for task in server.judged(server.project(title(Folders())))
+        (task.data["first"], task.data["second"]): one.choices
+        for task in server.iter_annotated_tasks(server.find_project(get_project_title(DatasetFolders())))
         for one in task.annotations
         if one.completed_by in numbers or getattr(one.completed_by, "id", None) in numbers
     }
@@ -214,9 +214,9 @@ def test_at_every_size_the_picture_is_as_wide_as_can_be_and_submit_is_in_sight(e
 
 
 def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_by_a_link(desk, chromium):
-    invite([], link=True)
-    address = entries(Folders(), [])[0].split()[-1]
-    push()
+    update_roster([], open_link=True)
+    address = format_links(DatasetFolders(), [])[0].split()[-1]
+    push_tasks()
     context = chromium.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto(address)
@@ -232,8 +232,8 @@ def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_
     page.goto(own)
     page.locator("#task").wait_for()  # no consent, training or test again
     context.close()
-    pull()
-    assert "eve" in [person.name for person in read_roster(Folders())]
+    pull_annotations()
+    assert "eve" in [person.name for person in read_roster(DatasetFolders())]
 
 
 def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter, capsys):
@@ -243,20 +243,20 @@ def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter,
     submit(page, "key")
     assert len(stored("dan@rgqa.local")) == 1
     others = stored("ann@rgqa.local")
-    pull()
-    pulled = Folders().annotations / "pulled.json"
+    pull_annotations()
+    pulled = DatasetFolders().annotations / "pulled.json"
     assert b"annotator-04" in pulled.read_bytes()
     capsys.readouterr()
-    forget("dan")
+    erase_annotator("dan")
     said = capsys.readouterr().out
     assert "1 annotations" in said and "1 accounts" in said
     assert "0 hold dan@rgqa.local" in said
     assert stored("dan@rgqa.local") == {} and stored("ann@rgqa.local") == others
     assert b"annotator-04" not in pulled.read_bytes() and b"annotator-01" in pulled.read_bytes()
-    assert "dan" not in [person.name for person in read_roster(Folders())]
+    assert "dan" not in [person.name for person in read_roster(DatasetFolders())]
     page.reload()  # the session is gone too
     assert "/user/login" in page.url or page.locator("#task").is_hidden()
-    push()
-    pull()
+    push_tasks()
+    pull_annotations()
     assert b"annotator-04" not in pulled.read_bytes()
-    assert "dan@rgqa.local" not in read_json(Folders().study / "queue.json", dict)["people"]
+    assert "dan@rgqa.local" not in read_json(DatasetFolders().study / "queue.json", dict)["people"]

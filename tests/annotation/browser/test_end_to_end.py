@@ -21,9 +21,9 @@ import yaml
 from annotation.study.exports import ExportedTask
 from pipeline.cli import init_dataset
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.records import Scene, Task, TaskQuestion, Verdict, Vocabulary
+from pipeline.core.records import SceneGraph, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
-from research.simulated_annotators.annotators import ANSWERED_BY_EVERY_PHOTO, view
+from research.simulated_annotators.annotators import ALWAYS_ANSWERABLE, find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
 from tests.annotation.browser.hands import choose, link, shown, submit
 from tests.tiny.project import PARAMS
@@ -49,7 +49,7 @@ class Project:
         for part in ("source", "truth"):
             shutil.copytree(ROOT / "tests/tiny" / part, home / "data/tiny" / part)
         shutil.copytree(ROOT / "data/sample/clip", home / "data/tiny/clip")
-        for folder in init_dataset.FOLDERS:
+        for folder in init_dataset.FOLDER_READMES:
             (home / "data/tiny" / folder).mkdir(exist_ok=True)
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {
@@ -101,7 +101,7 @@ class Eyes:
     def __init__(self, home: Path) -> None:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
         self.words = WordSenses(categories=known.categories, attribute_types=known.attribute_types)
-        self.scenes: dict[str, Scene] = gqa_files.truth(home / "truth", ("testdev",))
+        self.scenes: dict[str, SceneGraph] = gqa_files.read_true_scene_graphs(home / "truth", ("testdev",))
         self.pictures = {
             sha256(path.read_bytes()).hexdigest(): path.stem for path in (home / "source/images").iterdir()
         }
@@ -113,8 +113,8 @@ class Eyes:
 
     def judge(self, picture: str, text: str) -> dict[str, str]:
         """The choice, and why if it is invalid."""
-        seen = view(self.scenes, self.words, self.programs[picture, text], picture)
-        if text in ANSWERED_BY_EVERY_PHOTO:
+        seen = find_obstacle_in_truth(self.scenes, self.words, self.programs[picture, text], picture)
+        if text in ALWAYS_ANSWERABLE:
             seen = ""
         if not seen:
             return {"": "valid"}

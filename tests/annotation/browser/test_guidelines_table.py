@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.annotator_texts import guide
+from annotation.client.annotator_texts import render_guidelines
 
 pytestmark = pytest.mark.server  # needs chromium
 
@@ -38,7 +38,7 @@ def test_no_word_of_a_table_is_broken_and_the_page_is_no_wider_than_the_window(
         (tmp_path / "guidelines.md").write_text(own)
     page = chromium.new_page(viewport={"width": width, "height": 800})
     page.set_content(
-        f"<style>{CSS.read_text()}</style><body><div class=page id=rules>{guide(tmp_path)}</div>"
+        f"<style>{CSS.read_text()}</style><body><div class=page id=rules>{render_guidelines(tmp_path)}</div>"
     )
     assert page.evaluate(BROKEN) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -48,7 +48,7 @@ def test_no_word_of_a_table_is_broken_and_the_page_is_no_wider_than_the_window(
 def test_on_a_phone_the_keys_are_hidden_and_the_reasons_of_the_examples_are_not(chromium, tmp_path):
     page = chromium.new_page(viewport={"width": 390, "height": 800})
     page.set_content(
-        f"<style>{CSS.read_text()}</style><body><div class=page id=rules>{guide(tmp_path)}</div>"
+        f"<style>{CSS.read_text()}</style><body><div class=page id=rules>{render_guidelines(tmp_path)}</div>"
     )
     assert page.locator("td", has_text="there is no dog").is_visible()
     assert not page.locator("th", has_text="first question").is_visible()

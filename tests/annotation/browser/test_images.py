@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.core.images import WHITE, load_rgb, media_type_of
+from pipeline.core.images import WHITE, detect_media_type, load_rgb
 from tests.odd_images import all_of_them, exif, png_with, quarters, saved
 
 pytestmark = pytest.mark.server
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.server
 def shown(chromium: Any, data: bytes) -> np.ndarray:
     """The pixels of an image on a white page."""
     page = chromium.new_page(viewport={"width": 200, "height": 200})
-    address = f"data:{media_type_of(data)};base64,{base64.b64encode(data).decode()}"
+    address = f"data:{detect_media_type(data)};base64,{base64.b64encode(data).decode()}"
     page.set_content(
         f'<body style="margin: 0; background: #fff"><img id="it" style="display: block" src="{address}">'
     )

@@ -3,12 +3,12 @@ from base64 import b64encode
 import pytest
 from PIL import Image
 
-from annotation.client.annotator_texts import guide, page, text_of
+from annotation.client.annotator_texts import read_text, render_guidelines, render_page
 from pipeline.core.errors import UserError
 
 
 def test_the_desks_guide_has_its_pictures_inside_at_their_own_size(tmp_path):
-    text = guide(tmp_path)
+    text = render_guidelines(tmp_path)
     assert text.count('<img src="data:image/jpeg;base64,') == 3
     assert text.count('width="448" height="336"') == 3
     assert 'alt="A street with a red car' in text
@@ -18,16 +18,16 @@ def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
     # 896 x 300 at 448 wide is 150 high
     Image.new("RGB", (896, 300)).save(tmp_path / "wide.png")
     data = b64encode((tmp_path / "wide.png").read_bytes()).decode()
-    assert f'<img src="data:image/png;base64,{data}" width="448" height="150" alt="wide">' in page(
+    assert f'<img src="data:image/png;base64,{data}" width="448" height="150" alt="wide">' in render_page(
         "![wide](wide.png)", tmp_path / "a.md"
     )
     sheet = []
-    page("![wide](wide.png)", tmp_path / "a.md", sheet)
+    render_page("![wide](wide.png)", tmp_path / "a.md", sheet)
     assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in sheet[0]
 
 
 def test_html_and_dangerous_addresses_in_a_text_show_as_text():
-    made = page("<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first")
+    made = render_page("<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first")
     assert "<script" not in made and "<b>" not in made and "href" not in made
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;b&gt;x&lt;/b&gt;" in made
 
@@ -35,7 +35,7 @@ def test_html_and_dangerous_addresses_in_a_text_show_as_text():
 @pytest.mark.parametrize("sheet", [None, []], ids=["our desk", "another server"])
 def test_a_caption_cannot_break_out_of_its_place(tmp_path, sheet):
     Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
-    made = page('![x" onclick="y <b>](a.png)', tmp_path / "a.md", sheet)
+    made = render_page('![x" onclick="y <b>](a.png)', tmp_path / "a.md", sheet)
     assert "<b>" not in made and 'onclick="' not in made
     assert "x&quot; onclick=&quot;y &lt;b&gt;" in made
 
@@ -44,19 +44,19 @@ def test_all_pictures_that_cannot_be_shown_are_told_at_once(tmp_path):
     (tmp_path / "broken.jpg").write_bytes(b"no picture")
     Image.new("RGB", (4, 3)).save(tmp_path / "old.tif")
     with pytest.raises(UserError) as caught:
-        page("![a](missing.png) ![b](broken.jpg) ![c](old.tif)", tmp_path / "a.md")
+        render_page("![a](missing.png) ![b](broken.jpg) ![c](old.tif)", tmp_path / "a.md")
     assert caught.value.problems[0] == "instructions: 3 problems"
     for line, name in zip(caught.value.problems[1:], ("missing.png", "broken.jpg", "old.tif"), strict=True):
         assert name in line
 
 
 def test_the_study_leaders_own_text_comes_before_the_projects(tmp_path):
-    assert "free will" in text_of("consent.md", tmp_path)[1]
+    assert "free will" in read_text("consent.md", tmp_path)[1]
     (tmp_path / "consent.md").write_text("Ask Ann.")
-    assert text_of("consent.md", tmp_path) == (tmp_path / "consent.md", "Ask Ann.")
+    assert read_text("consent.md", tmp_path) == (tmp_path / "consent.md", "Ask Ann.")
 
 
 def test_a_text_that_is_not_utf_8_is_told(tmp_path):
     (tmp_path / "guidelines.md").write_bytes("sch\xf6n".encode("latin-1"))
     with pytest.raises(UserError, match="guidelines.md: .*write it in UTF-8"):
-        guide(tmp_path)
+        render_guidelines(tmp_path)

@@ -1,6 +1,6 @@
 import pytest
 
-from annotation.client.credentials import HOME, SECRETS, Secrets, connection, read_secrets
+from annotation.client.credentials import LABEL_STUDIO_DIR, SECRETS_FILE, Secrets, connect, read_secrets
 from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
 
@@ -8,8 +8,8 @@ OURS = Secrets(url="http://127.0.0.1:8080", email="admin@rgqa.local", password="
 
 
 def opened():
-    server = connection()
-    return server.url, server.token, server.own
+    server = connect()
+    return server.url, server.token, server.is_managed
 
 
 @pytest.fixture(autouse=True)
@@ -20,15 +20,15 @@ def project(tmp_path, monkeypatch):
 
 
 def test_secrets_are_read_as_they_were_written_and_by_their_owner_alone():
-    write_private(SECRETS, OURS)
+    write_private(SECRETS_FILE, OURS)
     assert read_secrets() == OURS
-    assert SECRETS.stat().st_mode & 0o777 == 0o600
-    assert HOME.stat().st_mode & 0o777 == 0o700
+    assert SECRETS_FILE.stat().st_mode & 0o777 == 0o600
+    assert LABEL_STUDIO_DIR.stat().st_mode & 0o777 == 0o700
 
 
 def test_secrets_that_others_may_read_are_refused():
-    write_private(SECRETS, OURS)
-    SECRETS.chmod(0o640)
+    write_private(SECRETS_FILE, OURS)
+    SECRETS_FILE.chmod(0o640)
     with pytest.raises(
         UserError, match="others on this machine may read it; run: chmod 600 data/label-studio/secrets.json"
     ):
@@ -36,12 +36,12 @@ def test_secrets_that_others_may_read_are_refused():
 
 
 def test_on_our_server_the_administrators_token_opens_the_tasks():
-    write_private(SECRETS, OURS)
+    write_private(SECRETS_FILE, OURS)
     assert opened() == (OURS.url, "admin's", True)
 
 
 def test_the_environment_comes_before_our_server(monkeypatch):
-    write_private(SECRETS, OURS)
+    write_private(SECRETS_FILE, OURS)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
     assert opened() == ("https://label.example.org", "t", False)
@@ -51,9 +51,9 @@ def test_the_environment_comes_before_our_server(monkeypatch):
 def test_half_of_the_environment_is_refused(monkeypatch, name):
     monkeypatch.setenv(name, "x")
     with pytest.raises(UserError, match="set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither"):
-        connection()
+        connect()
 
 
 def test_without_any_server_it_says_how_to_get_one():
     with pytest.raises(UserError, match="no Label Studio is known: start one with `rgqa annotate serve`"):
-        connection()
+        connect()

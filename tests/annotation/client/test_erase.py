@@ -3,16 +3,16 @@ import threading
 
 import pytest
 
-from annotation.client.erase import forget
-from annotation.client.pull import pull
-from annotation.client.push import push
-from annotation.server.accounts import join
+from annotation.client.erase import erase_annotator
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
+from annotation.server.accounts import add_members
 from annotation.study.private_files import write_private
-from annotation.study.roster import Annotator, forgotten, read_roster, write_roster
+from annotation.study.roster import Annotator, read_erased, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.folder_lock import alone
-from pipeline.core.json_files import content_key, read_json, write_json
-from pipeline.core.paths import Folders
+from pipeline.core.folder_lock import lock_folder
+from pipeline.core.json_files import content_hash, read_json, write_json
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.client.test_push import TITLE
 from tests.annotation.conftest import people
 
@@ -23,46 +23,46 @@ ANN, BEN = 7, 8
 def pulled(study):
     """Ann judged two tasks, Ben one, on another Label Studio; all is pulled."""
     study.people |= {ANN: "ann@example.org", BEN: "ben@example.org"}
-    push()
+    push_tasks()
     for person, place in ((ANN, 0), (ANN, 1), (BEN, 1)):
         study.annotate(study.in_project(TITLE)[place], person=person)
-    pull()
+    pull_annotations()
     return study
 
 
 def by_whom():
-    path = Folders().annotations / "pulled.json"
+    path = DatasetFolders().annotations / "pulled.json"
     rows = json.loads(path.read_bytes()) if path.exists() else []
     return [one["completed_by"] for row in rows for one in row["annotations"]]
 
 
 def names():
-    return [person.name for person in read_roster(Folders())]
+    return [person.name for person in read_roster(DatasetFolders())]
 
 
 def test_answers_are_deleted_on_the_server_and_here_and_others_stay(pulled, capsys):
-    forget("ann")
+    erase_annotator("ann")
     said = capsys.readouterr().out
     assert "2 annotations (delete the account there by hand)" in said and "2 answers taken out" in said
     assert 'files: 0 hold ann@example.org, "ann" or annotator-01' in said
     assert [row["completed_by"] for task in pulled.tasks.values() for row in task["annotations"]] == [BEN]
     assert by_whom() == ["annotator-02"]
     assert names() == ["ben", "cyd"]
-    pull()
+    pull_annotations()
     assert by_whom() == ["annotator-02"]
 
 
 def test_the_last_ones_answers_leave_no_file(pulled):
-    forget("ann")
-    forget("ben")
-    assert not (Folders().annotations / "pulled.json").exists()
+    erase_annotator("ann")
+    erase_annotator("ben")
+    assert not (DatasetFolders().annotations / "pulled.json").exists()
 
 
 def test_nobody_gets_the_pseudonym_again(pulled):
-    forget("ann")
-    forget("cyd")
-    assert list(forgotten(Folders())) == ["annotator-01", "annotator-03"]
-    assert [(person.name, person.pseudonym) for person in join(Folders(), ["ann"])] == [
+    erase_annotator("ann")
+    erase_annotator("cyd")
+    assert list(read_erased(DatasetFolders())) == ["annotator-01", "annotator-03"]
+    assert [(person.name, person.pseudonym) for person in add_members(DatasetFolders(), ["ann"])] == [
         ("ben", "annotator-02"),
         ("ann", "annotator-04"),
     ]
@@ -70,13 +70,13 @@ def test_nobody_gets_the_pseudonym_again(pulled):
 
 def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_more(own, capsys):
     own.people |= {ANN: "ann@example.org"}
-    push()  # queue.json with all that it has: the consent text speaks of pseudonyms
-    path = Folders().study / "queue.json"
+    push_tasks()  # queue.json with all that it has: the consent text speaks of pseudonyms
+    path = DatasetFolders().study / "queue.json"
     content = read_json(path, dict)
     write_private(
         path, content | {"excluded": {"ann@example.org": 7}, "left": {"ann@example.org": "annotator-01"}}
     )
-    forget("ann")
+    erase_annotator("ann")
     said = capsys.readouterr().out
     assert "2 annotations, 3 places, 1 accounts" in said and "annotator-01" in said.splitlines()[-1]
     queue = read_json(path, dict)
@@ -86,23 +86,23 @@ def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_mor
 
 
 def test_an_account_is_forgotten_in_every_data_set_that_it_annotated(pulled):
-    write_roster(Folders("other"), people("zoe", "ann"))
-    forget("ann")
-    assert [person.name for person in read_roster(Folders("other"))] == ["zoe"]
-    assert list(forgotten(Folders("other"))) == ["annotator-02"]
+    write_roster(DatasetFolders("other"), people("zoe", "ann"))
+    erase_annotator("ann")
+    assert [person.name for person in read_roster(DatasetFolders("other"))] == ["zoe"]
+    assert list(read_erased(DatasetFolders("other"))) == ["annotator-02"]
 
 
 @pytest.mark.parametrize("words", [b"ask ann@example.org", b'{"name": "ann"}', b"annotator-01 was fast"])
 def test_what_the_search_still_finds_is_told_with_its_place(pulled, words):
-    (Folders().study / "notes.txt").write_bytes(words)
+    (DatasetFolders().study / "notes.txt").write_bytes(words)
     with pytest.raises(UserError) as caught:
-        forget("ann")
+        erase_annotator("ann")
     assert "1 of" in caught.value.problems[0] and caught.value.problems[1:] == ["data/tiny/study/notes.txt"]
 
 
 def test_a_longer_pseudonym_or_name_is_somebody_elses(pulled, capsys):
-    (Folders().study / "notes.txt").write_bytes(b'annotator-011 "anna" Joann')
-    forget("ann")
+    (DatasetFolders().study / "notes.txt").write_bytes(b'annotator-011 "anna" Joann')
+    erase_annotator("ann")
     assert "0 hold" in capsys.readouterr().out
 
 
@@ -111,19 +111,21 @@ def test_a_longer_address_is_somebody_elses_and_a_name_may_be_a_word_of_the_file
         Annotator(name=name, pseudonym=f"annotator-0{number}", email=f"{name}@example.org")
         for number, name in ((4, "joann"), (5, "email"))  # every entry of the roster has a key "email"
     ]
-    write_roster(Folders(), [*people("ann", "ben", "cyd"), *more])
+    write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), *more])
     for name in ("ann", "email"):
-        forget(name)
+        erase_annotator(name)
         assert "0 hold" in capsys.readouterr().out
     assert names() == ["ben", "cyd", "joann"]
 
 
-@pytest.mark.parametrize("command", [pull, lambda: forget("ann")], ids=["pull", "forget"])
+@pytest.mark.parametrize(
+    "command", [pull_annotations, lambda: erase_annotator("ann")], ids=["pull", "forget"]
+)
 def test_it_waits_for_another_command_that_changes_the_same_files(pulled, command):
     before = by_whom()
     pulled.requests.clear()
     thread = threading.Thread(target=command)
-    with alone(Folders().study):
+    with lock_folder(DatasetFolders().study):
         thread.start()
         thread.join(0.5)
         assert thread.is_alive() and pulled.requests == [] and by_whom() == before
@@ -135,14 +137,14 @@ def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsy
     task = pulled.in_project(TITLE)[0]["data"]["task"]
     release = tiny / "data/release/tiny/0.1.0"
     for path, text in {
-        Folders().stage("collect") / "verdicts.jsonl": "annotator-01",
-        release / "provenance.jsonl": content_key("verdict", task, "annotator-01"),
+        DatasetFolders().stage_dir("collect") / "verdicts.jsonl": "annotator-01",
+        release / "provenance.jsonl": content_hash("verdict", task, "annotator-01"),
         release / "card.md": "annotator-02",
         tiny / ".dvc/cache/files/md5/ab/cdef": '"annotator":"annotator-01"',
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    forget("ann")
+    erase_annotator("ann")
     said = capsys.readouterr().out
     assert "made of their answers: data/tiny/interim/collect/verdicts.jsonl" in said
     assert "made of their answers: data/release/tiny/0.1.0/provenance.jsonl" in said
@@ -151,28 +153,28 @@ def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsy
 
 
 def test_where_nothing_was_made_that_is_said(pulled, capsys):
-    forget("ann")
+    erase_annotator("ann")
     assert "0 files of stages, releases and DVC's cache hold any of their answers" in capsys.readouterr().out
 
 
 def test_a_run_that_breaks_off_can_be_run_again(pulled):
     pulled.fault = lambda method, path, number: (500, "text/html", b"") if method == "DELETE" else None
     with pytest.raises(UserError, match="is in trouble"):
-        forget("ann")
+        erase_annotator("ann")
     assert "ann" in names() and by_whom().count("annotator-01") == 2
     pulled.fault = lambda method, path, number: None
-    forget("ann")
+    erase_annotator("ann")
     assert by_whom() == ["annotator-02"]
 
 
 def test_a_name_that_is_not_there_is_told_with_those_that_are(study):
     with pytest.raises(UserError, match="not in the roster: zoe; there are ann, ben, cyd"):
-        forget("zoe")
+        erase_annotator("zoe")
 
 
 def test_an_address_that_the_server_does_not_know_is_told(study, capsys):
-    push()
-    forget("ann")
+    push_tasks()
+    erase_annotator("ann")
     assert "no account there has ann@example.org" in capsys.readouterr().out
 
 
@@ -183,9 +185,9 @@ def test_versions_of_an_answer_that_stand_under_another_name_go_too(pulled):
     for task in pulled.tasks.values():
         for row in task["annotations"]:
             row["completed_by"] = row["completed_by"] if row["completed_by"] == BEN else None
-    pull()
+    pull_annotations()
     assert sorted(by_whom()) == ["annotator-01", "annotator-01", "annotator-02", "unknown", "unknown"]
-    forget("ann")
+    erase_annotator("ann")
     assert by_whom() == ["annotator-02"]
 
 
@@ -197,20 +199,20 @@ def test_whoever_was_imported_is_forgotten_by_the_pseudonym(pulled, capsys):
         "result": [],
         "was_cancelled": True,
     }
-    path = Folders().annotations / "pulled.json"
+    path = DatasetFolders().annotations / "pulled.json"
     rows = json.loads(path.read_bytes())
     write_json(path, [*rows, {"data": {"task": "t0030"}, "annotations": [row]}])
-    forget("annotator-1a2b3c4d")
+    erase_annotator("annotator-1a2b3c4d")
     said = capsys.readouterr().out
     assert "in no roster" in said and "1 answer taken out" in said and "0 hold annotator-1a2b3c4d" in said
     assert "annotator-1a2b3c4d" not in by_whom() and len(by_whom()) == 3
-    assert names() == ["ann", "ben", "cyd"] and list(forgotten(Folders())) == ["annotator-1a2b3c4d"]
+    assert names() == ["ann", "ben", "cyd"] and list(read_erased(DatasetFolders())) == ["annotator-1a2b3c4d"]
     with pytest.raises(UserError, match="not in the roster: annotator-01"):  # ann, who is called by name
-        forget("annotator-01")
+        erase_annotator("annotator-01")
 
 
 def test_a_database_that_is_no_file_here_is_not_said_to_be_searched(pulled, capsys):
-    forget("ann")
+    erase_annotator("ann")
     assert (
         f"the database of {pulled.url} is no file here, and is not among those searched"
         in capsys.readouterr().out

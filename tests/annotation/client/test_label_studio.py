@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.credentials import connection
-from annotation.client.label_studio import LabelStudio, same
-from annotation.client.push import push
+from annotation.client.credentials import connect
+from annotation.client.label_studio import LabelStudioClient, is_same_setting
+from annotation.client.push import push_tasks
 from pipeline.core.errors import UserError
 
 OK = (200, "application/json")
@@ -12,7 +12,7 @@ OK = (200, "application/json")
 
 @pytest.fixture
 def server(fake):
-    return connection()
+    return connect()
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_title_that_contains_another_is_another_project(server, project):
 
 
 def test_tasks_come_in_the_order_of_their_numbers_over_many_pages(server, fake, project, monkeypatch):
-    monkeypatch.setattr("annotation.client.label_studio.PAGE", 2)
+    monkeypatch.setattr("annotation.client.label_studio.PAGE_SIZE", 2)
     server.put(project, [{"data": {"task": f"t{number}"}} for number in range(5)])
     assert [task.key for task in server.tasks(project)] == [f"t{number}" for number in range(5)]
     # two a page: the third holds the last one, and its total says that there is no fourth
@@ -71,24 +71,24 @@ def test_annotations_come_with_who_gave_them_what_and_when(server, fake, project
     ],
 )
 def test_a_list_of_tasks_of_another_shape_is_not_taken_for_an_empty_one(study, body):
-    push()
+    push_tasks()
     before = len(study.tasks)
     study.fault = lambda method, path, number: (*OK, body) if path == "/api/tasks/" else None
     with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
-        push()
+        push_tasks()
     study.fault = lambda *_: None
     assert len(study.tasks) == before
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b'{"results": null}', b'"x"'])
 def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study, body):
-    push()
+    push_tasks()
     before = len(study.projects)
     study.fault = lambda method, path, number: (
         (*OK, body) if (method, path) == ("GET", "/api/projects/") else None
     )
     with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
-        push()
+        push_tasks()
     study.fault = lambda *_: None
     assert len(study.projects) == before
 
@@ -129,21 +129,23 @@ def test_pictures_that_cannot_be_served_are_told_with_both_ways_out(server, fake
 
 
 def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():
-    assert same(
+    assert is_same_setting(
         "label_config",
         '<View>\n  <Text name="a" value="$b"/></View>',
         '<View><Text value="$b" name="a" /></View>',
     )
-    assert not same("label_config", "<View><Text name='a'/></View>", "<View><Text name='b'/></View>")
-    assert not same("label_config", None, "<View/>")
-    assert not same("label_config", "<View>", "<View/>")
-    assert not same("title", "a ", "a")
+    assert not is_same_setting(
+        "label_config", "<View><Text name='a'/></View>", "<View><Text name='b'/></View>"
+    )
+    assert not is_same_setting("label_config", None, "<View/>")
+    assert not is_same_setting("label_config", "<View>", "<View/>")
+    assert not is_same_setting("title", "a ", "a")
 
 
 def test_our_own_server_is_asked_past_any_proxy_which_would_get_the_token(own, monkeypatch):
     for name in ("NO_PROXY", "no_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # where nothing listens
-    assert connection().project("birds") is None
+    assert connect().find_project("birds") is None
     with pytest.raises(UserError, match="no server answers"):  # another's way is the environment's business
-        LabelStudio(own.url, connection().token).project("birds")
+        LabelStudioClient(own.url, connect().token).find_project("birds")

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from annotation.client.consent import keep_terms
-from annotation.client.labeling_config import HOME, instructions, interface
+from annotation.client.consent import save_terms
+from annotation.client.labeling_config import TEXTS_DIR, build_instructions, build_labeling_config
 from annotation.study.exports import CHOICES
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Category
 
-TREE = ElementTree.parse(HOME / "interface.xml").getroot()
+TREE = ElementTree.parse(TEXTS_DIR / "interface.xml").getroot()
 REASONS = (*get_args(Category), "unclear picture")
 CONTROLS = {tag.get("name"): tag for tag in TREE.iter("Choices")}
 # What version 1.23.2 leaves in instructions (SAFE_HTML_TAGS, SAFE_HTML_ATTRIBUTES): of those, what is used here.
@@ -62,21 +62,21 @@ class Seen(HTMLParser):
 
 @pytest.fixture(autouse=True)
 def contact(tiny):
-    keep_terms(Folders(), "Lee, lee@example.org")
+    save_terms(DatasetFolders(), "Lee, lee@example.org")
 
 
 def test_the_interface_is_the_file_beside_the_code():
-    assert interface() == (HOME / "interface.xml").read_text()
+    assert build_labeling_config() == (TEXTS_DIR / "interface.xml").read_text()
 
 
 def test_the_instructions_use_only_what_label_studio_leaves_in_them():
-    seen = Seen(instructions(Folders()))
+    seen = Seen(build_instructions(DatasetFolders()))
     assert seen.tags <= TAGS
     assert seen.attributes <= ATTRIBUTES
 
 
 def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_screen_works():
-    text = Seen(instructions(Folders())).text
+    text = Seen(build_instructions(DatasetFolders())).text
     order = [
         text.index(words)
         for words in (
@@ -92,13 +92,13 @@ def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_s
 
 
 def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
-    text = instructions(Folders())
-    names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (HOME / "guidelines.md").read_text())
+    text = build_instructions(DatasetFolders())
+    names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (TEXTS_DIR / "guidelines.md").read_text())
     assert len(names) == 3
     found = re.findall(
         r"width: (\d+)px; height: (\d+)px; background-image: url\(data:image/jpeg;base64,([^)]*)\)", text
     )
-    assert [b64decode(data) for _, _, data in found] == [(HOME / name).read_bytes() for name in names]
+    assert [b64decode(data) for _, _, data in found] == [(TEXTS_DIR / name).read_bytes() for name in names]
     for width, height, data in found:
         assert Image.open(BytesIO(b64decode(data))).size == (int(width), int(height))
     for number in range(3):
@@ -107,19 +107,19 @@ def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
 
 
 def test_instructions_are_small_enough_to_be_fetched_with_every_project():
-    assert len(instructions(Folders())) < 200_000
+    assert len(build_instructions(DatasetFolders())) < 200_000
 
 
 def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder():
-    (Folders().study / "guidelines.md").write_text("# Our own guidelines\n\nBe kind.")
-    text = Seen(instructions(Folders())).text
+    (DatasetFolders().study / "guidelines.md").write_text("# Our own guidelines\n\nBe kind.")
+    text = Seen(build_instructions(DatasetFolders())).text
     assert "Our own guidelines" in text
     assert "When in doubt, say valid." not in text
     assert "free will" in text
 
 
 def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():
-    style = re.search("<style>(.*?)</style>", instructions(Folders()), re.DOTALL).group(1)
+    style = re.search("<style>(.*?)</style>", build_instructions(DatasetFolders()), re.DOTALL).group(1)
     assert not set("<>&") & set(style)
 
 
@@ -127,7 +127,10 @@ def test_the_colours_of_chosen_answers_can_be_read_and_told_apart_with_every_kin
     """Contrast as WCAG 2.1 defines it (4.5 for text); sight without one kind of cones by the matrices of Machado, Oliveira and
     Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice what is told apart at a glance."""
     fill = dict(
-        re.findall(r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})", interface())
+        re.findall(
+            r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})",
+            build_labeling_config(),
+        )
     )
     colours = [tuple(int(fill[place][i : i + 2], 16) / 255 for i in (0, 2, 4)) for place in "123"]
     blind = {
@@ -220,11 +223,11 @@ def test_the_screen_shows_what_a_task_holds_and_no_more():
 def test_label_studio_accepts_the_interface():
     from label_studio_sdk.label_interface import LabelInterface
 
-    LabelInterface((HOME / "interface.xml").read_text()).validate()
+    LabelInterface((TEXTS_DIR / "interface.xml").read_text()).validate()
 
 
 def test_the_guidelines_name_every_choice_key_and_category():
-    text = "".join((HOME / name).read_text() for name in ("guidelines.md", "screen.md"))
+    text = "".join((TEXTS_DIR / name).read_text() for name in ("guidelines.md", "screen.md"))
     for name in ("first", "second"):
         for choice in CONTROLS[name].iter("Choice"):
             assert re.search(rf"\*\*{choice.get('value')}\*\*.*`{choice.get('hotkey')}`", text)

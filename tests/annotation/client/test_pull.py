@@ -3,21 +3,21 @@ import json
 
 import pytest
 
-from annotation.client.pull import pull
-from annotation.client.push import push
-from annotation.client.status import status
-from annotation.study.exports import pseudonym
-from annotation.study.private_files import salt
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
+from annotation.client.status import print_status
+from annotation.study.exports import make_pseudonym
+from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.client.test_push import TITLE, message
 from tests.annotation.conftest import made_task, write_batch
 
 
 def path():
-    return Folders().annotations / "pulled.json"
+    return DatasetFolders().annotations / "pulled.json"
 
 
 def rows():
@@ -40,7 +40,7 @@ ANN, BEN, CYD = 7, 8, 9  # numbers of their accounts
 @pytest.fixture
 def pushed(study):
     study.people |= {ANN: "Ann@example.org", BEN: "ben@example.org", CYD: "cyd@example.org"}
-    push()
+    push_tasks()
     return study
 
 
@@ -52,7 +52,7 @@ def answer(fake, person, place, **more):
 
 def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
     given = [answer(pushed, person, place) for person in (CYD, ANN) for place in (5, 0)]
-    pull()
+    pull_annotations()
     names = ["annotator-03"] * 2 + ["annotator-01"] * 2
     expected = [
         (task["data"]["task"], name, made["id"], "valid")
@@ -64,7 +64,7 @@ def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
 
 def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
     task, made = answer(pushed, ANN, 0)
-    pull()
+    pull_annotations()
     assert read_json(path()) == [
         {"data": {"task": task["data"]["task"]}, "annotations": [made | {"completed_by": "annotator-01"}]}
     ]
@@ -73,16 +73,16 @@ def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
 def test_a_second_pull_gives_the_same_bytes_and_does_not_touch_the_file(pushed):
     for place in range(4):
         answer(pushed, ANN, place)
-    pull()
+    pull_annotations()
     before = path().read_bytes(), path().stat().st_mtime_ns
-    pull()
+    pull_annotations()
     assert (path().read_bytes(), path().stat().st_mtime_ns) == before
 
 
 def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
     answer(pushed, ANN, 0, was_cancelled=True, result=[])
     answer(pushed, ANN, 1, result=[])
-    pull()
+    pull_annotations()
     found = {
         annotation["was_cancelled"]: annotation["result"]
         for row in read_json(path())
@@ -93,10 +93,10 @@ def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
 
 def test_a_corrected_verdict_is_added_and_the_earlier_one_stays(pushed, capsys):
     _, made = answer(pushed, ANN, 0)
-    pull()
+    pull_annotations()
     made["result"] = pushed.annotate({"annotations": []}, first="invalid")["result"]
     made["updated_at"] = "2026-02-01T00:00:00.000000Z"
-    pull()
+    pull_annotations()
     assert [row[3] for row in rows()] == ["valid", "invalid"]
     assert "1 complete, 1 corrected later" in capsys.readouterr().out
 
@@ -105,7 +105,7 @@ def test_a_corrected_verdict_is_added_and_the_earlier_one_stays(pushed, capsys):
 def test_what_vanishes_on_the_server_stays(pushed, lost):
     task, _ = answer(pushed, ANN, 0)
     answer(pushed, BEN, 0)
-    pull()
+    pull_annotations()
     before = path().read_bytes()
     if lost == "annotation":
         task["annotations"].clear()
@@ -113,46 +113,51 @@ def test_what_vanishes_on_the_server_stays(pushed, lost):
         del pushed.tasks[task["id"]]
     else:
         del pushed.projects[task["project"]]
-    pull()
+    pull_annotations()
     assert path().read_bytes() == before
 
 
 def test_an_annotator_whose_account_is_deleted_keeps_the_verdicts(pushed, capsys):
     _, made = answer(pushed, ANN, 0)
-    pull()
+    pull_annotations()
     made["completed_by"] = None
-    pull()
+    pull_annotations()
     assert "verdicts of annotator-01 1\n" in capsys.readouterr().out
 
 
 def test_somebody_who_is_not_in_the_roster_is_told_apart(pushed):
     answer(pushed, ANN, 0)
     answer(pushed, 1, 1)
-    pull()
-    assert sorted(row[1] for row in rows()) == sorted(["annotator-01", pseudonym(1, salt(Folders()))])
+    pull_annotations()
+    assert sorted(row[1] for row in rows()) == sorted(
+        ["annotator-01", make_pseudonym(1, read_or_create_salt(DatasetFolders()))]
+    )
 
 
 def test_without_a_roster_people_get_pseudonyms_of_their_numbers(study):
-    write_roster(Folders(), [])
-    push()
+    write_roster(DatasetFolders(), [])
+    push_tasks()
     answer(study, 7, 0)
     answer(study, 8, 0)
-    pull()
+    pull_annotations()
     assert sorted(row[1] for row in rows()) == sorted(
-        [pseudonym(7, salt(Folders())), pseudonym(8, salt(Folders()))]
+        [
+            make_pseudonym(7, read_or_create_salt(DatasetFolders())),
+            make_pseudonym(8, read_or_create_salt(DatasetFolders())),
+        ]
     )
 
 
 def test_two_verdicts_on_a_task_are_one_row(pushed):
     task, _ = answer(pushed, ANN, 0)
     answer(pushed, BEN, 0)
-    pull()
+    pull_annotations()
     key = task["data"]["task"]
     assert [(row[0], row[1]) for row in rows()] == [(key, "annotator-01"), (key, "annotator-02")]
 
 
 def test_many_pages_are_pulled_without_loss_while_people_go_on(pushed, monkeypatch):
-    monkeypatch.setattr("annotation.client.label_studio.PAGE", 3)
+    monkeypatch.setattr("annotation.client.label_studio.PAGE_SIZE", 3)
     for place in range(10):
         answer(pushed, ANN, place * 2)
     meanwhile = iter(range(1, 20, 2))
@@ -162,26 +167,26 @@ def test_many_pages_are_pulled_without_loss_while_people_go_on(pushed, monkeypat
             answer(pushed, ANN, next(meanwhile))
 
     pushed.after = go_on
-    pull()
+    pull_annotations()
     assert len({row[0] for row in rows()}) >= 10
     assert len(rows()) == len(set(rows()))
     pushed.after = lambda *_: None
-    pull()
+    pull_annotations()
     assert len(rows()) == 12
 
 
 def test_a_pull_that_breaks_off_keeps_what_was_there(pushed):
     answer(pushed, ANN, 0)
-    pull()
+    pull_annotations()
     before = rows()
     answer(pushed, BEN, 1)
     # Reading is tried again by itself, so the connection breaks twice.
     pushed.fault = lambda method, address, number: "drop" if address == "/api/users/" else None
     with pytest.raises(UserError, match="broke off"):
-        pull()
+        pull_annotations()
     assert rows() == before
     pushed.fault = lambda *_: None
-    pull()
+    pull_annotations()
     assert {row[1] for row in rows()} == {"annotator-01", "annotator-02"}
 
 
@@ -189,7 +194,7 @@ def test_one_broken_connection_is_mended_by_asking_again(pushed):
     answer(pushed, ANN, 0)
     pushed.requests.clear()
     pushed.fault = lambda method, address, n: "drop" if address == "/api/tasks/" and n == 1 else None
-    pull()
+    pull_annotations()
     assert len(rows()) == 1
 
 
@@ -198,13 +203,13 @@ def test_a_damaged_file_is_told_and_not_overwritten(pushed):
     path().parent.mkdir(parents=True, exist_ok=True)
     path().write_text('[{"data"')
     with pytest.raises(UserError, match=r"pulled.json: not valid JSON"):
-        pull()
+        pull_annotations()
     assert path().read_text() == '[{"data"'
 
 
 def test_a_full_disk_loses_nothing(pushed, monkeypatch):
     answer(pushed, ANN, 0)
-    pull()
+    pull_annotations()
     before = path().read_bytes()
     answer(pushed, ANN, 1)
 
@@ -214,28 +219,28 @@ def test_a_full_disk_loses_nothing(pushed, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", full)
         with pytest.raises(OSError, match="No space left"):
-            pull()
+            pull_annotations()
     assert path().read_bytes() == before
     assert [file.name for file in path().parent.iterdir()] == ["pulled.json"]
-    pull()
+    pull_annotations()
     assert len(rows()) == 2
 
 
 def test_nothing_given_yet_writes_nothing(pushed, capsys):
-    pull()
+    pull_annotations()
     assert not path().exists()
     assert "0 new annotations, 0 in all" in capsys.readouterr().out
 
 
 def test_a_server_without_projects_is_no_mistake(study, capsys):
-    pull()
+    pull_annotations()
     assert "0 new annotations" in capsys.readouterr().out
 
 
 def test_what_comes_next_is_said(pushed, capsys):
     answer(pushed, ANN, 0)
     capsys.readouterr()
-    pull()
+    pull_annotations()
     out = capsys.readouterr().out
     assert "1 new annotations, 1 in all" in out
     assert "verdicts of annotator-01 1" in out
@@ -245,8 +250,8 @@ def test_what_comes_next_is_said(pushed, capsys):
 def test_answers_to_an_earlier_batch_alone_are_kept_and_no_error(pushed, capsys):
     answer(pushed, ANN, 0)
     write_batch([made_task(number) for number in range(50, 60)])
-    pull()
-    status()
+    pull_annotations()
+    print_status()
     assert len(rows()) == 1
     assert "1 of another batch" in capsys.readouterr().out
 
@@ -254,15 +259,17 @@ def test_answers_to_an_earlier_batch_alone_are_kept_and_no_error(pushed, capsys)
 def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
     answer(pushed, ANN, 0, first="okay")
     with pytest.raises(UserError) as caught:
-        pull()
+        pull_annotations()
     assert "1 annotations say `first`: 'okay', `second`: 'invalid'" in message(caught)
     assert rows()[0][3] == "okay"
 
 
 def test_answers_of_whoever_was_forgotten_do_not_come_back(pushed):
-    gone = pseudonym(1, salt(Folders()))  # not in the roster: the server still has what they gave
-    write_json(Folders().study / "forgotten.json", {gone: "2026-01-01"})
+    gone = make_pseudonym(
+        1, read_or_create_salt(DatasetFolders())
+    )  # not in the roster: the server still has what they gave
+    write_json(DatasetFolders().study / "forgotten.json", {gone: "2026-01-01"})
     pushed.annotate(pushed.in_project(TITLE)[0], person=1)
-    pull()
-    path = Folders().annotations / "pulled.json"
+    pull_annotations()
+    path = DatasetFolders().annotations / "pulled.json"
     assert not path.exists() or gone not in path.read_text()

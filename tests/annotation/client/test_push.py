@@ -5,16 +5,16 @@ import sys
 import msgspec
 import pytest
 
-from annotation.client.credentials import HOME
-from annotation.client.labeling_config import interface
-from annotation.client.push import push
-from annotation.client.volunteers import door
+from annotation.client.credentials import LABEL_STUDIO_DIR
+from annotation.client.labeling_config import build_labeling_config
+from annotation.client.push import push_tasks
+from annotation.client.volunteers import open_link_file
 from annotation.study.roster import Annotator, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.folder_lock import alone
+from pipeline.core.folder_lock import lock_folder
 from pipeline.core.json_files import read_json, write_json, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CandidateEstimate
 from tests.annotation.conftest import made_task, people, write_batch
 
 TITLE = "RGQA tiny"
@@ -31,18 +31,21 @@ def message(caught):
 
 def leave(name):
     write_roster(
-        Folders(),
-        [msgspec.structs.replace(p, active=p.active and p.name != name) for p in read_roster(Folders())],
+        DatasetFolders(),
+        [
+            msgspec.structs.replace(p, is_active=p.is_active and p.name != name)
+            for p in read_roster(DatasetFolders())
+        ],
     )
 
 
 def queue():
-    return read_json(Folders().study / "queue.json")
+    return read_json(DatasetFolders().study / "queue.json")
 
 
 def test_every_task_is_there_once_those_of_lower_blocks_first(study):
-    write_batch([msgspec.structs.replace(made_task(n), block=n % 2) for n in range(40)])
-    push()
+    write_batch([msgspec.structs.replace(made_task(n), priority_block=n % 2) for n in range(40)])
+    push_tasks()
     keys = study.keys(TITLE)
     assert sorted(keys) == KEYS
     blocks = [int(key[1:]) % 2 for key in keys]
@@ -50,7 +53,7 @@ def test_every_task_is_there_once_those_of_lower_blocks_first(study):
 
 
 def test_what_the_browser_receives_betrays_nothing(study):
-    push()
+    push_tasks()
     for task in study.tasks.values():
         number = int(task["data"]["task"][1:])
         assert task["data"] == {
@@ -63,20 +66,20 @@ def test_what_the_browser_receives_betrays_nothing(study):
 
 def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study, set_params):
     set_params("annotate", votes=3)
-    push()
+    push_tasks()
     project = study.project(TITLE)
-    assert project["label_config"] == interface()
+    assert project["label_config"] == build_labeling_config()
     assert (project["show_instruction"], project["show_skip_button"]) == (True, True)
     assert (project["enable_empty_annotation"], project["show_collab_predictions"]) == (False, False)
     assert (project["sampling"], project["maximum_annotations"]) == ("Sequential sampling", 3)
     assert "valid" in project["expert_instruction"]
-    assert not (Folders().study / "queue.json").exists()
+    assert not (DatasetFolders().study / "queue.json").exists()
 
 
 def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
     set_params("annotate", votes=3, sure=0.9, overlap=0.25, training=0, test=0, test_share=0.7)
     leave("ben")
-    push()
+    push_tasks()
     told = queue()
     assert (told["data_set"], told["project"]) == ("tiny", TITLE)
     assert told["people"] == {"ann@example.org": "annotator-01", "cyd@example.org": "annotator-03"}
@@ -95,26 +98,26 @@ def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
 
 
 def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
-    push()
-    path = Folders().study / "queue.json"
+    push_tasks()
+    path = DatasetFolders().study / "queue.json"
     assert path.stat().st_mode & 0o777 == 0o600
     before = path.stat().st_mtime_ns
-    push()
+    push_tasks()
     assert path.stat().st_mtime_ns == before  # the server would build its queue anew
 
 
 def test_on_our_own_server_somebody_has_to_be_invited(own):
-    write_roster(Folders(), [])
+    write_roster(DatasetFolders(), [])
     with pytest.raises(UserError, match="nobody annotates yet; run: rgqa annotate invite NAME"):
-        push()
+        push_tasks()
 
 
 def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(own):
     exa = Annotator(name="exa", pseudonym="expert-01", email="Exa@example.org")
-    left = msgspec.structs.replace(people("ann")[0], active=False)
-    write_roster(Folders(), [left, exa])
-    door(Folders()).touch()
-    push()
+    left = msgspec.structs.replace(people("ann")[0], is_active=False)
+    write_roster(DatasetFolders(), [left, exa])
+    open_link_file(DatasetFolders()).touch()
+    push_tasks()
     told = queue()
     assert told["people"] == {"exa@example.org": "expert-01"} and told["volunteers"] is True
     assert told["left"] == {"ann@example.org": "annotator-01"}
@@ -129,12 +132,12 @@ def test_what_collect_says_reaches_the_queue(own):
         "annotators": [person],
         "doubtful": {"c1": 0.6},
     }
-    write_json(Folders().stage("collect") / "quality.json", report)
-    push()
+    write_json(DatasetFolders().stage_dir("collect") / "quality.json", report)
+    push_tasks()
     assert (queue()["fallen"], queue()["excluded"]) == (["t0003"], {"ben@example.org": 20})
     assert queue()["doubtful"] == {"c1": 0.6}
-    write_json(Folders().stage("collect") / "quality.json", report | {"simulated": True})
-    push()
+    write_json(DatasetFolders().stage_dir("collect") / "quality.json", report | {"simulated": True})
+    push_tasks()
     assert (queue()["fallen"], queue()["excluded"], queue()["doubtful"]) == ([], {}, {})
 
 
@@ -144,7 +147,7 @@ def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_p
         made_task(0), second=made_task(1).second, task_id="t9999", picture_id="n1"
     )
     write_batch([*(made_task(number) for number in range(40)), again])
-    push()
+    push_tasks()
     known = queue()["known"]
     texts = {row[side]["text"] for row in known for side in ("first", "second")}
     fell = [
@@ -153,19 +156,19 @@ def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_p
         if f"Is there a dog {n}?" in texts or n == 1
     ]
     write_json(
-        Folders().stage("collect") / "quality.json",
+        DatasetFolders().stage_dir("collect") / "quality.json",
         {"simulated": False, "fallen": fell, "annotators": [], "doubtful": {}},
     )
-    push()
+    push_tasks()
     assert {"t0001", "t9999"} <= set(queue()["fallen"])
     now = {row[side]["text"] for row in queue()["known"] for side in ("first", "second")}
     assert now and not now & texts
 
 
 def estimated(answerable, calibrated=True):
-    home = Folders().stage("estimate")
+    home = DatasetFolders().stage_dir("estimate")
     rows = [
-        Estimate(candidate_id=f"c{number}", answerable=answerable(number), difficulty="random")
+        CandidateEstimate(candidate_id=f"c{number}", p_answerable=answerable(number), difficulty="random")
         for number in range(40)
     ]
     write_jsonl(home / "estimates.jsonl", rows)
@@ -174,50 +177,50 @@ def estimated(answerable, calibrated=True):
 
 def test_what_the_tasks_should_give_is_told_before_people_are_asked(own, monkeypatch, capsys):
     # 20 candidates with 0.1 and 20 with 0.4: 18 + 12 of them should be unanswerable; the first ten are of the first block.
-    monkeypatch.setattr("annotation.client.push.FIRST", 10)
-    write_batch([msgspec.structs.replace(made_task(n), block=int(n >= 20)) for n in range(40)])
+    monkeypatch.setattr("annotation.client.push.NUM_FIRST_TASKS", 10)
+    write_batch([msgspec.structs.replace(made_task(n), priority_block=int(n >= 20)) for n in range(40)])
     estimated(lambda number: 0.1 if number < 20 else 0.4)
-    push()
+    push_tasks()
     told = capsys.readouterr().out
     less = "unanswerable questions, less those on which votes differ"
     assert f"push: the first 10 tasks should give about 9 {less}\n" in told
     assert f"push: 40 tasks should give about 30 {less}\n" in told
     assert queue()["answerable"] == {f"c{n}": 0.1 if n < 20 else 0.4 for n in range(40)}
     estimated(lambda number: 0.25, calibrated=False)
-    push()
+    push_tasks()
     assert f"about 30 {less}; not calibrated here" in capsys.readouterr().out
 
 
 def test_a_second_push_changes_nothing(study):
-    push()
+    push_tasks()
     before = study.keys(TITLE)
     study.requests.clear()
-    push()
+    push_tasks()
     assert study.keys(TITLE) == before
     assert {method for method, _ in study.requests} == {"GET"}
 
 
 def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
     code = "import os, sys\nfrom annotation.client.push import push\npush()\n"
-    with alone(Folders().study):
+    with lock_folder(DatasetFolders().study):
         other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         assert b"waiting for another rgqa annotate" in other.stderr.readline()
         assert study.projects == {}  # it looks at nothing while it waits
     other.communicate(timeout=60)
     assert other.returncode == 0 and sorted(study.keys(TITLE)) == KEYS
-    with (Folders().study / ".lock").open("w") as file:
+    with (DatasetFolders().study / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and lets go
 
 
 def test_only_the_folder_of_the_pictures_is_served_and_only_once(study, tiny):
-    push()
-    push()
+    push_tasks()
+    push_tasks()
     assert [row["path"] for row in study.storages] == [str(tiny / "data/tiny/source/images")]
 
 
 def test_pictures_can_lie_on_a_web_server(study, set_params):
     set_params("annotate", pictures="https://example.org/rgqa/")
-    push()
+    push_tasks()
     assert study.storages == []
     images = {task["data"]["image"] for task in study.tasks.values()}
     assert images == {f"https://example.org/rgqa/tiny/source/images/n{number}.png" for number in range(5)}
@@ -235,44 +238,44 @@ def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carri
 
     setattr(study, "after" if carried_out else "fault", drop)
     with pytest.raises(UserError, match=r"broke off .*what was done is kept, run the same command again"):
-        push()
+        push_tasks()
     study.fault = study.after = lambda *_: None
-    push()
+    push_tasks()
     assert sorted(study.keys(TITLE)) == KEYS
 
 
 def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
-    push()
+    push_tasks()
     first = task_of(study, "t0000")
     copy = study.put(first["project"], first["data"])
     study.annotate(copy)
     for key in ("t0001", "t0002"):
         study.put(first["project"], task_of(study, key)["data"])
-    push()
+    push_tasks()
     assert [task["id"] for task in study.in_project(TITLE) if task["data"]["task"] == "t0000"] == [copy["id"]]
     assert sorted(study.keys(TITLE)) == KEYS
     assert "3 tasks taken out" in capsys.readouterr().out
 
 
 def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
-    push()
+    push_tasks()
     task = task_of(study, "t0000")
     write_batch([made_task(number) for number in range(1, 40)])
     study.fault = lambda method, path, number: (
         study.annotate(task) and None if path == "/api/dm/actions/" and not task["annotations"] else None
     )
-    push()
+    push_tasks()
     assert "t0000" in study.keys(TITLE) and len(task["annotations"]) == 1
 
 
 def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(own, capsys):
-    push()
+    push_tasks()
     judged, skipped, begun = (task_of(own, key) for key in ("t0000", "t0001", "t0002"))
     own.annotate(judged)
     own.annotate(skipped, was_cancelled=True, result=[])
     begun["drafts"] = 1
     write_batch([made_task(number) for number in range(20, 60)])
-    push()
+    push_tasks()
     wanted = [f"t{number:04}" for number in range(20, 60)]
     assert sorted(own.keys(TITLE)) == sorted([*wanted, "t0000", "t0001", "t0002"])
     assert sorted(row["key"] for row in queue()["tasks"]) == wanted  # and they are asked no more
@@ -280,59 +283,59 @@ def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(own, capsys):
 
 
 def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
-    push()
-    study.project(TITLE)["label_config"] = interface().replace('"valid"', '"okay"')
+    push_tasks()
+    study.project(TITLE)["label_config"] = build_labeling_config().replace('"valid"', '"okay"')
     study.project(TITLE)["show_collab_predictions"] = True
-    push()
-    assert study.project(TITLE)["label_config"] == interface()
+    push_tasks()
+    assert study.project(TITLE)["label_config"] == build_labeling_config()
     assert "settings put right: label_config, show_collab_predictions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("harmless", ["spaces in the interface", "instructions that the server cleans"])
 def test_what_is_no_change_is_not_put_right(study, capsys, harmless):
     study.cleans = harmless.startswith("instructions")
-    push()
+    push_tasks()
     if not study.cleans:
-        study.project(TITLE)["label_config"] = interface().replace("\n", "\n  ")
-    push()
+        study.project(TITLE)["label_config"] = build_labeling_config().replace("\n", "\n  ")
+    push_tasks()
     assert "put right" not in capsys.readouterr().out
 
 
 def test_an_interface_that_verdicts_hold_fast_is_told(study):
-    push()
-    study.project(TITLE)["label_config"] = interface().replace('"valid"', '"okay"')
+    push_tasks()
+    study.project(TITLE)["label_config"] = build_labeling_config().replace('"valid"', '"okay"')
     study.refuse_settings = True
     with pytest.raises(UserError) as caught:
-        push()
+        push_tasks()
     assert "the labelling interface of project `RGQA tiny` was changed" in message(caught)
     assert "Created annotations" in message(caught)
 
 
 def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
-    push()
+    push_tasks()
     study.put(study.project(TITLE)["id"], {"text": "made by hand"})
-    push()
+    push_tasks()
     assert {"text": "made by hand"} in [task["data"] for task in study.in_project(TITLE)]
     assert "1 task not made by this command" in capsys.readouterr().err
 
 
 def test_two_projects_of_one_title_are_told(study):
-    push()
+    push_tasks()
     study.projects[999] = dict(study.project(TITLE), id=999)
     with pytest.raises(
         UserError, match=r"has 2 projects `RGQA tiny` \(numbers \d+, 999\), and one is expected"
     ):
-        push()
+        push_tasks()
 
 
 def test_a_batch_of_two_minds_is_refused(study):
-    home = Folders().stage("batch")
+    home = DatasetFolders().stage_dir("batch")
     write_json(home / "label_studio_tasks.json", [])
     with pytest.raises(UserError, match="hold different tasks; run: dvc repro"):
-        push()
+        push_tasks()
     write_jsonl(home / "tasks.jsonl", [])
     with pytest.raises(UserError, match="holds no tasks; run: dvc repro"):
-        push()
+        push_tasks()
 
 
 def test_somebody_who_changes_the_project_meanwhile_is_told(study):
@@ -342,8 +345,8 @@ def test_somebody_who_changes_the_project_meanwhile_is_told(study):
 
     study.after = after
     with pytest.raises(UserError, match=r"holds 41 tasks and should hold 40; somebody else changes it"):
-        push()
+        push_tasks()
 
 
 def test_secrets_lie_where_the_server_keeps_its_own(own):
-    assert (HOME / "secrets.json").stat().st_mode & 0o777 == 0o600
+    assert (LABEL_STUDIO_DIR / "secrets.json").stat().st_mode & 0o777 == 0o600

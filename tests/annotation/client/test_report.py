@@ -1,11 +1,11 @@
 import msgspec
 import pytest
 
-from annotation.client.report import lines, report
-from annotation.study.exports import verdicts_in
+from annotation.client.report import format_summary, print_report
+from annotation.study.exports import read_verdicts
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json, write_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task, Verdict
 from tests.annotation.conftest import made_task
 from tests.annotation.study.conftest import quality
@@ -14,7 +14,7 @@ from tests.annotation.study.conftest import quality
 @pytest.fixture
 def written(tiny):
     """The report that `collect` wrote last; its path."""
-    path = Folders().stage("collect") / "quality.json"
+    path = DatasetFolders().stage_dir("collect") / "quality.json"
     write_json(path, quality())
     return path
 
@@ -23,33 +23,33 @@ def test_before_the_first_report_it_says_what_to_do(tiny):
     with pytest.raises(
         UserError, match="no quality report yet; pull verdicts .*, then run: dvc repro collect"
     ):
-        report()
+        print_report()
 
 
 def test_verdicts_that_came_after_the_report_are_told(written, capsys):
     write_json(written, msgspec.structs.replace(quality(), simulated=False))
-    folders = Folders()
-    write_jsonl(folders.file(Task), [made_task(n) for n in range(2)])
+    folders = DatasetFolders()
+    write_jsonl(folders.record_file(Task), [made_task(n) for n in range(2)])
     chosen = [{"from_name": name, "value": {"choices": ["valid"]}} for name in ("first", "second")]
     row = {"id": 1, "completed_by": "annotator-01", "created_at": "2026-01-01T00:00:00Z", "result": chosen}
     path = folders.annotations / "pulled.json"
     write_json(path, [{"data": {"task": "t0000"}, "annotations": [row]}])
-    report()
+    print_report()
     assert "report: 1 verdict came or changed since; run: dvc repro collect" in capsys.readouterr().out
-    write_jsonl(folders.file(Verdict), verdicts_in(path, {"t0000", "t0001"})[0])
-    report()
+    write_jsonl(folders.record_file(Verdict), read_verdicts(path, {"t0000", "t0001"})[0])
+    print_report()
     said = capsys.readouterr().out
     assert "came or changed" not in said
     assert said.endswith("report: for the browser -> data/tiny/interim/collect/quality.html\n")
 
 
 def test_simulated_verdicts_are_marked_first_of_all():
-    assert next(lines(quality(simulated=True))).startswith("SIMULATED VERDICTS")
-    assert "SIMULATED" not in "\n".join(lines(quality()))
+    assert next(format_summary(quality(simulated=True))).startswith("SIMULATED VERDICTS")
+    assert "SIMULATED" not in "\n".join(format_summary(quality()))
 
 
 def test_the_short_form_names_who_is_excluded_and_why():
-    told = "\n".join(lines(quality()))
+    told = "\n".join(format_summary(quality()))
     assert "excluded: sensitivity: 0 of 7 known invalid" in told
     assert "ALARM: 1 filter question fell" in told
     assert (

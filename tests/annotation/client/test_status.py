@@ -5,16 +5,16 @@ from math import isnan
 import pytest
 
 from annotation.client.collected_answers import print_forecast
-from annotation.client.pull import pull
-from annotation.client.push import push
-from annotation.client.status import pace, status
-from annotation.study.assignment import wilson
-from annotation.study.exports import pseudonym
-from annotation.study.private_files import salt
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
+from annotation.client.status import compute_verdicts_per_hour, print_status
+from annotation.study.assignment import wilson_interval
+from annotation.study.exports import make_pseudonym
+from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import Annotator, read_roster, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.folder_lock import alone
-from pipeline.core.paths import Folders
+from pipeline.core.folder_lock import lock_folder
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.client.test_push import TITLE
 from tests.annotation.conftest import people
 
@@ -31,12 +31,12 @@ BEGIN = datetime(2026, 1, 1)
     ],
 )
 def test_pace_is_submissions_per_hour_of_work(gaps, expected):
-    assert pace(gaps) == pytest.approx(expected)
+    assert compute_verdicts_per_hour(gaps) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("gaps", [(), (None,), (None, 301)])
 def test_pace_is_unknown_before_there_are_two_submissions_in_a_row(gaps):
-    assert isnan(pace(gaps))
+    assert isnan(compute_verdicts_per_hour(gaps))
 
 
 def table(text):
@@ -52,7 +52,7 @@ ANN = 7
 def judged(study):
     """ann judged 4 tasks, one every 30 seconds, and skipped one; the filter question is the second."""
     study.people[ANN] = "ann@example.org"
-    push()
+    push_tasks()
     tasks = study.in_project(TITLE)
     for number, task in enumerate(tasks[:4]):
         right = "invalid" if int(task["data"]["task"][1:]) % 2 else "valid"
@@ -65,9 +65,9 @@ def judged(study):
 
 def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsys):
     capsys.readouterr()
-    status()
+    print_status()
     found = table(capsys.readouterr().out)
-    (low, high), (least, most) = wilson(1, 2), wilson(2, 2)
+    (low, high), (least, most) = wilson_interval(1, 2), wilson_interval(2, 2)
     filters = f"1 of 2, 50% ({low:.0%} to {high:.0%}); 2 of 2, 100% ({least:.0%} to {most:.0%})"
     assert found["annotator-01"] == ["", "4", "1", "120", filters]
     assert found["annotator-02"] == ["", "0", "0", "", ""]
@@ -75,8 +75,8 @@ def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsy
 
 def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, capsys):
     rows = [("ann", "2026", True, False), ("cyd", "2026", True, True)]
-    dan = Annotator(name="dan", pseudonym="expert-01", email="dan@example.org", active=False)
-    write_roster(Folders(), [*people("ann", "ben", "cyd"), dan])
+    dan = Annotator(name="dan", pseudonym="expert-01", email="dan@example.org", is_active=False)
+    write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), dan])
     own.report["tiny"] = {
         "people": [
             {"email": f"{name}@example.org", "name": "", "consent": consent, "passed": passed, "out": out,
@@ -87,12 +87,12 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
         "votes": {"answered": 30, "open": 1},
     }  # fmt: skip
     own.people[ANN] = "ann@example.org"
-    push()
+    push_tasks()
     for number, task in enumerate(own.in_project(TITLE)[:3]):
         when = (BEGIN + timedelta(seconds=30 * number)).isoformat() + "Z"
         own.annotate(task, created_at=when, updated_at=when, person=ANN)
     capsys.readouterr()
-    status()
+    print_status()
     out = capsys.readouterr().out
     found = table(out)
     where = ["at work", "not agreed yet", "asked no more: fails filters", "left"]
@@ -106,25 +106,25 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
 def test_somebody_outside_the_roster_is_listed_too(judged, capsys):
     judged.annotate(judged.in_project(TITLE)[9], person=1)
     capsys.readouterr()
-    status()
-    assert table(capsys.readouterr().out)[pseudonym(1, salt(Folders()))][1] == "1"
+    print_status()
+    assert table(capsys.readouterr().out)[make_pseudonym(1, read_or_create_salt(DatasetFolders()))][1] == "1"
 
 
 def test_status_changes_nothing(judged):
     judged.requests.clear()
-    status()
+    print_status()
     assert {method for method, _ in judged.requests} == {"GET"}
 
 
 def test_before_the_first_push_everything_is_empty(study, capsys):
-    status()
+    print_status()
     assert table(capsys.readouterr().out)["annotator-01"][1] == "0"
 
 
 def test_no_server_is_told(judged):
     judged.close()
     with pytest.raises(UserError, match="no server answers"):
-        status()
+        print_status()
 
 
 def test_new_volunteers_wait_for_another_command_that_changes_the_roster(own):
@@ -142,18 +142,18 @@ def test_new_volunteers_wait_for_another_command_that_changes_the_roster(own):
     own.report["tiny"]["people"] = [
         {"email": "zoe@volunteer.rgqa.local", "name": "zoe", "consent": "", "passed": False, "out": False}
     ]
-    thread = threading.Thread(target=status)
-    with alone(Folders().study):
+    thread = threading.Thread(target=print_status)
+    with lock_folder(DatasetFolders().study):
         thread.start()
         thread.join(1)
-        assert "zoe" not in [person.name for person in read_roster(Folders())]
+        assert "zoe" not in [person.name for person in read_roster(DatasetFolders())]
     thread.join(60)
-    assert "zoe" in [person.name for person in read_roster(Folders())]
+    assert "zoe" in [person.name for person in read_roster(DatasetFolders())]
 
 
 def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged, capsys, monkeypatch):
     capsys.readouterr()
-    status()
+    print_status()
     by_status = capsys.readouterr().out
     print_forecast(None, None)
     by_forecast = capsys.readouterr().out
@@ -161,7 +161,7 @@ def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged,
     wanted = f"based on 5 answers, read from {judged.url} now; 5 of them not pulled yet"
     assert f"status: {wanted}" in by_status and f"forecast: {wanted}" in by_forecast
     assert " 4 are done." in by_forecast
-    pull()
+    pull_annotations()
     capsys.readouterr()
     print_forecast(None, None)
     assert "; 0 of them not pulled yet" in capsys.readouterr().out
@@ -175,4 +175,4 @@ def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged,
         "based on 5 answers pulled so far, the newest of 2026-01-01 00:01 UTC; no server was reached" in said
     )
     with pytest.raises(UserError, match="no Label Studio is known"):
-        status()
+        print_status()

@@ -15,12 +15,12 @@ import psutil
 import pytest
 import requests
 
-from annotation.client.credentials import connection
-from annotation.client.pull import pull
-from annotation.client.push import push
+from annotation.client.credentials import connect
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
 from annotation.server import process
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import made_task, write_batch
 from tests.annotation.server.conftest import DeskClient, Studio, as_known, run_inside, served
 
@@ -45,7 +45,7 @@ def running(studio: Studio) -> None:
 
 def kill() -> None:
     """As by a power cut."""
-    server = psutil.Process(process.running().pid)
+    server = psutil.Process(process.find_running_server().pid)
     server.kill()
     server.wait(10)
 
@@ -129,7 +129,7 @@ def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio:
         write_batch([made_task(number, pictures=100) for number in range(TASKS + 1000 * (moment % 2 + 1))])
         if moment % 2 == 0:
             write_batch([made_task(number, pictures=100) for number in range(TASKS)])
-            push()
+            push_tasks()
             write_batch([made_task(number, pictures=100) for number in range(TASKS + 1000)])
         pushing = push_process()
         time.sleep(0.15 * (moment + 1))
@@ -141,9 +141,9 @@ def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio:
         studio.restart()
     wanted = [f"t{number:04}" for number in range(TASKS + 500)]
     write_batch([made_task(number, pictures=100) for number in range(TASKS + 500)])
-    push()
-    server = connection()
-    assert sorted(task.key for task in server.tasks(server.project("RGQA tiny"))) == wanted
+    push_tasks()
+    server = connect()
+    assert sorted(task.rgqa_task_id for task in server.iter_tasks(server.find_project("RGQA tiny"))) == wanted
     assert sorted(row["key"] for row in json.loads(studio.queue.read_text())["tasks"]) == wanted
     assert studio.desk("ann").step({})["show"] == "task"
 
@@ -151,8 +151,8 @@ def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio:
 def test_a_pull_that_is_killed_loses_nothing_and_the_next_gets_everything(studio: Studio) -> None:
     desk = studio.desk("ann")
     desk.answer(desk.step({}))
-    pull()
-    path = Folders().annotations / "pulled.json"
+    pull_annotations()
+    path = DatasetFolders().annotations / "pulled.json"
     for moment in range(MOMENTS):
         desk = studio.desk("ann")
         desk.answer(desk.step({}))
@@ -164,20 +164,20 @@ def test_a_pull_that_is_killed_loses_nothing_and_the_next_gets_everything(studio
         pulling.kill()
         pulling.wait(60)
         assert before <= {row["data"]["task"] for row in read_json(path)}
-    pull()
+    pull_annotations()
     numbers = [annotation["id"] for row in read_json(path) for annotation in row["annotations"]]
     assert len(numbers) == len(set(numbers)) == len(given(studio))
     again = path.read_bytes()
-    pull()
+    pull_annotations()
     assert path.read_bytes() == again
 
 
 def test_a_label_that_was_renamed_by_hand_is_put_right(studio: Studio) -> None:
-    server = connection()
-    found = server.project("RGQA tiny")
+    server = connect()
+    found = server.find_project("RGQA tiny")
     ours = server.sdk.projects.get(found).label_config
     server.sdk.projects.update(found, show_collab_predictions=True)
-    push()
+    push_tasks()
     now = server.sdk.projects.get(found)
     assert (now.label_config, now.show_collab_predictions) == (ours, False)
 
@@ -186,7 +186,7 @@ def test_a_page_of_before_a_push_goes_on_after_it(studio: Studio) -> None:
     desk = studio.desk("ben")
     shown = desk.step({})
     write_batch([made_task(number, pictures=100) for number in range(TASKS + 600)])
-    push()
+    push_tasks()
     after = desk.answer(shown)
     assert after["show"] == "task" and after["place"] == shown["place"] + 1
     assert isinstance(desk, DeskClient)

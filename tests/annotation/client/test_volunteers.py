@@ -1,15 +1,15 @@
-from annotation.client.push import push
+from annotation.client.push import push_tasks
 from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 
 def test_volunteers_get_into_the_roster(own, capsys):
     row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
     own.report["tiny"]["people"] = [row, {"email": "ann@example.org", "name": ""}]
-    push()
-    push()
-    assert [(p.name, p.pseudonym) for p in read_roster(Folders())][3:] == [("Zoe", "annotator-04")]
-    told = read_json(Folders().study / "queue.json")
+    push_tasks()
+    push_tasks()
+    assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [("Zoe", "annotator-04")]
+    told = read_json(DatasetFolders().study / "queue.json")
     assert told["people"]["zoe@volunteer.rgqa.local"] == "annotator-04"
     assert capsys.readouterr().out.count("1 volunteers came by the open link: Zoe") == 1

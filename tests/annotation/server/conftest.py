@@ -19,12 +19,12 @@ import msgspec
 import pytest
 import requests
 
-from annotation.client.consent import keep_terms
+from annotation.client.consent import save_terms
 from annotation.client.credentials import read_secrets
-from annotation.client.push import push
+from annotation.client.push import push_tasks
 from annotation.server import accounts, environment, process
 from annotation.study.roster import read_roster
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task
 from tests.annotation.conftest import made_task, write_batch
 
@@ -83,13 +83,13 @@ class Studio(NamedTuple):
 
     def link(self, name: str) -> str:
         """The path of somebody's link."""
-        (person,) = (person for person in read_roster(Folders()) if person.name == name)
-        return accounts.link(person).removeprefix(self.url)
+        (person,) = (person for person in read_roster(DatasetFolders()) if person.name == name)
+        return accounts.make_link(person).removeprefix(self.url)
 
     def restart(self) -> None:
         """Start the server again if it was killed."""
-        if process.running() is None:
-            process.start(self.python, int(self.url.rsplit(":", 1)[1]))
+        if process.find_running_server() is None:
+            process.start_server(self.python, int(self.url.rsplit(":", 1)[1]))
 
 
 class DeskClient:
@@ -156,7 +156,7 @@ def postgresql() -> Iterator[str]:
     # It refuses to run as root; Debian's package makes the user postgres for it.
     alone = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
     folder = Path(tempfile.mkdtemp(prefix="rgqa-postgresql-"))
-    port = process.ensure_free(0)
+    port = process.ensure_free_port(0)
     if alone:
         shutil.chown(folder, "postgres")
     run = {"check": True, "capture_output": True, "cwd": "/"}
@@ -210,16 +210,16 @@ def served(
     os.chdir(folder)
     try:
         write_batch(list(tasks))
-        keep_terms(Folders(), contact="Lee, lee@example.org")
-        accounts.join(Folders(), people)
-        python = environment.ensure(ROOT / ".venv-label-studio")
-        port = process.ensure_free(0)
-        accounts.ensure(python, port)
-        process.start(python, port)
-        push()
+        save_terms(DatasetFolders(), contact="Lee, lee@example.org")
+        accounts.add_members(DatasetFolders(), people)
+        python = environment.ensure_environment(ROOT / ".venv-label-studio")
+        port = process.ensure_free_port(0)
+        accounts.ensure_database(python, port)
+        process.start_server(python, port)
+        push_tasks()
         yield Studio(python, folder)
     finally:
-        process.stop()
+        process.stop_server()
         os.chdir(before)
 
 
@@ -233,7 +233,7 @@ def run_inside(studio: Studio, lines: str) -> Any:
     code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.label_studio_app.label_studio_main import set_up\nset_up()\n"
     done = subprocess.run(
         [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
-        env=environment.variables(),
+        env=environment.build_environment_variables(),
         capture_output=True,
         check=False,
     )
@@ -276,8 +276,8 @@ def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
         questions.append(msgspec.json.decode(options["input"]))
         return b"token of the administrator"
 
-    monkeypatch.setattr(environment, "call", call)
-    monkeypatch.setattr(environment, "ensure", lambda: Path("python"))
+    monkeypatch.setattr(environment, "run_command", call)
+    monkeypatch.setattr(environment, "ensure_environment", lambda: Path("python"))
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN", "RGQA_ANNOTATE_DATABASE"):
         monkeypatch.delenv(name, raising=False)
     return questions

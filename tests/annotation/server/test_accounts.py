@@ -9,46 +9,48 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.credentials import HOME, read_secrets
+from annotation.client.credentials import LABEL_STUDIO_DIR, read_secrets
 from annotation.server import accounts
-from annotation.server.accounts import invite
+from annotation.server.accounts import update_roster
 from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.server.conftest import Studio
 
 
 def test_people_join_with_pseudonyms_in_order_and_a_link_each(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    invite(["zoe", "ann"])
-    assert "next: rgqa annotate serve" in capsys.readouterr().out and not HOME.exists()
-    accounts.ensure(Path("python"), 8080)
-    invite(["ben"])
-    invite(["Dan"], expert=True)
-    assert [(p.name, p.pseudonym, p.email) for p in read_roster(Folders())] == [
+    update_roster(["zoe", "ann"])
+    assert "next: rgqa annotate serve" in capsys.readouterr().out and not LABEL_STUDIO_DIR.exists()
+    accounts.ensure_database(Path("python"), 8080)
+    update_roster(["ben"])
+    update_roster(["Dan"], adjudicator=True)
+    assert [(p.name, p.pseudonym, p.email) for p in read_roster(DatasetFolders())] == [
         ("zoe", "annotator-01", "zoe@rgqa.local"),
         ("ann", "annotator-02", "ann@rgqa.local"),
         ("ben", "annotator-03", "ben@rgqa.local"),
         ("Dan", "expert-01", "dan@rgqa.local"),
     ]
     said = capsys.readouterr().out
-    links = [accounts.link(person) for person in read_roster(Folders())]
+    links = [accounts.make_link(person) for person in read_roster(DatasetFolders())]
     assert links[2] in said and links[3] in said
     assert len(set(links)) == 4 and {len(link) for link in links} == {
         len("http://127.0.0.1:8080/desk/in/") + 43
     }
-    assert (HOME / "secrets.json").stat().st_mode & 0o777 == 0o600 and HOME.stat().st_mode & 0o777 == 0o700
-    assert (HOME / ".env").stat().st_mode & 0o777 == 0o600
+    assert (
+        LABEL_STUDIO_DIR / "secrets.json"
+    ).stat().st_mode & 0o777 == 0o600 and LABEL_STUDIO_DIR.stat().st_mode & 0o777 == 0o700
+    assert (LABEL_STUDIO_DIR / ".env").stat().st_mode & 0o777 == 0o600
 
 
 def test_links_of_another_server_are_others(asked: list[dict]) -> None:
-    accounts.ensure(Path("python"), 8080)
+    accounts.ensure_database(Path("python"), 8080)
     ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@rgqa.local")
-    before = accounts.link(ann)
-    assert accounts.link(ann) == before
-    (HOME / ".env").unlink()
-    assert accounts.link(ann) != before
+    before = accounts.make_link(ann)
+    assert accounts.make_link(ann) == before
+    (LABEL_STUDIO_DIR / ".env").unlink()
+    assert accounts.make_link(ann) != before
 
 
 def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
@@ -56,7 +58,7 @@ def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
 ) -> None:
     held = []
 
-    def reading(folders: Folders) -> list[Annotator]:
+    def reading(folders: DatasetFolders) -> list[Annotator]:
         with (folders.study / ".lock").open("w") as file, suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             pytest.fail("a pull could write the roster now, and one of both changes would be lost")
@@ -64,28 +66,28 @@ def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
         return read_roster(folders)
 
     monkeypatch.setattr(accounts, "read_roster", reading)
-    invite(["ann"])
-    invite(["ann"], leave=True)
+    update_roster(["ann"])
+    update_roster(["ann"], remove=True)
     assert len(held) == 2
 
 
 def test_an_address_for_volunteers_is_told_from_then_on(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    accounts.ensure(Path("python"), 8080)
-    invite(["ann"])
+    accounts.ensure_database(Path("python"), 8080)
+    update_roster(["ann"])
     assert "volunteers" not in capsys.readouterr().out
-    invite([], link=True)
-    invite([])
+    update_roster([], open_link=True)
+    update_roster([])
     first, again = (line for line in capsys.readouterr().out.splitlines() if "/desk/join/" in line)
     assert first == again
 
 
 def test_the_same_invitation_twice_changes_nothing(asked: list[dict]) -> None:
-    invite(["ann"])
-    before = read_roster(Folders())
-    invite(["ann"])
-    assert read_roster(Folders()) == before
+    update_roster(["ann"])
+    before = read_roster(DatasetFolders())
+    update_roster(["ann"])
+    assert read_roster(DatasetFolders()) == before
 
 
 def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
@@ -96,11 +98,11 @@ def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(accounts, "write_private", killed)
-        accounts.ensure(Path("python"), 8080)
-    assert not (HOME / "secrets.json").exists()
-    secrets = accounts.ensure(Path("python"), 8080)
+        accounts.ensure_database(Path("python"), 8080)
+    assert not (LABEL_STUDIO_DIR / "secrets.json").exists()
+    secrets = accounts.ensure_database(Path("python"), 8080)
     assert secrets.token == "token of the administrator"
-    accounts.ensure(Path("python"), 8081)
+    accounts.ensure_database(Path("python"), 8081)
     # The account is asked for again, with the password and the token that are kept.
     assert (asked[-1]["password"], asked[-1]["token"]) == (secrets.password, secrets.token)
     assert read_secrets().url == "http://127.0.0.1:8081"
@@ -109,35 +111,35 @@ def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
 def test_who_leaves_stays_in_the_roster_and_comes_back_as_before(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    accounts.ensure(Path("python"), 8080)
-    invite(["ann", "ben"])
+    accounts.ensure_database(Path("python"), 8080)
+    update_roster(["ann", "ben"])
     capsys.readouterr()
-    invite(["ann"], leave=True)
-    assert [(p.name, p.active) for p in read_roster(Folders())] == [("ann", False), ("ben", True)]
+    update_roster(["ann"], remove=True)
+    assert [(p.name, p.is_active) for p in read_roster(DatasetFolders())] == [("ann", False), ("ben", True)]
     assert "ann (annotator-01): left" in capsys.readouterr().out
-    invite(["ann"])
-    assert read_roster(Folders())[0].active
+    update_roster(["ann"])
+    assert read_roster(DatasetFolders())[0].is_active
 
 
 def test_every_name_that_cannot_be_is_told_at_once(asked: list[dict]) -> None:
     with pytest.raises(UserError) as error:
-        invite(["ann b", "ok", "../x"])
+        update_roster(["ann b", "ok", "../x"])
     assert error.value.problems[0] == "invite: 2 problems"
-    assert read_roster(Folders()) == [] and asked == []
+    assert read_roster(DatasetFolders()) == [] and asked == []
 
 
 def test_who_is_not_there_cannot_leave(asked: list[dict]) -> None:
-    invite(["ann"])
+    update_roster(["ann"])
     with pytest.raises(UserError, match="not in the roster: zoe; there are ann"):
-        invite(["zoe"], leave=True)
+        update_roster(["zoe"], remove=True)
 
 
 def test_on_a_foreign_server_only_the_roster_changes(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org")
-    invite(["ann"])
-    assert asked == [] and not HOME.exists()
+    update_roster(["ann"])
+    assert asked == [] and not LABEL_STUDIO_DIR.exists()
     assert "made there by hand" in capsys.readouterr().out
 
 
@@ -147,14 +149,14 @@ def test_why_accounts_cannot_be_made_is_shown(tiny: Path, monkeypatch: pytest.Mo
     broken.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
     broken.chmod(0o755)
     with pytest.raises(UserError, match="could not make its database:\nconnection refused"):
-        accounts.ensure(broken, 8080)
+        accounts.ensure_database(broken, 8080)
 
 
 @pytest.mark.server
 def test_accounts_made_twice_are_the_same_and_for_the_owner_alone(studio: Studio) -> None:
     port = int(studio.url.rsplit(":")[-1])
-    before = accounts.ensure(studio.python, port)
-    assert accounts.ensure(studio.python, port) == before == read_secrets()
+    before = accounts.ensure_database(studio.python, port)
+    assert accounts.ensure_database(studio.python, port) == before == read_secrets()
     home = studio.folder / "data/label-studio"
     for path in (home, home / "secrets.json", home / "server.log", home / ".env"):
         assert path.stat().st_mode & 0o077 == 0, path

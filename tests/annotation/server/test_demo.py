@@ -9,7 +9,7 @@ import yaml
 
 from annotation.server import demo as room
 from annotation.server import environment
-from annotation.server.demo import demo, project, result
+from annotation.server.demo import format_result, run_demo, temporary_project
 from pipeline.core.errors import UserError
 from tests.annotation.conftest import made_task, write_batch
 from tests.annotation.server.conftest import ROOT, DeskClient
@@ -26,7 +26,7 @@ def batch(tiny, monkeypatch):
 
 
 def test_its_project_is_a_folder_of_its_own_that_is_gone_afterwards(batch):
-    with project() as home:
+    with temporary_project() as home:
         assert Path.cwd() == home != batch
         section = yaml.safe_load((home / "params.yaml").read_text())["tiny"]["annotate"]
         assert (section["training"], section["test"]) == (20, 0)
@@ -37,7 +37,7 @@ def test_its_project_is_a_folder_of_its_own_that_is_gone_afterwards(batch):
 
 
 def test_an_error_leaves_nothing_behind_either(batch):
-    with pytest.raises(KeyError), project() as home:
+    with pytest.raises(KeyError), temporary_project() as home:
         raise KeyError
     assert Path.cwd() == batch and not home.exists()
 
@@ -45,15 +45,15 @@ def test_an_error_leaves_nothing_behind_either(batch):
 def test_without_tasks_or_with_another_server_it_says_what_to_do(tiny, monkeypatch):
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
     with pytest.raises(UserError, match="no tasks yet; run: dvc repro batch"):
-        demo()
+        run_demo()
     monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:1")
     with pytest.raises(UserError, match="unset LABEL_STUDIO_URL"):
-        demo()
+        run_demo()
 
 
 def test_the_result_tells_the_persons_and_the_sets():
     guest, tasks = {"right": 33, "asked": 40, "judged": 5}, {"known": 2, "tasks": 5521, "wanted": 16500}
-    assert result(guest, tasks) == [
+    assert format_result(guest, tasks) == [
         "demo: you: 33 of 40 known questions as known; 5 real tasks judged",
         "demo: the set: 2 of 5,521 tasks need no more votes; at most 16,500 more are asked",
     ]
@@ -61,8 +61,8 @@ def test_the_result_tells_the_persons_and_the_sets():
 
 @pytest.mark.server
 def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
-    ensure = environment.ensure
-    monkeypatch.setattr(environment, "ensure", lambda: ensure(ROOT / ".venv-label-studio"))
+    ensure = environment.ensure_environment
+    monkeypatch.setattr(environment, "ensure_environment", lambda: ensure(ROOT / ".venv-label-studio"))
     opened = []
 
     def guest(link):
@@ -81,7 +81,7 @@ def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
     monkeypatch.setattr(
         room.webbrowser, "open", lambda link: threading.Thread(target=guest, args=[link]).start()
     )
-    demo(seconds=240)
+    run_demo(max_seconds=240)
     for end in (signal.SIGHUP, signal.SIGTERM):  # as Ctrl-C, also for who closes the terminal
         assert signal.getsignal(end) is signal.default_int_handler
     said = capsys.readouterr().out

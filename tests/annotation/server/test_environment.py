@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.client.credentials import HOME
+from annotation.client.credentials import LABEL_STUDIO_DIR
 from annotation.server import environment
 from pipeline.core.errors import UserError
 
@@ -20,8 +20,8 @@ POSTGRES = "postgresql://rgqa:p%40ss@db.example.org:5433/study"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The server's folder of a project in which nothing runs."""
     monkeypatch.chdir(tmp_path)
-    HOME.mkdir(parents=True)
-    return HOME.absolute()
+    LABEL_STUDIO_DIR.mkdir(parents=True)
+    return LABEL_STUDIO_DIR.absolute()
 
 
 @pytest.fixture
@@ -44,38 +44,38 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             python.write_text("#!/bin/sh\n")
             python.chmod(0o755)
 
-    monkeypatch.setattr(environment, "call", call)
+    monkeypatch.setattr(environment, "run_command", call)
     return found
 
 
 def test_it_is_made_once(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
     folder = tmp_path / "environment"
-    python = environment.ensure(folder, lock)
+    python = environment.ensure_environment(folder, lock)
     assert ["venv" in calls[0], calls[1][-1]] == [True, str(lock)]
-    assert environment.ensure(folder, lock) == python == folder / "bin/python"
+    assert environment.ensure_environment(folder, lock) == python == folder / "bin/python"
     assert len(calls) == 2
 
 
 def test_another_lock_file_installs_anew_into_the_same_environment(
     tmp_path: Path, lock: Path, calls: list[list[str]]
 ) -> None:
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     lock.write_text("label-studio==1.23.3\n")
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
 def test_an_interrupted_set_up_goes_on(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     (tmp_path / "environment/.ready").unlink()
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
 def test_half_a_python_is_made_anew(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     shutil.rmtree(tmp_path / "environment/bin")
-    environment.ensure(tmp_path / "environment", lock)
+    environment.ensure_environment(tmp_path / "environment", lock)
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
@@ -85,14 +85,14 @@ def test_a_full_disk_is_told_before_anything_is_done(
     usage = type(shutil.disk_usage(tmp_path))
     monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: usage(10**12, 10**12, 10**9))
     with pytest.raises(UserError, match="needs 2.5 GB .* 1.0 GB are free"):
-        environment.ensure(tmp_path / "environment", lock)
+        environment.ensure_environment(tmp_path / "environment", lock)
     assert calls == []
 
 
 def test_without_uv_it_says_what_to_run(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment.shutil, "which", lambda *_, **__: None)
     with pytest.raises(UserError, match="uv is missing.*make setup"):
-        environment.ensure(tmp_path / "environment", lock)
+        environment.ensure_environment(tmp_path / "environment", lock)
 
 
 def test_a_set_up_that_fails_says_why(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,28 +103,28 @@ def test_a_set_up_that_fails_says_why(tmp_path: Path, lock: Path, monkeypatch: p
     with pytest.raises(
         UserError, match="cannot be set up in .* run the same command again:\nno such package"
     ):
-        environment.ensure(tmp_path / "environment", lock)
+        environment.ensure_environment(tmp_path / "environment", lock)
 
 
 def test_what_a_program_said_when_it_failed_is_shown() -> None:
     with pytest.raises(UserError, match="mend this:\nno such package"):
-        environment.call(["sh", "-c", "echo 'no such package' >&2; exit 1"], "mend this:")
+        environment.run_command(["sh", "-c", "echo 'no such package' >&2; exit 1"], "mend this:")
     with pytest.raises(UserError, match="mend this:\nsh ended with code 7"):
-        environment.call(["sh", "-c", "exit 7"], "mend this:")
-    assert environment.call(["cat"], "mend this:", input=b"{}") == b"{}"
+        environment.run_command(["sh", "-c", "exit 7"], "mend this:")
+    assert environment.run_command(["cat"], "mend this:", input=b"{}") == b"{}"
 
 
 def test_of_a_traceback_the_message_alone_is_shown() -> None:
     said = 'warning: x\nTraceback (most recent call last):\n  File "a.py", line 1\n    f()\nOperationalError: password wrong\nfor user "rgqa"\n'
     with pytest.raises(UserError) as error:
-        environment.call(["sh", "-c", "cat >&2; exit 1"], "mend this:", input=said.encode())
+        environment.run_command(["sh", "-c", "cat >&2; exit 1"], "mend this:", input=said.encode())
     assert error.value.problems == ["mend this:", "OperationalError: password wrong", 'for user "rgqa"']
 
 
 def test_the_lock_pins_every_package_and_names_no_index() -> None:
     lines = [
         line
-        for line in environment.LOCK.read_text().splitlines()
+        for line in environment.LOCK_FILE.read_text().splitlines()
         if line.strip() and not line.lstrip().startswith("#")
     ]
     assert all("==" in line for line in lines)
@@ -138,7 +138,7 @@ def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
     outside = {"HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x"}
     for name, value in ({"PATH": "/bin", "PYTHONPATH": "/elsewhere"} | outside).items():
         monkeypatch.setenv(name, value)
-    seen = environment.variables()
+    seen = environment.build_environment_variables()
     assert seen["PATH"] == "/bin"
     assert not outside.keys() & seen.keys()
     assert seen["PYTHONPATH"] == str(Path(__file__).parents[3])
@@ -147,9 +147,9 @@ def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
 
 def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(DATABASE, raising=False)
-    assert environment.database() == {"DJANGO_DB": "sqlite"}
+    assert environment.get_database_variables() == {"DJANGO_DB": "sqlite"}
     monkeypatch.setenv(DATABASE, POSTGRES)
-    assert environment.database() == {
+    assert environment.get_database_variables() == {
         "DJANGO_DB": "default",
         "POSTGRE_HOST": "db.example.org",
         "POSTGRE_PORT": "5433",
@@ -170,7 +170,7 @@ def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch
 )
 def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, password, monkeypatch) -> None:
     monkeypatch.setenv(DATABASE, address)
-    named = environment.database()
+    named = environment.get_database_variables()
     assert (named["POSTGRE_HOST"], named["POSTGRE_PORT"], named["POSTGRE_PASSWORD"]) == (host, port, password)
 
 
@@ -189,17 +189,17 @@ def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, pass
 def test_a_database_that_is_written_wrongly_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DATABASE, address)
     with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
-        environment.database()
+        environment.get_database_variables()
 
 
 def test_a_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DATABASE, POSTGRES)
-    environment.keep_database()
-    environment.keep_database()
+    environment.record_database()
+    environment.record_database()
     monkeypatch.delenv(DATABASE)
     with pytest.raises(
         UserError,
         match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
     ):
-        environment.keep_database()
+        environment.record_database()
     assert "p@ss" not in (home / "database.txt").read_text()

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from annotation.client.credentials import HOME
+from annotation.client.credentials import LABEL_STUDIO_DIR
 from annotation.server import process
-from annotation.server.process import Server
+from annotation.server.process import ServerProcess
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json
 from tests.annotation.server.conftest import Studio
@@ -24,35 +24,35 @@ from tests.annotation.server.conftest import Studio
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The server's folder of a project in which nothing runs."""
     monkeypatch.chdir(tmp_path)
-    HOME.mkdir(parents=True)
-    return HOME.absolute()
+    LABEL_STUDIO_DIR.mkdir(parents=True)
+    return LABEL_STUDIO_DIR.absolute()
 
 
-def this_process(created: float = 0.0) -> Server:
-    return Server(pid=os.getpid(), created=psutil.Process().create_time() + created, port=8080)
+def this_process(created: float = 0.0) -> ServerProcess:
+    return ServerProcess(pid=os.getpid(), start_time=psutil.Process().create_time() + created, port=8080)
 
 
 def test_without_a_pid_file_nothing_runs(home: Path) -> None:
-    assert process.running() is None
+    assert process.find_running_server() is None
 
 
 def test_a_live_process_is_found(home: Path) -> None:
     write_json(home / "server.json", this_process())
-    assert process.running() == this_process()
+    assert process.find_running_server() == this_process()
 
 
 def test_a_pid_that_was_used_again_is_not_our_server(home: Path) -> None:
     # The process of this number began an hour after ours did.
     write_json(home / "server.json", this_process(created=-3600))
-    assert process.running() is None
+    assert process.find_running_server() is None
 
 
 def test_a_dead_process_is_not_our_server(home: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     created = psutil.Process(child.pid).create_time()
     child.wait()
-    write_json(home / "server.json", Server(pid=child.pid, created=created, port=8080))
-    assert process.running() is None
+    write_json(home / "server.json", ServerProcess(pid=child.pid, start_time=created, port=8080))
+    assert process.find_running_server() is None
 
 
 def test_a_process_that_ended_but_was_not_collected_is_not_our_server(home: Path) -> None:
@@ -60,8 +60,8 @@ def test_a_process_that_ended_but_was_not_collected_is_not_our_server(home: Path
     created = psutil.Process(child.pid).create_time()
     while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
         pass
-    write_json(home / "server.json", Server(pid=child.pid, created=created, port=8080))
-    assert process.running() is None
+    write_json(home / "server.json", ServerProcess(pid=child.pid, start_time=created, port=8080))
+    assert process.find_running_server() is None
     child.wait()
 
 
@@ -69,20 +69,20 @@ def test_stop_ends_our_process_and_no_other(home: Path) -> None:
     ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2))
     write_json(
         home / "server.json",
-        Server(pid=ours.pid, created=psutil.Process(ours.pid).create_time(), port=8080),
+        ServerProcess(pid=ours.pid, start_time=psutil.Process(ours.pid).create_time(), port=8080),
     )
-    assert process.stop()
+    assert process.stop_server()
     assert not psutil.pid_exists(ours.pid) or psutil.Process(ours.pid).status() == psutil.STATUS_ZOMBIE
     assert other.poll() is None
     other.kill()
     other.wait()
     assert not (home / "server.json").exists()
-    assert not process.stop()
+    assert not process.stop_server()
 
 
 def test_a_stale_pid_file_stops_nothing(home: Path) -> None:
     write_json(home / "server.json", this_process(created=-3600))
-    assert not process.stop()  # this test would not come to its end if it did
+    assert not process.stop_server()  # this test would not come to its end if it did
 
 
 def test_a_taken_port_is_named_with_a_way_out() -> None:
@@ -91,12 +91,12 @@ def test_a_taken_port_is_named_with_a_way_out() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(UserError, match=rf"port {port} of 127.0.0.1 cannot be had .*--port 8081"):
-            process.ensure_free(port)
+            process.ensure_free_port(port)
 
 
 def test_a_port_that_is_none_is_refused() -> None:
     with pytest.raises(UserError, match="port 70000"):
-        process.ensure_free(70000)
+        process.ensure_free_port(70000)
 
 
 def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) -> None:
@@ -107,8 +107,8 @@ def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) 
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with pytest.raises(UserError, match="ended while it started(?s:.)*no such table: htx_user"):
-        process.start(broken, port)
-    assert process.running() is None
+        process.start_server(broken, port)
+    assert process.find_running_server() is None
 
 
 @pytest.mark.parametrize(("killed", "log"), [(True, ""), (False, "No module named 'label_studio'")])
@@ -139,12 +139,12 @@ from annotation.server import process
 
 @pytest.mark.server
 def test_a_killed_server_is_recognised_and_starts_again_with_everything(studio: Studio) -> None:
-    server = process.running()
-    assert server is not None and process.healthy(server.url)
+    server = process.find_running_server()
+    assert server is not None and process.is_healthy(server.url)
     with pytest.raises(UserError, match=f"port {server.port} of 127.0.0.1 cannot be had"):
-        process.ensure_free(server.port)
+        process.ensure_free_port(server.port)
     os.kill(server.pid, signal.SIGKILL)
     psutil.wait_procs([psutil.Process(server.pid)] if psutil.pid_exists(server.pid) else [], timeout=20)
-    assert process.running() is None
-    process.start(studio.python, server.port)
+    assert process.find_running_server() is None
+    process.start_server(studio.python, server.port)
     assert studio.desk("ann").step({})["show"] in ("task", "wait", "thanks")

@@ -12,20 +12,20 @@ import pytest
 
 from annotation.client.credentials import read_secrets
 from annotation.server import accounts, process, serve
-from annotation.server.accounts import invite
+from annotation.server.accounts import update_roster
 from annotation.study.roster import read_roster
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 
 def test_the_summary_names_links_and_where_the_administrators_password_lies(asked: list[dict]) -> None:
-    secrets = accounts.ensure(Path("python"), 8080)
-    invite(["ann"], link=True)
-    text = "\n".join(serve.summary(Folders()))
-    (ann,) = read_roster(Folders())
+    secrets = accounts.ensure_database(Path("python"), 8080)
+    update_roster(["ann"], open_link=True)
+    text = "\n".join(serve.format_summary(DatasetFolders()))
+    (ann,) = read_roster(DatasetFolders())
     for part in (
-        accounts.link(ann),
+        accounts.make_link(ann),
         "/desk/join/",
         secrets.email,
         "data/label-studio/secrets.json",
@@ -39,9 +39,9 @@ def test_it_serves_whoever_was_invited(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], who: str
 ) -> None:
     done = []
-    monkeypatch.setattr("annotation.server.process.start", lambda *_: done.append("start"))
-    monkeypatch.setattr(serve, "push", lambda: done.append("push"))
-    invite(["ann"] if who == "named" else [], link=who == "volunteers")
+    monkeypatch.setattr("annotation.server.process.start_server", lambda *_: done.append("start"))
+    monkeypatch.setattr(serve, "push_tasks", lambda: done.append("push"))
+    update_roster(["ann"] if who == "named" else [], open_link=who == "volunteers")
     serve.serve(0)
     assert done == ["start", "push"]
     assert f"/desk/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
@@ -50,18 +50,18 @@ def test_it_serves_whoever_was_invited(
 def test_of_two_at_once_the_second_finds_what_the_first_started(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = process.Server(pid=os.getpid(), created=psutil.Process().create_time(), port=8080)
-    before = accounts.ensure(Path("python"), 8080)
+    server = process.ServerProcess(pid=os.getpid(), start_time=psutil.Process().create_time(), port=8080)
+    before = accounts.ensure_database(Path("python"), 8080)
     asked.clear()
 
     @contextmanager
     def waited(folder: Path) -> Iterator[None]:
-        write_json(process.SERVER, server)  # as the other one, for which it waited, leaves it
+        write_json(process.PID_FILE, server)  # as the other one, for which it waited, leaves it
         yield
 
-    monkeypatch.setattr(serve, "alone", waited)
-    monkeypatch.setattr(serve, "push", lambda: None)
-    invite(["ann"])
+    monkeypatch.setattr(serve, "lock_folder", waited)
+    monkeypatch.setattr(serve, "push_tasks", lambda: None)
+    update_roster(["ann"])
     serve.serve(8081)
     assert asked == [] and read_secrets() == before  # the address is that of the server which runs
     assert "is running on http://127.0.0.1:8080 (not on 8081" in capsys.readouterr().out

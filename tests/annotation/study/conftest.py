@@ -2,21 +2,21 @@
 
 import msgspec
 
-from annotation.study.agreement import Figure
-from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.quality_control import weigh
-from annotation.study.quality_report import summary
-from annotation.study.vote_aggregation import verify
-from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion, Verdict
+from annotation.study.agreement import IntervalEstimate
+from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.quality_control import assess_quality
+from annotation.study.quality_report import build_report
+from annotation.study.vote_aggregation import verify_candidates
+from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, Verdict, VerifierResult
 
 V, X, U = "valid", "invalid", "unsure"
-RULES = CollectRules(rule="majority")
+RULES = QualityRules(aggregation="majority")
 
 
 def task(key, expected=V, text="filter", subset="clip-hard", source="own question", picture=None):
     """Picture n<key>, candidate c<key> first, then a filter of what is expected."""
     known = TaskQuestion(
-        key="2", text=text, role="filter", expected=expected, source=source, question_id=f"q{key}"
+        key="2", text=text, role="filter", expected_choice=expected, gold_source=source, question_id=f"q{key}"
     )
     asked = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}")
     return Task(task_id=key, picture_id=picture or f"n{key}", subset=subset, first=asked, second=known)
@@ -30,7 +30,13 @@ def repeating(key, again, **more):
 
 def verdict(key, who, candidate, known, order=0, **more):
     return Verdict(
-        verdict_id=key + who, task_id=key, annotator=who, first=candidate, second=known, order=order, **more
+        verdict_id=key + who,
+        task_id=key,
+        annotator=who,
+        first=candidate,
+        second=known,
+        sequence_index=order,
+        **more,
     )
 
 
@@ -38,7 +44,7 @@ def screened(key, subset="clip-hard"):
     candidate = Candidate(
         candidate_id=f"c{key}", subset=subset, picture_id=f"n{key}", question_id="q", text=f"candidate {key}"
     )
-    return Screened(candidate=candidate, judgement=Judgement(answerability="unknown"))
+    return ScreenedCandidate(candidate=candidate, verifier_result=VerifierResult(answerability="unknown"))
 
 
 def candidates(keys):
@@ -54,11 +60,11 @@ def crowd(people, count, candidate=lambda n: X, **more):
     """
     tasks = {f"{n:04}": task(f"{n:04}", (V, X)[n % 2]) for n in range(count)}
     verdicts = [
-        verdict(key, who, candidate(n), says(n, tasks[key].second.expected), n, **more)
+        verdict(key, who, candidate(n), says(n, tasks[key].second.expected_choice), n, **more)
         for who, says in people.items()
         for n, key in enumerate(tasks)
     ]
-    return tasks, judged_questions(tasks, verdicts)
+    return tasks, build_answers_table(tasks, verdicts)
 
 
 def quality(ann="ann", text="filter", simulated=False, seconds=None):
@@ -69,13 +75,19 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
     verdicts = []
     for who in (ann, "ben", "cem", "dan"):
         for n, key in enumerate(keys):
-            expected = tasks[key].second.expected
+            expected = tasks[key].second.expected_choice
             wrong = who == "cem" or key == "c" or (who, key) == ("ben", "b")
             known = {V: X, X: V}[expected] if wrong else expected
             said = X if key in "ab" else V
             verdicts.append(verdict(key, who, said, known, n, seconds=seconds, simulated=simulated))
-    weighed = weigh(judged_questions(tasks, verdicts), RULES)
-    verified = list(verify(candidates(keys), weighed.judged, RULES))
-    return summary(
-        weighed, verified, {}, Figure(), [], msgspec.structs.asdict(RULES), {f"c{key}" for key in keys}
+    weighed = assess_quality(build_answers_table(tasks, verdicts), RULES)
+    verified = list(verify_candidates(candidates(keys), weighed.answers, RULES))
+    return build_report(
+        weighed,
+        verified,
+        {},
+        IntervalEstimate(),
+        [],
+        msgspec.structs.asdict(RULES),
+        {f"c{key}" for key in keys},
     )

@@ -1,10 +1,17 @@
 import msgspec
 import pytest
 
-from annotation.study.answers_table import CollectRules, answers, filters, judged_questions, records, votes
-from annotation.study.vote_aggregation import AqCheck
+from annotation.study.answers_table import (
+    QualityRules,
+    build_answers_table,
+    select_gold_answers,
+    select_votes,
+    split_verdict,
+    to_records,
+)
+from annotation.study.vote_aggregation import GoldQuestionCheck
 from pipeline.core.errors import UserError
-from pipeline.core.params import convert
+from pipeline.core.params import convert_params
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 
@@ -12,8 +19,8 @@ def test_candidate_and_filter_are_told_apart_in_either_order():
     one = task("a")
     other = msgspec.structs.replace(one, task_id="b", first=one.second, second=one.first)
     said = [verdict("a", "x", X, U, first_reason="1st"), verdict("b", "x", U, X, second_reason="2nd")]
-    judged = judged_questions({"a": one, "b": other}, said)
-    asked, known = votes(judged), filters(judged)
+    judged = build_answers_table({"a": one, "b": other}, said)
+    asked, known = select_votes(judged), select_gold_answers(judged)
     assert list(zip(asked["candidate_id"], asked["choice"], asked["why"], strict=True)) == [
         ("ca", X, "1st"),
         ("ca", X, "2nd"),
@@ -22,17 +29,17 @@ def test_candidate_and_filter_are_told_apart_in_either_order():
         ["na", "filter", U, 1],
         ["na", "filter", U, 0],
     ]
-    assert [question.text for question, _, _ in answers(one, said[0])] == ["candidate", "filter"]
+    assert [question.text for question, _, _ in split_verdict(one, said[0])] == ["candidate", "filter"]
 
 
 def test_a_repeat_is_a_question_about_its_candidate_and_of_its_subset():
     tasks = {"a": task("a", subset="pt-easy"), "b": repeating("b", "a", subset="clip-hard")}
-    judged = judged_questions(tasks, [verdict("b", "x", V, X)])
-    assert votes(judged)[["candidate_id", "subset", "choice"]].values.tolist() == [
+    judged = build_answers_table(tasks, [verdict("b", "x", V, X)])
+    assert select_votes(judged)[["candidate_id", "subset", "choice"]].values.tolist() == [
         ["cb", "clip-hard", V],
         ["ca", "pt-easy", X],
     ]
-    assert filters(judged).empty
+    assert select_gold_answers(judged).empty
 
 
 @pytest.mark.parametrize(
@@ -40,38 +47,38 @@ def test_a_repeat_is_a_question_about_its_candidate_and_of_its_subset():
     [(V, V, True), (U, V, True), (X, V, False), (V, X, False), (U, X, False), (X, X, True)],
 )
 def test_unsure_counts_as_valid(choice, expected, right):
-    judged = judged_questions({"a": task("a", expected)}, [verdict("a", "x", V, choice)])
+    judged = build_answers_table({"a": task("a", expected)}, [verdict("a", "x", V, choice)])
     assert judged["right"].tolist() == [False, right]
 
 
 def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
     clocks = [(None, None), (3.5, None), (None, 4.0), (9.0, 2.0), (0.0, 5.0), (-1.0, float("inf"))]
     verdicts = [verdict("a", str(n), V, V, seconds=one, gap=two) for n, (one, two) in enumerate(clocks)]
-    judged = judged_questions({"a": task("a")}, verdicts)
+    judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
 
 
 def test_until_they_are_weighed_all_answers_count():
-    judged = judged_questions({"a": task("a")}, [verdict("a", "x", V, V), verdict("a", "y", V, V)])
-    assert len(votes(judged)) == len(filters(judged)) == 2
+    judged = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V), verdict("a", "y", V, V)])
+    assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 2
     judged.loc[0, "aside"] = "filter failed"
     judged.loc[1, "fallen"] = True
-    assert len(votes(judged)) == len(filters(judged)) == 1
+    assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 1
 
 
 def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is_missing():
     verdicts = [verdict("a", who, V, X) for who in ("y", "x", "y2")]
-    judged = judged_questions({"a": task("a")}, verdicts)
+    judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["annotator"].cat.categories.tolist() == ["x", "y", "y2"]
     assert judged["annotator"].tolist() == ["y", "y", "x", "x", "y2", "y2"]
     assert judged["expected"].isna().tolist() == [True, False] * 3  # nothing is expected of a candidate
 
 
 def test_rows_become_records():
-    rows = judged_questions({"a": task("a")}, [verdict("a", "x", V, V)])
+    rows = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V)])
     table = rows[["question_id", "picture_id", "text"]].tail(1)
     table = table.assign(votes_valid=1, votes_invalid=0, status="open")
-    assert records(table, AqCheck)[0].question_id == "qa"
+    assert to_records(table, GoldQuestionCheck)[0].question_id == "qa"
 
 
 @pytest.mark.parametrize(
@@ -89,4 +96,4 @@ def test_rows_become_records():
 )
 def test_a_rule_out_of_range_or_unknown_is_refused(wrong):
     with pytest.raises(UserError, match=next(iter(wrong))):
-        convert(wrong, CollectRules, "collect")
+        convert_params(wrong, QualityRules, "collect")

@@ -7,10 +7,12 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from annotation.study.assignment import Asking, AskingRules, wilson
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, wilson_interval
 
 V, X, U = "valid", "invalid", "unsure"
-ALONE = AskingRules(overlap=0, wave=1, votes=3, sure=0.95)  # one after the other, but for the task in front
+ALONE = AssignmentRules(
+    overlap_rate=0, wave_size=1, max_votes=3, min_posterior=0.95
+)  # one after the other, but for the task in front
 
 
 def task(number, block=0, expected=V, repeat=None):
@@ -23,7 +25,7 @@ def task(number, block=0, expected=V, repeat=None):
 
 def asking(count=10, prior=0.1, rules=ALONE, **more):
     """Tasks t0, t1, ..., whose blocks put them in this order, so that with waves of one they are asked in it."""
-    return Asking(
+    return AdaptiveAssigner(
         [task(n, block=n, **more) for n in range(count)], {f"c{n}": prior for n in range(count)}, rules
     )
 
@@ -57,49 +59,51 @@ def everybody(study, names, say, most=10_000):
 
 def test_somebody_gets_the_same_task_until_they_answer_it():
     study = asking()
-    assert study.next("ann") == study.next("ann") == "t0"
-    study.answer("ann", "t0", X, V)
-    assert study.next("ann") == "t1"
+    assert study.assign_next_task("ann") == study.assign_next_task("ann") == "t0"
+    study.record_answer("ann", "t0", X, V)
+    assert study.assign_next_task("ann") == "t1"
 
 
 def test_a_posterior_is_bayes_rule_on_the_prior_and_the_votes():
     # Prior odds of invalid 0.9 / 0.1. Before any filter sensitivity is 18 / 20 and specificity 19 / 20; one valid filter
     # answered as expected makes the latter 20 / 21, so that a false alarm is said in 1 / 21: 9 * 0.9 * 21 = 170.1
     study = asking()
-    assert isclose(study.invalid("c0"), 0.9)
+    assert isclose(study.get_posterior_invalid("c0"), 0.9)
     judge(study, "ann", X)
-    assert isclose(study.invalid("c0"), 170.1 / 171.1)
+    assert isclose(study.get_posterior_invalid("c0"), 170.1 / 171.1)
     study = asking()
     judge(study, "ann", V)  # 9 * 0.1 * 21 / 20
-    assert isclose(study.invalid("c0"), 0.945 / 1.945)
+    assert isclose(study.get_posterior_invalid("c0"), 0.945 / 1.945)
 
 
 def test_unsure_counts_as_valid():
     said, unsure = asking(), asking()
     judge(said, "ann", V)
     judge(unsure, "ann", U)
-    assert said.invalid("c0") == unsure.invalid("c0")
+    assert said.get_posterior_invalid("c0") == unsure.get_posterior_invalid("c0")
 
 
 def test_no_estimate_is_believed_without_a_limit():
-    assert isclose(asking(prior=0.0).invalid("c0"), 0.99) and isclose(asking(prior=1.0).invalid("c0"), 0.01)
-    assert Asking([task(0)], {}).invalid("c0") == 0.5
+    assert isclose(asking(prior=0.0).get_posterior_invalid("c0"), 0.99) and isclose(
+        asking(prior=1.0).get_posterior_invalid("c0"), 0.01
+    )
+    assert AdaptiveAssigner([task(0)], {}).get_posterior_invalid("c0") == 0.5
 
 
 def test_one_vote_is_enough_where_it_makes_sure_and_a_doubt_gets_another():
     study = asking()
     judge(study, "ann", V, X)  # t0 gets all votes; t1 is known: 9 * 0.9 / 0.05 = 162
-    assert not study.known("t0") and study.known("t1")
+    assert not study.is_decided("t0") and study.is_decided("t1")
     study = asking(count=3)
     judge(study, "ann", X, V, X)  # t1: 0.9 * 20 / 19 to 1: doubtful
-    assert [study.known(f"t{n}") for n in range(3)] == [False, False, True]
+    assert [study.is_decided(f"t{n}") for n in range(3)] == [False, False, True]
     assert judge(study, "ben", X, X) == ["t0", "t1"]
-    assert study.next("ben") is None  # t2 is known
+    assert study.assign_next_task("ben") is None  # t2 is known
 
 
 def test_however_sure_the_estimate_a_task_gets_one_vote():
     study = asking(prior=0.0)
-    assert not study.known("t5")
+    assert not study.is_decided("t5")
 
 
 def test_a_verdict_needs_more_votes_for_it_than_against_it():
@@ -108,51 +112,51 @@ def test_a_verdict_needs_more_votes_for_it_than_against_it():
     )  # 99 to 1 for invalid; one "valid": 99 * 0.1 * 21 / 20 = 10 to 1, less than 19 to 1
     judge(study, "ann", V, V)
     judge(study, "ben", V, V)
-    assert 0.5 < study.invalid("c1") < 0.95
-    loose = asking(prior=0.0, rules=ALONE._replace(sure=0.6))
+    assert 0.5 < study.get_posterior_invalid("c1") < 0.95
+    loose = asking(prior=0.0, rules=ALONE._replace(min_posterior=0.6))
     judge(loose, "ann", X, V)
-    assert loose.invalid("c1") > 0.6 and not loose.known("t1")
+    assert loose.get_posterior_invalid("c1") > 0.6 and not loose.is_decided("t1")
 
 
 def test_no_task_gets_more_than_all_votes_and_none_that_cannot_change_anything():
-    study = asking(rules=ALONE._replace(votes=2), prior=0.5)
+    study = asking(rules=ALONE._replace(max_votes=2), prior=0.5)
     given = everybody(study, "abcde", lambda name, key: (X if name in "ace" else V, V))
     votes = Counter(key for _, key in given)
-    assert max(votes.values()) == 2 and all(study.known(f"t{n}") for n in range(10))
+    assert max(votes.values()) == 2 and all(study.is_decided(f"t{n}") for n in range(10))
     # At 0.5 the first vote, "valid", gives 0.1 * 20 / 19: below 1 / 19 is out of reach for one more if sure is 0.999, and
     # one "invalid" more would be a tie.
-    strict = asking(rules=ALONE._replace(votes=2, sure=0.999), prior=0.5)
+    strict = asking(rules=ALONE._replace(max_votes=2, min_posterior=0.999), prior=0.5)
     judge(strict, "ann", V, V)
-    assert strict.known("t1")
+    assert strict.is_decided("t1")
 
 
 def test_votes_are_asked_one_after_the_other():
-    study = asking(count=3, rules=ALONE._replace(wave=1))
-    assert [study.next(name) for name in "abcde"] == [
+    study = asking(count=3, rules=ALONE._replace(wave_size=1))
+    assert [study.assign_next_task(name) for name in "abcde"] == [
         "t0",
         "t0",
         "t0",
         "t1",
         "t2",
     ]  # the first wave gets all three
-    assert study.next("f") is None
-    study.leave("d")
-    assert study.next("f") == "t1"
+    assert study.assign_next_task("f") is None
+    study.release_open_task("d")
+    assert study.assign_next_task("f") == "t1"
 
 
 def test_the_first_wave_and_the_tasks_drawn_get_all_votes():
-    rules = AskingRules(votes=3, overlap=0.2, wave=10, seed=3)
+    rules = AssignmentRules(max_votes=3, overlap_rate=0.2, wave_size=10, seed=3)
     study = asking(count=100, prior=0.01, rules=rules)
     votes = Counter(key for _, key in everybody(study, "abcdef", lambda name, key: (X, V)))
     assert all(votes[f"t{n}"] == 3 for n in range(10))
     assert sorted(set(votes.values())) == [1, 3]
     # About 20 of 100 are drawn, some of them in the first wave.
     assert 10 < sum(given == 3 for given in votes.values()) <= 30
-    assert study.thorough.sum() == sum(given == 3 for given in votes.values())
+    assert study.is_overlap.sum() == sum(given == 3 for given in votes.values())
 
 
 def test_where_several_judge_more_are_asked_only_in_doubt():
-    rules = AskingRules(votes=5, overlap=0, wave=40, sure=0.95)
+    rules = AssignmentRules(max_votes=5, overlap_rate=0, wave_size=40, min_posterior=0.95)
     plain = everybody(asking(count=40, rules=rules), "abcdef", lambda name, key: (X, V))
     assert set(Counter(key for _, key in plain).values()) == {3}
     torn = everybody(
@@ -162,7 +166,7 @@ def test_where_several_judge_more_are_asked_only_in_doubt():
 
 
 def test_a_wave_is_finished_before_the_next_begins():
-    study = asking(count=60, rules=AskingRules(votes=3, overlap=0.5, wave=20), prior=0.05)
+    study = asking(count=60, rules=AssignmentRules(max_votes=3, overlap_rate=0.5, wave_size=20), prior=0.05)
     given = everybody(study, "abcd", lambda name, key: (X, V))
     waves = [int(key[1:]) // 20 for _, key in given]
     # With four people, who must be different ones for a task, the last of a wave may overlap with the next.
@@ -173,13 +177,13 @@ def test_a_wave_is_finished_before_the_next_begins():
 
 
 def test_within_a_wave_what_has_votes_is_finished_first():
-    study = asking(count=30, rules=AskingRules(votes=2, wave=30))
+    study = asking(count=30, rules=AssignmentRules(max_votes=2, wave_size=30))
     (first,) = judge(study, "ann", X)
-    assert study.next("ben") == first
+    assert study.assign_next_task("ben") == first
 
 
 def test_people_go_through_a_wave_in_different_orders():
-    study = asking(count=30, rules=AskingRules(votes=1, wave=30))
+    study = asking(count=30, rules=AssignmentRules(max_votes=1, wave_size=30))
     orders = {
         name: [key for _, key in everybody(asking(30, rules=study.rules), [name], lambda *_: (X, V))]
         for name in "ab"
@@ -190,34 +194,38 @@ def test_people_go_through_a_wave_in_different_orders():
 def test_a_vote_weighs_as_much_as_the_filters_say_of_its_voter():
     study = asking(count=40, expected=X)
     for n in range(20):  # blind to what is invalid: of no worth
-        study.answer("careless", f"t{n}", X, V)
-        study.answer("good", f"t{n}", X, X)
-    study.answer("careless", "t25", X, V)
-    assert isclose(study.invalid("c25"), 0.9)
-    assert not study.known("t25")
-    study.answer("good", "t25", X, X)
+        study.record_answer("careless", f"t{n}", X, V)
+        study.record_answer("good", f"t{n}", X, X)
+    study.record_answer("careless", "t25", X, V)
+    assert isclose(study.get_posterior_invalid("c25"), 0.9)
+    assert not study.is_decided("t25")
+    study.record_answer("good", "t25", X, X)
     # 18 + 21 of 20 + 21 invalid filters found; no valid one was asked: 9 * (39 / 41) / 0.05
     odds = 9 * (39 / 41) / 0.05
-    assert isclose(study.invalid("c25"), odds / (1 + odds)) and study.known("t25")
+    assert isclose(study.get_posterior_invalid("c25"), odds / (1 + odds)) and study.is_decided("t25")
 
 
 def test_what_somebody_settled_is_open_again_when_they_turn_out_to_be_careless():
     study = asking(count=60, expected=X)
-    study.answer("ann", "t1", X, X)
-    assert study.known("t1")
+    study.record_answer("ann", "t1", X, X)
+    assert study.is_decided("t1")
     for n in range(2, 50):
-        study.answer("ann", f"t{n}", X, V)
-    assert not study.known("t1")
-    study.answer("ben", "t0", X, X)
-    study.answer("ben", "t2", X, X)
-    assert study.next("ben") == "t1"
+        study.record_answer("ann", f"t{n}", X, V)
+    assert not study.is_decided("t1")
+    study.record_answer("ben", "t0", X, X)
+    study.record_answer("ben", "t2", X, X)
+    assert study.assign_next_task("ben") == "t1"
 
 
 def test_a_vote_beside_a_failed_filter_does_not_count():
     study = asking()
-    study.answer("ann", "t3", X, X)  # the filter is valid
-    assert isclose(study.invalid("c3"), 0.9) and not study.known("t3") and votes_on(study, "t3") == 0
-    study.answer("ann", "t3", X, V)
+    study.record_answer("ann", "t3", X, X)  # the filter is valid
+    assert (
+        isclose(study.get_posterior_invalid("c3"), 0.9)
+        and not study.is_decided("t3")
+        and votes_on(study, "t3") == 0
+    )
+    study.record_answer("ann", "t3", X, V)
     assert votes_on(study, "t3") == 1
 
 
@@ -225,68 +233,76 @@ def test_a_vote_beside_a_failed_filter_does_not_count():
 def test_who_fails_too_many_filters_for_any_vote_to_count_gets_no_more_tasks(expected, limit):
     wrong = V if expected == X else X
     study, right, asked = asking(count=200, expected=expected), 0, 0
-    while key := study.next("ann"):
+    while key := study.assign_next_task("ann"):
         asked += 1
         right += asked % 2
-        study.answer("ann", key, X, expected if asked % 2 else wrong)  # every second one is failed
+        study.record_answer("ann", key, X, expected if asked % 2 else wrong)  # every second one is failed
     upper = binomtest(right, asked).proportion_ci(method="wilson").high
     before = binomtest(right - asked % 2, asked - 1).proportion_ci(method="wilson").high
-    assert upper < limit <= max(before, upper + 0.05) and study.out("ann") and not study.out("ben")
-    assert study.progress("ann") == (asked, asked)
-    assert all(isclose(study.invalid(f"c{n}"), 0.9) for n in range(200))
-    study.next("ben")
+    assert (
+        upper < limit <= max(before, upper + 0.05)
+        and study.has_failed_gold("ann")
+        and not study.has_failed_gold("ben")
+    )
+    assert study.get_progress("ann") == (asked, asked)
+    assert all(isclose(study.get_posterior_invalid(f"c{n}"), 0.9) for n in range(200))
+    study.assign_next_task("ben")
 
 
 def test_nobody_is_out_for_their_first_few_filters():
     study = asking(count=30)
     for n in range(9):
-        study.answer("ann", f"t{n}", X, X)
-    assert not study.out("ann") and study.next("ann")
-    study.answer("ann", "t9", X, X)
-    assert study.out("ann") and study.next("ann") is None
+        study.record_answer("ann", f"t{n}", X, X)
+    assert not study.has_failed_gold("ann") and study.assign_next_task("ann")
+    study.record_answer("ann", "t9", X, X)
+    assert study.has_failed_gold("ann") and study.assign_next_task("ann") is None
 
 
 def test_a_filter_that_has_fallen_tells_nothing_of_anybody():
     fallen, none = asking(expected=None), asking(expected=None)
-    fallen.answer("ann", "t1", X, V)
-    none.answer("ann", "t1", X, X)
-    assert fallen.invalid("c1") == none.invalid("c1")
+    fallen.record_answer("ann", "t1", X, V)
+    none.record_answer("ann", "t1", X, X)
+    assert fallen.get_posterior_invalid("c1") == none.get_posterior_invalid("c1")
 
 
 def test_a_repeat_is_a_vote_on_the_candidate_of_another_task():
-    study = Asking(
+    study = AdaptiveAssigner(
         [task(0), task(1, repeat=2), task(2, block=1)],
         {f"c{n}": 0.1 for n in range(3)},
-        AskingRules(wave=1, overlap=0),
+        AssignmentRules(wave_size=1, overlap_rate=0),
     )
-    study.answer("ann", "t1", X, X)
+    study.record_answer("ann", "t1", X, X)
     # No filter was answered: 9 * 0.9 / 0.05 = 162
-    assert isclose(study.invalid("c1"), 162 / 163) and isclose(study.invalid("c2"), 162 / 163)
-    assert study.known("t2")
+    assert isclose(study.get_posterior_invalid("c1"), 162 / 163) and isclose(
+        study.get_posterior_invalid("c2"), 162 / 163
+    )
+    assert study.is_decided("t2")
 
 
 def test_who_contradicts_themselves_on_a_repeat_has_no_vote_and_who_does_not_has_one():
-    rules = AskingRules(wave=3, overlap=0)
+    rules = AssignmentRules(wave_size=3, overlap_rate=0)
     tasks, prior = [task(0), task(1, repeat=2), task(2)], {f"c{n}": 0.1 for n in range(3)}
-    study = Asking(tasks, prior, rules)
-    study.answer("ann", "t1", X, X)
-    once = study.invalid("c2")
-    study.answer("ann", "t2", X, U)
+    study = AdaptiveAssigner(tasks, prior, rules)
+    study.record_answer("ann", "t1", X, X)
+    once = study.get_posterior_invalid("c2")
+    study.record_answer("ann", "t2", X, U)
     assert votes_on(study, "t2") == 1
-    assert study.invalid("c2") >= once  # one vote, of somebody who passed a filter since
-    study.answer("ann", "t2", V, U)
-    assert isclose(study.invalid("c2"), 0.9) and votes_on(study, "t2") == 0
-    other = Asking(tasks, prior, rules)
-    other.answer("ben", "t1", X, X)
+    assert study.get_posterior_invalid("c2") >= once  # one vote, of somebody who passed a filter since
+    study.record_answer("ann", "t2", V, U)
+    assert isclose(study.get_posterior_invalid("c2"), 0.9) and votes_on(study, "t2") == 0
+    other = AdaptiveAssigner(tasks, prior, rules)
+    other.record_answer("ben", "t1", X, X)
     assert "t2" not in {key for _, key in everybody(other, ["ben"], lambda *_: (X, V))}  # adds no vote
 
 
 def test_a_correction_takes_the_place_of_what_was_said():
     study, right = asking(), asking()
-    study.answer("ann", "t3", X, X)
-    study.answer("ann", "t3", V, V)
-    right.answer("ann", "t3", V, V)
-    assert study.invalid("c3") == right.invalid("c3") and study.progress("ann") == right.progress("ann") == (
+    study.record_answer("ann", "t3", X, X)
+    study.record_answer("ann", "t3", V, V)
+    right.record_answer("ann", "t3", V, V)
+    assert study.get_posterior_invalid("c3") == right.get_posterior_invalid("c3") and study.get_progress(
+        "ann"
+    ) == right.get_progress("ann") == (
         1,
         10,
     )
@@ -294,82 +310,95 @@ def test_a_correction_takes_the_place_of_what_was_said():
 
 def test_what_is_skipped_is_not_shown_again_to_whoever_skipped_it():
     study = asking(count=2)
-    assert study.next("ann") == "t0"
-    study.skip("ann", "t0")
-    assert study.next("ann") == "t1" and study.next("ben") == "t0"
-    assert study.progress("ann") == (0, 1)
+    assert study.assign_next_task("ann") == "t0"
+    study.record_skip("ann", "t0")
+    assert study.assign_next_task("ann") == "t1" and study.assign_next_task("ben") == "t0"
+    assert study.get_progress("ann") == (0, 1)
 
 
 def test_an_answer_that_is_skipped_afterwards_counts_no_more():
-    study = asking(rules=ALONE._replace(budget=1))
+    study = asking(rules=ALONE._replace(max_judgements=1))
     judge(study, "ann", X)
-    study.skip("ann", "t0")
-    assert study.invalid("c0") == asking().invalid("c0") and study.next("ann") == "t1"
+    study.record_skip("ann", "t0")
+    assert (
+        study.get_posterior_invalid("c0") == asking().get_posterior_invalid("c0")
+        and study.assign_next_task("ann") == "t1"
+    )
 
 
 def test_leaving_frees_what_is_open_and_keeps_what_was_said():
-    study = asking(count=3, rules=ALONE._replace(wave=1, votes=1))
-    assert judge(study, "ann", X) == ["t0"] and study.next("ann") == "t1"
-    said = study.invalid("c0")
-    study.leave("ann")
-    assert study.next("ben") == "t1" and study.invalid("c0") == said
-    assert study.next("ann") == "t2"  # back again
+    study = asking(count=3, rules=ALONE._replace(wave_size=1, max_votes=1))
+    assert judge(study, "ann", X) == ["t0"] and study.assign_next_task("ann") == "t1"
+    said = study.get_posterior_invalid("c0")
+    study.release_open_task("ann")
+    assert study.assign_next_task("ben") == "t1" and study.get_posterior_invalid("c0") == said
+    assert study.assign_next_task("ann") == "t2"  # back again
 
 
 def test_what_was_open_before_a_restart_is_held_again():
-    study = asking(count=3, rules=ALONE._replace(votes=1))
-    study.hold("ann", "t1")
-    assert study.next("ann") == "t1" and [study.next(name) for name in "bcd"] == ["t0", "t2", None]
-    study.hold("ann", "t0")  # one alone
-    assert study.open.tolist() == [2, 0, 1]
+    study = asking(count=3, rules=ALONE._replace(max_votes=1))
+    study.assign_task("ann", "t1")
+    assert study.assign_next_task("ann") == "t1" and [study.assign_next_task(name) for name in "bcd"] == [
+        "t0",
+        "t2",
+        None,
+    ]
+    study.assign_task("ann", "t0")  # one alone
+    assert study.num_open.tolist() == [2, 0, 1]
 
 
 def test_what_is_wanted_is_told_of_all_tasks_at_once():
     study = asking(count=3)
     judge(study, "ann", X, X)
-    assert study.wanted().tolist() == [2, 0, 1]
+    assert study.get_wanted_votes().tolist() == [2, 0, 1]
 
 
 def test_what_somebody_answers_after_leaving_counts():
     study = asking()
-    key = study.next("ann")
-    study.leave("ann")
-    study.answer("ann", key, X, V)
-    assert study.progress("ann")[0] == 1 and study.open.sum() == 0
+    key = study.assign_next_task("ann")
+    study.release_open_task("ann")
+    study.record_answer("ann", key, X, V)
+    assert study.get_progress("ann")[0] == 1 and study.num_open.sum() == 0
 
 
 def test_who_is_forgotten_was_never_there():
-    study, never = asking(rules=ALONE._replace(budget=5)), asking(rules=ALONE._replace(budget=5))
+    study, never = asking(rules=ALONE._replace(max_judgements=5)), asking(rules=ALONE._replace(max_judgements=5))
     judge(study, "ann", X, V, X)
-    study.next("ann")
-    study.forget("ann")
-    assert [study.invalid(f"c{n}") for n in range(10)] == [never.invalid(f"c{n}") for n in range(10)]
-    assert study.progress("ann") == never.progress("ann") == (0, 5)
+    study.assign_next_task("ann")
+    study.remove_annotator("ann")
+    assert [study.get_posterior_invalid(f"c{n}") for n in range(10)] == [
+        never.get_posterior_invalid(f"c{n}") for n in range(10)
+    ]
+    assert study.get_progress("ann") == never.get_progress("ann") == (0, 5)
     assert judge(study, "ben", X, X, X) == judge(never, "ben", X, X, X)
 
 
 def test_the_budget_is_of_all_judgements_with_what_is_open():
-    study = asking(rules=ALONE._replace(budget=4))
-    assert study.progress("ann") == (0, 4)
+    study = asking(rules=ALONE._replace(max_judgements=4))
+    assert study.get_progress("ann") == (0, 4)
     given = everybody(study, "abc", lambda *_: (X, V))
-    assert len(given) == 4 and study.progress("a")[1] == study.progress("a")[0]
-    study = asking(rules=ALONE._replace(budget=2))
-    assert study.next("a") and study.next("b") and study.next("c") is None
+    assert len(given) == 4 and study.get_progress("a")[1] == study.get_progress("a")[0]
+    study = asking(rules=ALONE._replace(max_judgements=2))
+    assert study.assign_next_task("a") and study.assign_next_task("b") and study.assign_next_task("c") is None
 
 
 def test_nobody_judges_more_than_they_may():
-    study = asking(rules=ALONE._replace(most_tasks=2))
-    assert study.progress("ann") == (0, 2)
-    assert len(judge(study, "ann", X, X)) == 2 and study.next("ann") is None and study.next("ben")
+    study = asking(rules=ALONE._replace(max_tasks_per_annotator=2))
+    assert study.get_progress("ann") == (0, 2)
+    assert (
+        len(judge(study, "ann", X, X)) == 2
+        and study.assign_next_task("ann") is None
+        and study.assign_next_task("ben")
+    )
 
 
 def test_progress_ends_at_what_there_is():
     study = asking(count=7)
-    assert study.progress("ann") == (0, 7)
+    assert study.get_progress("ann") == (0, 7)
     judge(study, "ann", X, X)
-    assert study.progress("ann") == (2, 7)
+    assert study.get_progress("ann") == (2, 7)
     judge(study, "ben", X, X)  # t0, and t2 since ann's vote settled t1
-    assert study.progress("ann") == (2, 6)
+    assert study.get_progress("ann") == (2, 6)
 
 
 def noise(name, key, expected=V):
@@ -382,37 +411,37 @@ def test_the_same_calls_give_the_same_tasks_however_the_tasks_are_given():
     tasks = [task(n, block=n // 20, expected=V) for n in range(100)]
     prior = {f"c{n}": n / 100 for n in range(100)}
     runs = [
-        everybody(Asking(given, prior, AskingRules(wave=20)), "abcde", noise)
+        everybody(AdaptiveAssigner(given, prior, AssignmentRules(wave_size=20)), "abcde", noise)
         for given in (tasks, tasks[::-1])
     ]
     assert runs[0] == runs[1] and len(runs[0]) > 100
 
 
 def test_a_state_rebuilt_from_the_answers_goes_on_as_the_old_one():
-    rules = AskingRules(wave=20, overlap=0.2)
+    rules = AssignmentRules(wave_size=20, overlap_rate=0.2)
     old, given = asking(count=60, rules=rules, prior=0.3), []
     for _ in range(25):
         for name in "abc":
-            given.append((name, old.next(name)))
-            old.answer(*given[-1], *noise(*given[-1]))
+            given.append((name, old.assign_next_task(name)))
+            old.record_answer(*given[-1], *noise(*given[-1]))
     new = asking(count=60, rules=rules, prior=0.3)
     for name in "cba":  # in another order
         for who, key in given:
             if who == name:
-                new.answer(who, key, *noise(who, key))
-    assert [old.next(name) for name in "abc"] == [new.next(name) for name in "abc"]
-    assert [old.known(key) for key in old.keys] == [new.known(key) for key in old.keys]
+                new.record_answer(who, key, *noise(who, key))
+    assert [old.assign_next_task(name) for name in "abc"] == [new.assign_next_task(name) for name in "abc"]
+    assert [old.is_decided(key) for key in old.keys] == [new.is_decided(key) for key in old.keys]
 
 
 def test_no_tasks_are_no_tasks():
-    study = Asking([], {})
-    assert study.next("ann") is None and study.progress("ann") == (0, 0)
+    study = AdaptiveAssigner([], {})
+    assert study.assign_next_task("ann") is None and study.get_progress("ann") == (0, 0)
 
 
 @pytest.mark.parametrize("tasks", [[task(0), task(0)], [task(0), task(0) | {"key": "other"}]])
 def test_a_candidate_under_judgement_twice_is_refused(tasks):
     with pytest.raises(ValueError, match="c0"):
-        Asking(tasks, {})
+        AdaptiveAssigner(tasks, {})
 
 
 def test_it_needs_numpy_alone():
@@ -423,107 +452,115 @@ def test_it_needs_numpy_alone():
 
 def torn():
     """Of six tasks t0, t1 and t2 are in doubt when all votes are used up; t3 to t5 are known. Eve is an expert."""
-    study = Asking([task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, ALONE._replace(votes=2))
-    study.appoint("eve")
+    study = AdaptiveAssigner(
+        [task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, ALONE._replace(max_votes=2)
+    )
+    study.mark_adjudicator("eve")
     for n, (one, other) in enumerate([(X, V), (V, X), (V, X), (X, X), (X, X), (V, V)]):
-        study.answer("ann", f"t{n}", one, V)
-        study.answer("ben", f"t{n}", other, V)
+        study.record_answer("ann", f"t{n}", one, V)
+        study.record_answer("ben", f"t{n}", other, V)
     return study
 
 
 def test_an_expert_gets_what_the_votes_leave_in_doubt_and_nothing_else():
     study = torn()
-    doubts = {key for key, doubt in zip(study.keys, study.doubtful(), strict=True) if doubt}
-    assert doubts == {"t0", "t1", "t2"} and study.progress("eve") == (0, 3)
+    doubts = {key for key, doubt in zip(study.keys, study.find_doubtful_tasks(), strict=True) if doubt}
+    assert doubts == {"t0", "t1", "t2"} and study.get_progress("eve") == (0, 3)
     assert {key for _, key in everybody(study, ["eve"], lambda *_: (X, V))} == doubts
-    assert study.progress("eve") == (3, 3) and not study.doubtful().any()
+    assert study.get_progress("eve") == (3, 3) and not study.find_doubtful_tasks().any()
 
 
 def test_an_expert_gets_nothing_while_others_are_still_asked():
     study = torn()
-    study.skip("ann", "t0")  # one vote is missing
-    assert study.wanted()[study.place["t0"]] == 1 and not study.doubtful()[study.place["t0"]]
-    study.hold("cem", "t2")  # one who came late; what they say may end the doubt
-    assert [study.next("eve"), study.next("fay")] == ["t1", "t0"]
+    study.record_skip("ann", "t0")  # one vote is missing
+    assert (
+        study.get_wanted_votes()[study.task_index["t0"]] == 1
+        and not study.find_doubtful_tasks()[study.task_index["t0"]]
+    )
+    study.assign_task("cem", "t2")  # one who came late; what they say may end the doubt
+    assert [study.assign_next_task("eve"), study.assign_next_task("fay")] == ["t1", "t0"]
 
 
 def test_what_is_most_in_doubt_comes_first_by_whoever_doubts():
     # Four filters were answered right, so that one vote each way moves the log odds by log(0.9 * 24) + log(0.1 * 24 / 23) = 0.81:
     # t0 stands at 0.81, t1 at log(4 / 6) + 0.81 = 0.40, t2 at 1.22. t3 is known by the votes, and collect says 0.501.
     prior = {"c0": 0.5, "c1": 0.6, "c2": 0.4, "c3": 0.5}
-    study = Asking([task(n) for n in range(4)], prior, ALONE._replace(votes=2), {"c3": 0.501})
-    study.appoint("eve")
+    study = AdaptiveAssigner([task(n) for n in range(4)], prior, ALONE._replace(max_votes=2), {"c3": 0.501})
+    study.mark_adjudicator("eve")
     for n in range(4):
-        study.answer("ann", f"t{n}", X, V)
-        study.answer("ben", f"t{n}", X if n == 3 else V, V)
+        study.record_answer("ann", f"t{n}", X, V)
+        study.record_answer("ben", f"t{n}", X if n == 3 else V, V)
     given = everybody(study, ["eve"], lambda *_: (X, V))
     assert [key for _, key in given] == ["t3", "t1", "t0", "t2"]
 
 
 def test_an_experts_word_decides_and_ends_the_asking():
     study = torn()
-    study.answer("eve", "t0", V, V)
-    assert study.known("t0") and study.invalid("c0") == pytest.approx(0.01)
-    study.answer("eve", "t1", X, V)
-    assert study.known("t1") and study.invalid("c1") == pytest.approx(0.99)
+    study.record_answer("eve", "t0", V, V)
+    assert study.is_decided("t0") and study.get_posterior_invalid("c0") == pytest.approx(0.01)
+    study.record_answer("eve", "t1", X, V)
+    assert study.is_decided("t1") and study.get_posterior_invalid("c1") == pytest.approx(0.99)
     fresh = asking(prior=0.1)
-    fresh.appoint("eve")
-    fresh.answer("eve", "t5", V, V)  # against all that is thought of it, before anybody
-    assert fresh.known("t5") and fresh.invalid("c5") == pytest.approx(0.01)
+    fresh.mark_adjudicator("eve")
+    fresh.record_answer("eve", "t5", V, V)  # against all that is thought of it, before anybody
+    assert fresh.is_decided("t5") and fresh.get_posterior_invalid("c5") == pytest.approx(0.01)
 
 
 def test_experts_who_contradict_each_other_leave_it_in_doubt_and_a_third_decides():
     study = torn()
     for name in ("fay", "gil"):
-        study.appoint(name)
-    study.answer("eve", "t0", V, V)
-    study.answer("fay", "t0", X, V)
-    assert study.doubtful()[study.place["t0"]]
-    study.answer("gil", "t0", X, V)
-    assert study.invalid("c0") == pytest.approx(0.99) and not study.doubtful()[study.place["t0"]]
+        study.mark_adjudicator(name)
+    study.record_answer("eve", "t0", V, V)
+    study.record_answer("fay", "t0", X, V)
+    assert study.find_doubtful_tasks()[study.task_index["t0"]]
+    study.record_answer("gil", "t0", X, V)
+    assert (
+        study.get_posterior_invalid("c0") == pytest.approx(0.99)
+        and not study.find_doubtful_tasks()[study.task_index["t0"]]
+    )
 
 
 def test_a_word_beside_a_failed_filter_is_none():
     study = torn()
-    study.answer("eve", "t0", V, X)
-    assert study.doubtful()[study.place["t0"]] and study.next("eve") != "t0"
+    study.record_answer("eve", "t0", V, X)
+    assert study.find_doubtful_tasks()[study.task_index["t0"]] and study.assign_next_task("eve") != "t0"
 
 
 def test_an_experts_word_is_no_vote_of_the_budget_and_comes_when_it_is_used_up():
-    study = asking(count=4, rules=ALONE._replace(votes=3, budget=2, most_tasks=1, sure=0.99), prior=0.5)
-    study.appoint("eve")
-    study.answer("ann", "t0", X, V)
-    assert study.next("eve") is None  # one judgement more may end the doubt
-    study.answer("ben", "t1", X, V)
-    keys = {study.next("eve")}
-    study.answer("eve", min(keys), X, V)
-    keys.add(study.next("eve"))
-    assert keys == {"t0", "t1"} and study.judged == 2 and study.next("cem") is None
-    study.skip("eve", "t1")
-    study.forget("eve")
-    assert study.judged == 2 and study.doubtful().sum() == 2
+    study = asking(count=4, rules=ALONE._replace(max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99), prior=0.5)
+    study.mark_adjudicator("eve")
+    study.record_answer("ann", "t0", X, V)
+    assert study.assign_next_task("eve") is None  # one judgement more may end the doubt
+    study.record_answer("ben", "t1", X, V)
+    keys = {study.assign_next_task("eve")}
+    study.record_answer("eve", min(keys), X, V)
+    keys.add(study.assign_next_task("eve"))
+    assert keys == {"t0", "t1"} and study.num_judgements == 2 and study.assign_next_task("cem") is None
+    study.record_skip("eve", "t1")
+    study.remove_annotator("eve")
+    assert study.num_judgements == 2 and study.find_doubtful_tasks().sum() == 2
 
 
 @pytest.mark.parametrize(("good", "total"), [(0, 1), (1, 1), (5, 10), (8, 10), (99, 100), (1200, 1234)])
 def test_wilson_agrees_with_scipy(good, total):
     expected = binomtest(good, total).proportion_ci(method="wilson")
-    assert wilson(good, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert wilson_interval(good, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_what_nobody_judged_is_no_doubt_of_an_experts_even_when_the_budget_is_used_up():
-    study = asking(count=3, prior=0.5, rules=ALONE._replace(budget=1))
-    study.appoint("eve")
-    study.answer("ann", "t0", V, X)  # beside a failed filter: no vote
-    assert not study.doubtful().any() and study.next("eve") is None
+    study = asking(count=3, prior=0.5, rules=ALONE._replace(max_judgements=1))
+    study.mark_adjudicator("eve")
+    study.record_answer("ann", "t0", V, X)  # beside a failed filter: no vote
+    assert not study.find_doubtful_tasks().any() and study.assign_next_task("eve") is None
 
 
 def test_what_an_expert_has_open_takes_nothing_from_the_budget():
     study = torn()
-    study.rules = study.rules._replace(budget=12)  # as many are given
-    assert study.next("eve") and study.progress("cem") == (0, 0)
-    study.skip("ann", "t5")
-    assert study.next("cem") == "t5"
-    assert study.next("dan") is None
+    study.rules = study.rules._replace(max_judgements=12)  # as many are given
+    assert study.assign_next_task("eve") and study.get_progress("cem") == (0, 0)
+    study.record_skip("ann", "t5")
+    assert study.assign_next_task("cem") == "t5"
+    assert study.assign_next_task("dan") is None
 
 
 def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_asked_on():
@@ -531,27 +568,29 @@ def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_ask
     for missed, counts in ((7, False), (6, True)):
         study = asking(count=60, expected=X)
         for n in range(1 + missed):
-            study.answer("ann", f"t{n}", X, V if n else X)
-        study.answer("ann", "t40", X, X)
-        assert (study.invalid("c40") != pytest.approx(0.9)) is counts and not study.out("ann")
+            study.record_answer("ann", f"t{n}", X, V if n else X)
+        study.record_answer("ann", "t40", X, X)
+        assert (
+            study.get_posterior_invalid("c40") != pytest.approx(0.9)
+        ) is counts and not study.has_failed_gold("ann")
 
 
 def test_whoever_collect_excluded_gets_no_more_and_others_are_asked_what_counts_no_more():
-    study = asking(count=4, rules=ALONE._replace(votes=1))
+    study = asking(count=4, rules=ALONE._replace(max_votes=1))
     assert judge(study, "ann", X, X, X) == ["t0", "t1", "t2"]
-    study.next("ann")
-    study.exclude("ann", since=1)  # from their second task on
-    assert study.next("ann") is None and study.progress("ann") == (3, 3)
-    assert [study.known(f"t{n}") for n in range(4)] == [True, False, False, False]
-    assert isclose(study.invalid("c1"), 0.9)  # the prior alone
+    study.assign_next_task("ann")
+    study.exclude_annotator("ann", since=1)  # from their second task on
+    assert study.assign_next_task("ann") is None and study.get_progress("ann") == (3, 3)
+    assert [study.is_decided(f"t{n}") for n in range(4)] == [True, False, False, False]
+    assert isclose(study.get_posterior_invalid("c1"), 0.9)  # the prior alone
     assert judge(study, "ben", X, X, X) == ["t1", "t2", "t3"]
 
 
 def test_the_filters_of_what_counts_no_more_say_nothing_of_what_does():
-    study = asking(rules=ALONE._replace(votes=1))
+    study = asking(rules=ALONE._replace(max_votes=1))
     judge(study, "ann", X)
-    before = study.invalid("c0")
+    before = study.get_posterior_invalid("c0")
     for _ in range(3):
-        study.answer("ann", study.next("ann"), X, X)  # fails the filters
-    study.exclude("ann", since=1)
-    assert study.invalid("c0") == before
+        study.record_answer("ann", study.assign_next_task("ann"), X, X)  # fails the filters
+    study.exclude_annotator("ann", since=1)
+    assert study.get_posterior_invalid("c0") == before

@@ -3,8 +3,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from annotation.study.answers_table import judged_questions
-from annotation.study.dawid_skene import MOST_SURE, Votes, dawid_skene, posteriors
+from annotation.study.answers_table import build_answers_table
+from annotation.study.dawid_skene import MAX_PRIOR, VoteData, estimate_posteriors, fit_dawid_skene
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 PLAIN = {"shrink": 0.0, "smoothing": 0.0}
@@ -13,13 +13,13 @@ PLAIN = {"shrink": 0.0, "smoothing": 0.0}
 def plain(item, who, said, responses=2, **more):
     """Everybody has one table."""
     item, who, said = (np.array(values) for values in (item, who, said))
-    return Votes.of(item, who, said, np.arange(who.max() + 1), responses=responses, **more)
+    return VoteData.from_arrays(item, who, said, np.arange(who.max() + 1), responses=responses, **more)
 
 
 def test_one_round_by_hand():
     # Items 0, 1; annotators a, b, c. Item 0: 1, 1, 0. Item 1: 0, 0, 0.
     votes = plain([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0])
-    posterior, tables = dawid_skene(votes, **PLAIN, most_rounds=1)
+    posterior, tables = fit_dawid_skene(votes, **PLAIN, max_iterations=1)
     # Start, P(class 1): item 0 2/3, item 1 0. Prior of 1: 1/3. Tables, by weights 2/3 on item 0, 0 on item 1 for
     # class 1 and 1/3, 1 for class 0: a and b say 1 of class 1 always, of class 0 in (1/3) / (4/3) = 1/4; c says 0 always.
     assert tables[:, 1, 1] == pytest.approx([1, 1, 0])
@@ -55,7 +55,7 @@ def drawn():
 
 
 def test_the_plain_case_agrees_with_crowd_kit():
-    posterior, tables = dawid_skene(plain(*drawn()), **PLAIN, most_rounds=5000)
+    posterior, tables = fit_dawid_skene(plain(*drawn()), **PLAIN, max_iterations=5000)
     assert posterior == pytest.approx(CROWD_KIT, abs=2e-4)
     assert tables[:, :, 1] == pytest.approx(np.array(CROWD_KIT_SAYS_1), abs=2e-4)
 
@@ -106,19 +106,19 @@ def test_three_rounds_of_everything_agree_with_plain_loops():
             bayes = odds[i] * prod(table[t, 1][r] / table[t, 0][r] for j, t, r in given if j == i)
             belief[i] = bayes / (1 + bayes)
     item, tables, said = (np.array(values) for values in zip(*given, strict=True))
-    votes = Votes.of(
+    votes = VoteData.from_arrays(
         item, tables, said, np.array(owner), np.array([0.9, 0.3, 0.5, 1, 0.5]), np.array([0, 0, 1, 2, 1])
     )
-    posterior, _ = dawid_skene(votes, shrink=2, smoothing=1, most_rounds=3)
+    posterior, _ = fit_dawid_skene(votes, shrinkage=2, smoothing=1, max_iterations=3)
     assert posterior == pytest.approx([belief[i] for i in range(5)], abs=1e-12)
 
 
 def test_estimates_that_are_all_wrong_alike_do_no_harm():
     _, truth, item, who, said = simulated(11)
-    even = dawid_skene(plain(item, who, said, 3)).posterior
+    even = fit_dawid_skene(plain(item, who, said, 3)).posterior
     for answerable in (0.02, 0.98):
         votes = plain(item, who, said, 3, prior=np.full(len(truth), 1 - answerable))
-        assert dawid_skene(votes).posterior == pytest.approx(even, abs=1e-4)
+        assert fit_dawid_skene(votes).posterior == pytest.approx(even, abs=1e-4)
 
 
 def simulated(seed, items=3000):
@@ -138,7 +138,7 @@ def simulated(seed, items=3000):
 
 def test_known_tables_are_found_again_and_truths_better_than_by_majority():
     table, truth, item, who, said = simulated(11)
-    posterior, tables = dawid_skene(plain(item, who, said, 3))
+    posterior, tables = fit_dawid_skene(plain(item, who, said, 3))
     # About 3000 * 3 / 8 = 1125 votes each, at least 400 of a class: three standard errors of a share near 0.3 are 0.07.
     assert np.abs(tables - table).max() < 0.09
     assert abs(posterior.mean() - truth.mean()) < 0.03
@@ -158,7 +158,7 @@ def test_known_items_tell_a_crowd_that_is_wrong_together():
     item, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
     said = np.where(who == 3, truth[item] ^ (rng.random(1200) < 0.1), rng.random(1200) < 0.02).astype(int)
     anchored = np.where(np.arange(300) < 60, truth, 0.5)
-    posterior, _ = dawid_skene(plain(item, who, said, prior=anchored))
+    posterior, _ = fit_dawid_skene(plain(item, who, said, prior=anchored))
     assert ((posterior > 0.5) == truth)[60:].mean() > 0.85
     assert posterior[:60].tolist() == truth[:60].tolist()
 
@@ -168,23 +168,23 @@ def test_a_thin_table_leans_on_the_person_and_a_new_person_on_everybody():
     item = np.arange(103)
     tables = np.array([0] * 100 + [1] * 2 + [2])
     said = np.array([1] * 95 + [0] * 5 + [0] * 2 + [1])
-    votes = Votes.of(item, tables, said, np.array([0, 0, 1]), np.ones(103), responses=2)
-    _, found = dawid_skene(votes)
+    votes = VoteData.from_arrays(item, tables, said, np.array([0, 0, 1]), np.ones(103), responses=2)
+    _, found = fit_dawid_skene(votes)
     # Everybody: (96 + 1) / (103 + 2) = 0.924; person 0: (95 + 9.24) / (102 + 10) = 0.931; table 1: 9.31 / 12 = 0.776.
     # Table 0: (95 + 9.31) / 110 = 0.948. Person 1: (1 + 9.24) / 11 = 0.931, their table (1 + 9.31) / 11 = 0.937.
     assert found[:, 1, 1].round(3).tolist() == [0.948, 0.776, 0.937]
 
 
 def test_few_votes_never_make_certainty():
-    posterior, _ = dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
+    posterior, _ = fit_dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
     assert 0.5 < posterior[0] < 0.95
 
 
 def test_no_votes_or_arrays_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="0 items"):
-        Votes.of(np.array([], int), np.array([], int), np.array([], int), np.arange(1))
+        VoteData.from_arrays(np.array([], int), np.array([], int), np.array([], int), np.arange(1))
     with pytest.raises(ValueError, match="1 item, 2 tables"):
-        Votes.of(np.array([0]), np.array([0, 1]), np.array([1, 1]), np.arange(2))
+        VoteData.from_arrays(np.array([0]), np.array([0, 1]), np.array([1, 1]), np.arange(2))
 
 
 def world(people, count=40):
@@ -194,7 +194,7 @@ def world(people, count=40):
         for n in range(count)
     }
     verdicts = [
-        verdict(key, who, says(n, (V, X)[n % 2]), tasks[key].second.expected, n)
+        verdict(key, who, says(n, (V, X)[n % 2]), tasks[key].second.expected_choice, n)
         for who, says in people.items()
         for n, key in enumerate(tasks)
     ]
@@ -204,7 +204,7 @@ def world(people, count=40):
 def test_candidates_and_tables_are_told_with_intervals():
     people = {"x": lambda n, truth: truth, "y": lambda n, truth: V if n % 10 == 1 else truth}
     tasks, verdicts = world(people)
-    found, tables, again = posteriors(judged_questions(tasks, verdicts[::-1]), {})
+    found, tables, again = estimate_posteriors(build_answers_table(tasks, verdicts[::-1]), {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(40)]
     assert again.shape == (100, 40)
     assert (
@@ -221,30 +221,35 @@ def test_candidates_and_tables_are_told_with_intervals():
         (None, "x", 40),
         (None, "y", 40),
     ]
-    assert found == posteriors(judged_questions(tasks, verdicts), {})[0]
+    assert found == estimate_posteriors(build_answers_table(tasks, verdicts), {})[0]
 
 
 def test_a_prior_counts_as_far_as_it_may_and_one_vote_decides_where_it_is_sure():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
-    judged = judged_questions(tasks, [row for row in verdicts if row.task_id < "038" or row.annotator == "x"])
+    judged = build_answers_table(
+        tasks, [row for row in verdicts if row.task_id < "038" or row.annotator == "x"]
+    )
     prior = {"c038": 0.97, "c039": 0.03} | {f"c{n:03}": 0.5 for n in range(38)}
-    found = {row.candidate_id: row.invalid for row in posteriors(judged, prior)[0]}
+    found = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior)[0]}
     assert found["c038"] < 0.01 and found["c039"] > 0.99  # x says valid and invalid
-    even = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c038": 0.5})[0]}
+    even = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior | {"c038": 0.5})[0]}
     assert found["c038"] < even["c038"] < 0.05
-    sure = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c039": 1e-9})[0]}
-    most = {row.candidate_id: row.invalid for row in posteriors(judged, prior | {"c039": 1 - MOST_SURE})[0]}
+    sure = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior | {"c039": 1e-9})[0]}
+    most = {
+        row.candidate_id: row.invalid
+        for row in estimate_posteriors(judged, prior | {"c039": 1 - MAX_PRIOR})[0]
+    }
     assert sure["c039"] == pytest.approx(most["c039"], abs=1e-5)
 
 
 def test_failed_and_excluded_answers_are_no_votes_and_fallen_filters_no_anchors():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
-    judged = judged_questions(tasks, verdicts)
+    judged = build_answers_table(tasks, verdicts)
     candidates = judged["role"] == "candidate"
     judged.loc[judged["annotator"] == "y", "aside"] = "annotator excluded"
     judged.loc[candidates & (judged["task_id"] == "000"), "aside"] = "filter failed"
     judged.loc[~candidates & (judged["task_id"] < "010"), "fallen"] = True
-    found, tables, _ = posteriors(judged, {})
+    found, tables, _ = estimate_posteriors(judged, {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(1, 40)]
     assert [(row.subset, row.annotator, row.votes) for row in tables] == [
         ("clip-hard", "x", 26),
@@ -257,9 +262,13 @@ def test_a_repeat_is_a_vote_and_unsure_a_response_of_its_own():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth if truth == X else U})
     tasks["r"] = repeating("r", "000")
     verdicts.append(verdict("r", "z", X, X, 0))
-    found = {row.candidate_id: row.invalid for row in posteriors(judged_questions(tasks, verdicts), {})[0]}
+    found = {
+        row.candidate_id: row.invalid
+        for row in estimate_posteriors(build_answers_table(tasks, verdicts), {})[0]
+    }
     before = {
-        row.candidate_id: row.invalid for row in posteriors(judged_questions(tasks, verdicts[:-1]), {})[0]
+        row.candidate_id: row.invalid
+        for row in estimate_posteriors(build_answers_table(tasks, verdicts[:-1]), {})[0]
     }
     assert found["c000"] > before["c000"]
     assert found["c002"] < 0.5  # y's "unsure" is said of what is valid alone

@@ -9,17 +9,17 @@ from annotation.study.exports import (
     REASONS,
     ExportedAnnotation,
     ExportedTask,
-    Person,
-    conflicts,
-    keep,
-    pairs,
-    pseudonym,
+    ExportedUser,
+    deduplicate,
+    find_conflicts,
+    flatten_tasks,
+    make_pseudonym,
     read_pulled,
-    verdicts_in,
-    verdicts_of,
+    read_verdicts,
+    to_verdicts,
     write_pulled,
 )
-from annotation.study.import_annotations import pseudonymised
+from annotation.study.import_annotations import pseudonymize
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -29,7 +29,7 @@ TASKS = {
         picture_id="n1",
         subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected="valid"),
+        second=TaskQuestion(key="2", text="filter", role="filter", expected_choice="valid"),
     )
     for key in ("t1", "t2", "t3")
 }
@@ -85,9 +85,9 @@ def exported(key, *annotations):
 
 def read(tmp_path, *files):
     """What all of these files hold together, as one."""
-    given = pairs(msgspec.convert([row for rows in files for row in rows], list[ExportedTask]))
-    write_pulled(tmp_path / "pulled.json", pseudonymised(given, {}, {}, "salt"))
-    return verdicts_in(tmp_path / "pulled.json", TASKS)
+    given = flatten_tasks(msgspec.convert([row for rows in files for row in rows], list[ExportedTask]))
+    write_pulled(tmp_path / "pulled.json", pseudonymize(given, {}, {}, "salt"))
+    return read_verdicts(tmp_path / "pulled.json", TASKS)
 
 
 def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
@@ -103,14 +103,18 @@ def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
         "invalid",
         "missing object",
     )
-    assert (verdict.annotator, verdict.seconds, verdict.simulated) == (pseudonym(3, "salt"), 3.5, False)
+    assert (verdict.annotator, verdict.duration_seconds, verdict.simulated) == (
+        make_pseudonym(3, "salt"),
+        3.5,
+        False,
+    )
     assert counts == {"complete": 1}
 
 
 def test_a_person_is_the_same_whether_told_by_number_or_object_and_the_address_is_not_kept(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
     verdicts, _ = read(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, person))])
-    assert {v.annotator for v in verdicts} == {pseudonym(3, "salt")}
+    assert {v.annotator for v in verdicts} == {make_pseudonym(3, "salt")}
     (verdict,), _ = read(tmp_path, [exported("t1", annotation(1, {"email": "anna@example.org"}))])
     assert "anna" not in repr(verdict)
     assert verdict.annotator.startswith("annotator-")
@@ -123,12 +127,12 @@ def test_the_place_in_which_a_person_answered_follows_the_time_not_the_file(tmp_
         exported("t3", annotation(5, 1)),
     ]
     verdicts, _ = read(tmp_path, rows)
-    assert {v.task_id: v.order for v in verdicts if v.annotator == pseudonym(1, "salt")} == {
+    assert {v.task_id: v.sequence_index for v in verdicts if v.annotator == make_pseudonym(1, "salt")} == {
         "t2": 0,
         "t3": 1,
         "t1": 2,
     }
-    assert [v.order for v in verdicts if v.annotator == pseudonym(2, "salt")] == [0]
+    assert [v.sequence_index for v in verdicts if v.annotator == make_pseudonym(2, "salt")] == [0]
 
 
 def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counted(tmp_path):
@@ -144,7 +148,7 @@ def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counte
         exported("t3"),
     ]
     verdicts, counts = read(tmp_path, rows)
-    assert [(v.task_id, v.annotator) for v in verdicts] == [("t1", pseudonym(3, "salt"))]
+    assert [(v.task_id, v.annotator) for v in verdicts] == [("t1", make_pseudonym(3, "salt"))]
     assert counts == {"complete": 1, "empty": 1, "incomplete": 1, "of another batch": 1, "skipped": 1}
 
 
@@ -179,9 +183,9 @@ def pulled(key, *annotations):
 
 def test_pseudonyms_stay_as_they_are(tmp_path):
     verdicts, _ = read(
-        tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, pseudonym(7, "salt")))]
+        tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, make_pseudonym(7, "salt")))]
     )
-    assert {verdict.annotator for verdict in verdicts} == {"annotator-02", pseudonym(7, "salt")}
+    assert {verdict.annotator for verdict in verdicts} == {"annotator-02", make_pseudonym(7, "salt")}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +193,7 @@ def test_pseudonyms_stay_as_they_are(tmp_path):
 )
 def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
     (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
-    assert verdict.annotator == pseudonym(name, "salt") != name
+    assert verdict.annotator == make_pseudonym(name, "salt") != name
 
 
 def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
@@ -229,7 +233,9 @@ def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
         exported("t1", annotation(1, "annotator-03")),
         exported("t2", annotation(2, "annotator-03", result=[])),
     ]
-    assert verdicts_of(keep(pairs(msgspec.convert(rows, list[ExportedTask]))), TASKS) == read(tmp_path, rows)
+    assert to_verdicts(deduplicate(flatten_tasks(msgspec.convert(rows, list[ExportedTask]))), TASKS) == read(
+        tmp_path, rows
+    )
 
 
 def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
@@ -242,7 +248,7 @@ def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
     ):
         (tmp_path / "pulled.json").write_text(content)
         with pytest.raises(UserError, match=message):
-            verdicts_in(tmp_path / "pulled.json", TASKS)
+            read_verdicts(tmp_path / "pulled.json", TASKS)
 
 
 @pytest.mark.parametrize("reason", [*REASONS, None])
@@ -278,7 +284,7 @@ def test_the_same_annotation_of_one_moment_with_other_answers_is_a_conflict(tmp_
         msgspec.convert(row | {"id": 0, "created_at": "", "updated_at": ""}, ExportedAnnotation)
         for row in (one, other)
     ]
-    assert len(conflicts(keep(("t1", row) for row in unnumbered))) == 1
+    assert len(find_conflicts(deduplicate(("t1", row) for row in unnumbered))) == 1
     later = annotation(1, 3, first="invalid", updated_at="2025-01-02T00:00:00Z")
     assert read(tmp_path, [exported("t1", one)], [exported("t1", later)])[1]["corrected later"] == 1
 
@@ -287,7 +293,9 @@ def test_what_is_kept_is_written_once_sorted_and_never_with_a_conflict(tmp_path)
     path = tmp_path / "pulled.json"
     assert read_pulled(path) == {}
     rows = [annotation(2, "annotator-02"), annotation(1, "annotator-01")]
-    kept = keep(pairs(msgspec.convert([exported(key, *rows) for key in ("t2", "t1")], list[ExportedTask])))
+    kept = deduplicate(
+        flatten_tasks(msgspec.convert([exported(key, *rows) for key in ("t2", "t1")], list[ExportedTask]))
+    )
     assert write_pulled(path, kept) and not write_pulled(path, kept)
     assert read_pulled(path) == kept
     order = [
@@ -299,7 +307,7 @@ def test_what_is_kept_is_written_once_sorted_and_never_with_a_conflict(tmp_path)
     before = path.read_bytes()
     with pytest.raises(UserError, match="nothing is written"):
         other = msgspec.convert(annotation(2, "annotator-02", first="invalid"), ExportedAnnotation)
-        write_pulled(path, kept | keep([("t1", other)]))
+        write_pulled(path, kept | deduplicate([("t1", other)]))
     assert path.read_bytes() == before
 
 
@@ -308,8 +316,10 @@ def test_no_files_are_no_verdicts(tmp_path):
 
 
 def test_of_another_batch_alone_is_no_mistake_while_people_are_at_work():
-    kept = keep(pairs(msgspec.convert([exported("old", annotation(1, 1))], list[ExportedTask])))
-    assert verdicts_of(kept, TASKS, strict=False) == ([], {"of another batch": 1})
+    kept = deduplicate(
+        flatten_tasks(msgspec.convert([exported("old", annotation(1, 1))], list[ExportedTask]))
+    )
+    assert to_verdicts(kept, TASKS, strict=False) == ([], {"of another batch": 1})
 
 
 def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be_read(tmp_path):
@@ -319,8 +329,8 @@ def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be
         exported("t3", annotation(3, 3, created_at="")),
     ]
     verdicts, _ = read(tmp_path, rows)
-    gaps = {(row.task_id, row.annotator): row.gap for row in verdicts}
-    assert gaps["t2", pseudonym(1, "salt")] == 8  # 1 and 9 seconds past
+    gaps = {(row.task_id, row.annotator): row.seconds_since_previous for row in verdicts}
+    assert gaps["t2", make_pseudonym(1, "salt")] == 8  # 1 and 9 seconds past
     assert [gap for gap in gaps.values() if gap is not None] == [8]
 
 
@@ -330,12 +340,12 @@ def test_a_time_without_a_zone_is_in_utc(tmp_path):
         exported("t2", annotation(5, 1, created_at="2025-01-01T00:00:05")),
     ]
     verdicts, _ = read(tmp_path, rows)
-    assert [row.gap for row in verdicts if row.gap is not None] == [4]
+    assert [row.seconds_since_previous for row in verdicts if row.seconds_since_previous is not None] == [4]
 
 
 def test_a_pseudonym_cannot_be_found_by_trying_numbers_without_the_salt():
-    assert pseudonym(3, "one") != pseudonym(3, "another")
-    assert pseudonym(3, "one") == pseudonym(Person(id=3, email="anna@example.org"), "one")
+    assert make_pseudonym(3, "one") != make_pseudonym(3, "another")
+    assert make_pseudonym(3, "one") == make_pseudonym(ExportedUser(id=3, email="anna@example.org"), "one")
 
 
 @pytest.mark.parametrize("who", [3, {"id": 3, "email": "anna@example.org"}, "anna@example.org"])
@@ -396,4 +406,7 @@ def test_the_order_of_somebodys_answers_is_that_of_the_moments(tmp_path):
     first = annotation(1, 3, created_at="2025-01-01T02:00:00+02:00")  # midnight in UTC
     second = annotation(2, 3, created_at="2025-01-01T00:00:20Z")
     verdicts, _ = read(tmp_path, [exported("t1", second), exported("t2", first)])
-    assert {v.task_id: (v.order, v.gap) for v in verdicts} == {"t2": (0, None), "t1": (1, 20.0)}
+    assert {v.task_id: (v.sequence_index, v.seconds_since_previous) for v in verdicts} == {
+        "t2": (0, None),
+        "t1": (1, 20.0),
+    }

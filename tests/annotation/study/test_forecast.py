@@ -5,95 +5,104 @@ import msgspec
 import pytest
 
 from annotation.client.collected_answers import print_forecast
-from annotation.study.assignment import Asking, AskingRules
-from annotation.study.assignment_params import AnnotateParams, as_asked
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
+from annotation.study.assignment_params import AnnotateParams, to_task_mapping
 from annotation.study.exports import read_pulled
 from annotation.study.forecast import (
-    SECONDS,
+    DEFAULT_SECONDS,
     Forecast,
-    asked_so_far,
-    forecast,
-    pace,
-    simulated_stream,
-    told,
+    estimate_seconds,
+    format_forecast,
+    make_forecast,
+    replay_answers,
+    simulate_assignments,
 )
-from annotation.study.roster import enrol, write_roster
+from annotation.study.roster import enroll, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Estimate, Verdict
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CandidateEstimate, Verdict
 from tests.annotation.conftest import made_task, people
 from tests.annotation.study.conftest import quality
 
-RULES = AskingRules(votes=3, overlap=0, wave=10)
+RULES = AssignmentRules(max_votes=3, overlap_rate=0, wave_size=10)
 
 
 def study(count=200, prior=0.01, rules=RULES):
-    tasks = [as_asked(made_task(number)) for number in range(count)]
-    return Asking(tasks, {f"c{number}": prior for number in range(count)}, rules)
+    tasks = [to_task_mapping(made_task(number)) for number in range(count)]
+    return AdaptiveAssigner(tasks, {f"c{number}": prior for number in range(count)}, rules)
 
 
 def test_what_every_task_needs_is_counted():
-    everything = forecast(study(rules=RULES._replace(overlap=1.0)), "abcde", seconds=18, rate=12)
+    everything = make_forecast(study(rules=RULES._replace(overlap_rate=1.0)), "abcde", seconds=18, hourly_pay=12)
     # 600 votes that count: of the filters, half of them invalid, one in ten and one in twenty is failed, and what stands beside
     # counts not, so 600 / 0.925 = 649; its standard deviation is about 7.
-    assert (everything.tasks, everything.people) == (200, 5) and 628 <= everything.judgements <= 670
+    assert (everything.tasks, everything.num_annotators) == (200, 5) and 628 <= everything.judgements <= 670
     assert isclose(everything.hours, everything.judgements * 18 / 3600)
-    assert f"{everything.hours * 12:,.0f} at 12 per hour" in told(everything, 0)
+    assert f"{everything.hours * 12:,.0f} at 12 per hour" in format_forecast(everything, 0)
 
 
 def test_with_fewer_people_than_votes_some_votes_cannot_be_given():
-    assert forecast(study(rules=RULES._replace(overlap=1.0)), "ab").judgements == 400
+    assert make_forecast(study(rules=RULES._replace(overlap_rate=1.0)), "ab").judgements == 400
 
 
 def test_one_after_the_other_most_get_one_vote():
     # Of 190 after the first wave: 1 % are valid and get two or three; of the others one in ten is missed at first (18 of 20
     # is the usual sensitivity) and gets two more, as it then stands 1 to 1: about 30 + 190 + 2 * 0.1 * 190 + 3 = 260, of
     # which 7.5 % are given anew for a failed filter: 281.
-    assert 255 <= forecast(study(), "abcde").judgements <= 310
+    assert 255 <= make_forecast(study(), "abcde").judgements <= 310
 
 
 def test_the_budget_is_not_exceeded_and_what_was_given_counts():
-    state = study(rules=RULES._replace(budget=50))
-    state.answer("a", "t0000", "invalid", "valid")
-    assert forecast(state, "abc").judgements == 49
+    state = study(rules=RULES._replace(max_judgements=50))
+    state.record_answer("a", "t0000", "invalid", "valid")
+    assert make_forecast(state, "abc").judgements == 49
 
 
 def test_the_study_itself_stays_as_it_is_and_the_seed_decides():
     state = study()
-    once, again = (simulated_stream(state, "abc", 1) for _ in range(2))
-    assert once == again != simulated_stream(state, "abc", 2)
-    assert state.judged == 0 and not state.open.any()
+    once, again = (simulate_assignments(state, "abc", 1) for _ in range(2))
+    assert once == again != simulate_assignments(state, "abc", 2)
+    assert state.num_judgements == 0 and not state.num_open.any()
     assert max(Counter(once).values()) == 1
 
 
 def verdict(number, seconds):
     return Verdict(
-        verdict_id=str(number), task_id="t", annotator="a", first="valid", second="valid", seconds=seconds
+        verdict_id=str(number),
+        task_id="t",
+        annotator="a",
+        first="valid",
+        second="valid",
+        duration_seconds=seconds,
     )
 
 
 def test_the_pace_is_known_from_enough_judgements_without_their_pauses():
     rows = [verdict(number, 10) for number in range(50)]
-    assert pace(rows) == 10 and pace(rows[:49]) == SECONDS
-    assert pace([*rows, verdict(50, 4000), verdict(51, None), verdict(52, 0)]) == 10
+    assert estimate_seconds(rows) == 10 and estimate_seconds(rows[:49]) == DEFAULT_SECONDS
+    assert estimate_seconds([*rows, verdict(50, 4000), verdict(51, None), verdict(52, 0)]) == 10
 
 
 def test_it_is_told_in_words():
-    row = Forecast(tasks=9, doubtful=7, judgements=1200, people=4, seconds=30, rate=15)  # 36,000 s
-    assert told(row, 1000) == (
+    row = Forecast(
+        tasks=9, doubtful=7, judgements=1200, num_annotators=4, seconds_per_judgement=30, hourly_pay=15
+    )  # 36,000 s
+    assert format_forecast(row, 1000) == (
         "9 tasks want votes. 1,000 are done. 4 people of usual accuracy would give 1,200 more judgements: "
         "10.0 hours at 30 s each, 150 at 15 per hour. 7 wait for an expert (rgqa annotate invite NAME --expert)."
     )
 
 
 def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
-    folders = Folders()
+    folders = DatasetFolders()
     with pytest.raises(UserError, match="tasks.jsonl"):
         print_forecast(None, None)
-    rows = [Estimate(candidate_id=f"c{n}", answerable=0.01, difficulty="random") for n in range(40)]
-    write_jsonl(folders.stage("batch") / "tasks.jsonl", [made_task(n) for n in range(40)])
-    write_jsonl(folders.stage("estimate") / "estimates.jsonl", rows)
+    rows = [
+        CandidateEstimate(candidate_id=f"c{n}", p_answerable=0.01, difficulty="random") for n in range(40)
+    ]
+    write_jsonl(folders.stage_dir("batch") / "tasks.jsonl", [made_task(n) for n in range(40)])
+    write_jsonl(folders.stage_dir("estimate") / "estimates.jsonl", rows)
     print_forecast(15, None)
     assert "40 tasks want votes. 3 people" in capsys.readouterr().out
     write_roster(folders, people("ann", "ben"))
@@ -105,14 +114,14 @@ def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
 
 
 def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(tiny, capsys):
-    folders = Folders()
+    folders = DatasetFolders()
     write_jsonl(
-        folders.stage("batch") / "tasks.jsonl", [made_task(n) for n in range(40)]
+        folders.stage_dir("batch") / "tasks.jsonl", [made_task(n) for n in range(40)]
     )  # nothing is estimated
-    enrol(folders, {"ann@example.org": "ann"})
-    enrol(folders, {"eve@example.org": "eve"}, expert=True)
-    asking, _ = asked_so_far(folders, AnnotateParams(), {})
-    assert asking.wanted().all() and asking.invalid("c0") == 0.5
+    enroll(folders, {"ann@example.org": "ann"})
+    enroll(folders, {"eve@example.org": "eve"}, adjudicator=True)
+    asking, _ = replay_answers(folders, AnnotateParams(), {})
+    assert asking.get_wanted_votes().all() and asking.get_posterior_invalid("c0") == 0.5
     said = (
         {"from_name": "first", "value": {"choices": ["invalid"]}},
         {"from_name": "second", "value": {"choices": ["valid"]}},
@@ -120,26 +129,30 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     row = {"id": 1, "completed_by": "expert-01", "created_at": "2026-01-01T00:00:00Z", "result": said}
     write_json(folders.annotations / "pulled.json", [{"data": {"task": "t0000"}, "annotations": [row]}])
     pulled = read_pulled(folders.annotations / "pulled.json")
-    asking, verdicts = asked_so_far(folders, AnnotateParams(), pulled)
-    assert asking.known("t0000") and asking.wanted().sum() == 39 * 3 and asking.judged == 0
+    asking, verdicts = replay_answers(folders, AnnotateParams(), pulled)
+    assert (
+        asking.is_decided("t0000")
+        and asking.get_wanted_votes().sum() == 39 * 3
+        and asking.num_judgements == 0
+    )
     assert [verdict.annotator for verdict in verdicts] == ["expert-01"]
     print_forecast(None, None)
     assert " 1 people " in capsys.readouterr().out
 
 
 def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
-    folders = Folders()
+    folders = DatasetFolders()
     tasks = [made_task(n) for n in range(40)]
-    write_jsonl(folders.stage("batch") / "tasks.jsonl", tasks)
+    write_jsonl(folders.stage_dir("batch") / "tasks.jsonl", tasks)
     filter_ = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "filter")
     fallen = {"picture_id": tasks[0].picture_id, "text": filter_.text}
     report = msgspec.to_builtins(quality())  # as stage collect writes it
     ann = report["annotators"][0] | {"name": "annotator-02", "excluded": ["speed"], "since": 0}
     fallen |= {"expected": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
     said = report | {"fallen": [fallen], "annotators": [ann], "doubtful": {"c3": 0.6}}
-    write_json(folders.stage("collect") / "quality.json", said)
-    asking, _ = asked_so_far(folders, AnnotateParams(), {})
-    asked = asking.tasks[asking.place["t0000"]]
+    write_json(folders.stage_dir("collect") / "quality.json", said)
+    asking, _ = replay_answers(folders, AnnotateParams(), {})
+    asked = asking.tasks[asking.task_index["t0000"]]
     assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
-    assert asking.next("annotator-02") is None and asking.next("annotator-01")
-    assert asking._named[asking.candidate["c3"]] == pytest.approx(log(0.6 / 0.4))
+    assert asking.assign_next_task("annotator-02") is None and asking.assign_next_task("annotator-01")
+    assert asking._collect_doubt[asking.candidate_index["c3"]] == pytest.approx(log(0.6 / 0.4))

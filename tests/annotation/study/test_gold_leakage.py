@@ -2,11 +2,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from annotation.study.gold_leakage import Betrayal, betrayals, shown_questions, worst
+from annotation.study.gold_leakage import (
+    GoldLeakage,
+    build_shown_questions,
+    measure_gold_leakage,
+    select_leaks,
+)
 from pipeline.core.records import Candidate
-from pipeline.tasks.gold_questions import Filter
-from pipeline.tasks.second_questions import Offered
-from pipeline.tasks.task_builder import make_tasks, task_of
+from pipeline.tasks.gold_questions import GoldQuestion
+from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.task_builder import make_task, make_tasks
 
 CUES = {
     "repetition": "the text came before",
@@ -19,7 +24,7 @@ CUES = {
 
 
 def told(table):
-    found = {row.cue: row for row in betrayals(table)}
+    found = {row.cue: row for row in measure_gold_leakage(table)}
     return {name: found[cue] for name, cue in CUES.items()}
 
 
@@ -42,13 +47,16 @@ def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_f
 
 
 def test_nothing_tells_filters_that_are_like_candidates():
-    assert worst(betrayals(pd.concat([stream(person="ann"), stream(person="ben", seed=1)]))) == []
+    assert (
+        select_leaks(measure_gold_leakage(pd.concat([stream(person="ann"), stream(person="ben", seed=1)])))
+        == []
+    )
 
 
 def test_filters_that_come_again_and_again_are_told_by_repetition_alone():
     found = told(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
     assert found["repetition"].auroc == pytest.approx(0.875) and found["here"].auroc == pytest.approx(0.875)
-    assert {name for name, row in found.items() if row.tells} == {"repetition", "here"}
+    assert {name for name, row in found.items() if row.is_leak} == {"repetition", "here"}
 
 
 def test_repeats_count_as_candidates():
@@ -88,14 +96,14 @@ def test_the_interval_holds_the_figure_and_grows_with_fewer_pictures():
 
 
 def test_without_filters_there_is_nothing_to_tell():
-    found = betrayals(stream().query("role == 'candidate'"))
-    assert {row.auroc for row in found} == {None} and worst(found) == []
-    assert {row.auroc for row in betrayals(stream().head(0))} == {None}
+    found = measure_gold_leakage(stream().query("role == 'candidate'"))
+    assert {row.auroc for row in found} == {None} and select_leaks(found) == []
+    assert {row.auroc for row in measure_gold_leakage(stream().head(0))} == {None}
 
 
 def test_the_limit_is_on_the_upper_end():
-    assert not Betrayal(cue="", auroc=0.55, low=0.5, high=0.6).tells
-    assert Betrayal(cue="", auroc=0.59, low=0.5, high=0.61).tells
+    assert not GoldLeakage(cue="", auroc=0.55, low=0.5, high=0.6).is_leak
+    assert GoldLeakage(cue="", auroc=0.59, low=0.5, high=0.61).is_leak
 
 
 CANDIDATES = [
@@ -110,11 +118,14 @@ CANDIDATES = [
 ]
 KNOWN = {
     f"n{p}": [
-        Filter(text=f"What is {p} and {n}?", expected=kind, source="own question")
+        GoldQuestion(text=f"What is {p} and {n}?", expected_choice=kind, source="own question")
         for n in range(5)
         for kind in ("valid",)
     ]
-    + [Filter(text=f"What is {p} or {n}?", expected="invalid", source="foreign question") for n in range(5)]
+    + [
+        GoldQuestion(text=f"What is {p} or {n}?", expected_choice="invalid", source="foreign question")
+        for n in range(5)
+    ]
     for p in range(20)
 }
 
@@ -122,7 +133,9 @@ KNOWN = {
 def whole(tasks):
     """Somebody sees all tasks."""
     return told(
-        shown_questions([("ann", task.task_id) for task in tasks], {task.task_id: task for task in tasks})
+        build_shown_questions(
+            [("ann", task.task_id) for task in tasks], {task.task_id: task for task in tasks}
+        )
     )
 
 
@@ -131,15 +144,15 @@ def test_a_filter_beside_every_candidate_betrays_itself_by_repetition_and_compan
     # before, and no candidate ever did: 0.5 + (2 / 3) / 2 = 0.833
     draw = np.random.default_rng(0)
     planted = [
-        task_of(row, KNOWN[row.picture_id][n % 10], candidate_first=bool(draw.random() < 0.5))
+        make_task(row, KNOWN[row.picture_id][n % 10], candidate_first=bool(draw.random() < 0.5))
         for n, row in enumerate(CANDIDATES)
     ]
     old = whole(planted)
     assert (
         old["repetition"].auroc == pytest.approx(5 / 6, abs=1e-4)
-        and old["repetition"].tells
-        and old["here"].tells
+        and old["repetition"].is_leak
+        and old["here"].is_leak
     )
-    offered = {key: Offered.of(rows) for key, rows in KNOWN.items()}
+    offered = {key: Offer.from_questions(rows) for key, rows in KNOWN.items()}
     made = whole(list(make_tasks(CANDIDATES, offered, 0.0, 0.4, seed=0)))
-    assert not made["repetition"].tells and not made["here"].tells
+    assert not made["repetition"].is_leak and not made["here"].is_leak

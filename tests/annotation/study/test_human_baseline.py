@@ -5,13 +5,13 @@ import pytest
 import yaml
 
 from annotation.study import human_baseline
-from annotation.study.assignment import Asking
-from annotation.study.assignment_params import AnnotateParams, as_asked
+from annotation.study.assignment import AdaptiveAssigner
+from annotation.study.assignment_params import AnnotateParams, to_task_mapping
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
-from pipeline.core.params import load
-from pipeline.core.paths import Folders
-from pipeline.core.records import Item, Picture, Record, Task, Verdict
+from pipeline.core.params import load_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Item, Record, Task, Verdict
 from tests.annotation.study.test_exports import annotation, exported
 
 HOME = Path("data/tiny-people")
@@ -50,7 +50,7 @@ def counts(tasks):
 
 
 def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
-    tasks = human_baseline.choose([*items(), *items(40, 60, "pt-easy")], each=50, seed=1)
+    tasks = human_baseline.choose_tasks([*items(), *items(40, 60, "pt-easy")], items_per_label=50, seed=1)
     assert counts(tasks) == {
         ("clip-hard", "valid"): 50,
         ("clip-hard", "invalid"): 50,
@@ -66,16 +66,16 @@ def test_only_the_test_part_is_asked_and_nothing_twice():
     ]
     shared = [item(n, subset, False, key=f"aq{n}") for subset in ("clip-easy", "clip-hard") for n in range(4)]
     uqs = [item(n, subset) for subset in ("clip-easy", "clip-hard") for n in range(4)]
-    tasks = human_baseline.choose([*dev, *shared, *uqs], each=2, seed=1)
+    tasks = human_baseline.choose_tasks([*dev, *shared, *uqs], items_per_label=2, seed=1)
     assert sorted(counts(tasks).values()) == [2, 2, 2, 2]
-    asked = [row.question_id for row in questions(tasks) if row.expected == "valid"]
+    asked = [row.question_id for row in questions(tasks) if row.expected_choice == "valid"]
     assert len(asked) == len(set(asked)) == 4
     assert not [key for key in asked if key.startswith("dev")]
 
 
 def test_pictures_are_used_evenly_and_a_task_is_of_one():
     # 20 pictures, 50 tasks: two or three of each, whatever the lot says.
-    tasks = human_baseline.choose(items(), each=50, seed=3)
+    tasks = human_baseline.choose_tasks(items(), items_per_label=50, seed=3)
     assert set(Counter(task.picture_id for task in tasks).values()) == {2, 3}
     of = {row.item_id: row.picture_id for row in items()}
     assert all(of[row.question_id] == task.picture_id for task in tasks for row in (task.first, task.second))
@@ -83,8 +83,8 @@ def test_pictures_are_used_evenly_and_a_task_is_of_one():
 
 def test_one_question_of_a_task_tells_nothing_of_the_other():
     # 12 couples of each kind alike and 26 mixed: as two draws out of 50 and 50 would be.
-    tasks = human_baseline.choose(items(), each=50, seed=1)
-    kinds = Counter((task.first.expected, task.second.expected) for task in tasks)
+    tasks = human_baseline.choose_tasks(items(), items_per_label=50, seed=1)
+    kinds = Counter((task.first.expected_choice, task.second.expected_choice) for task in tasks)
     assert (kinds["valid", "valid"], kinds["invalid", "invalid"]) == (12, 12)
     assert (
         min(kinds["valid", "invalid"], kinds["invalid", "valid"]) >= 6
@@ -93,14 +93,14 @@ def test_one_question_of_a_task_tells_nothing_of_the_other():
 
 def test_where_no_picture_has_two_of_a_kind_tasks_are_mixed_and_still_even():
     rows = [item(n, uq=uq, picture=f"n{n}") for n in range(10) for uq in (True, False)]
-    tasks = human_baseline.choose(rows, each=8, seed=1)
+    tasks = human_baseline.choose_tasks(rows, items_per_label=8, seed=1)
     assert set(counts(tasks).values()) == {8} and len({task.picture_id for task in tasks}) == 8
 
 
 def test_the_draw_hangs_on_the_seed_and_not_on_the_order_of_items():
     rows = items()
-    assert human_baseline.choose(rows, 20, 1) == human_baseline.choose(rows[::-1], 20, 1)
-    assert human_baseline.choose(rows, 20, 1) != human_baseline.choose(rows, 20, 2)
+    assert human_baseline.choose_tasks(rows, 20, 1) == human_baseline.choose_tasks(rows[::-1], 20, 1)
+    assert human_baseline.choose_tasks(rows, 20, 1) != human_baseline.choose_tasks(rows, 20, 2)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def release(tiny):
     rows = [Row(item=row) for row in items(12, 12)]
     write_jsonl("data/release/tiny/1.0.0/provenance.jsonl", rows)
     pictures = [
-        Picture(
+        ImageRecord(
             picture_id=f"n{n}",
             split="testdev",
             path=f"data/tiny/source/images/n{n}.jpg",
@@ -123,7 +123,7 @@ def release(tiny):
 
 
 def test_what_people_see_is_a_picture_and_two_questions_and_nothing_else(release):
-    human_baseline.draw(release, each=4, seed=1)
+    human_baseline.sample_items(release, items_per_label=4, seed=1)
     tasks = {task.task_id: task for task in read_jsonl(HOME / "interim/batch/tasks.jsonl", Task)}
     rows = read_json(HOME / "interim/batch/label_studio_tasks.json")
     assert len(rows) == 4
@@ -140,58 +140,65 @@ def test_what_people_see_is_a_picture_and_two_questions_and_nothing_else(release
 
 
 def test_it_is_a_data_set_whose_tasks_three_people_judge_and_no_filter_weighs(release, set_params):
-    human_baseline.draw(release, each=4, seed=1)
+    human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-people"}))
-    tasks, params = list(Folders().rows(Task)), load("annotate", AnnotateParams)
-    study = Asking([as_asked(task) for task in tasks], {}, params.rules())
+    tasks, params = list(DatasetFolders().read_records(Task)), load_params("annotate", AnnotateParams)
+    study = AdaptiveAssigner([to_task_mapping(task) for task in tasks], {}, params.to_assignment_rules())
     for person in "abc":
         for _ in tasks:
-            study.answer(person, study.next(person), "invalid", "invalid")  # whatever they say, they go on
-        assert not study.out(person)
-    assert study.next("d") is None and (params.training, params.test) == (0, 0)
+            study.record_answer(
+                person, study.assign_next_task(person), "invalid", "invalid"
+            )  # whatever they say, they go on
+        assert not study.has_failed_gold(person)
+    assert study.assign_next_task("d") is None and (params.training_tasks, params.qualification_tasks) == (
+        0,
+        0,
+    )
 
 
 def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
-    human_baseline.draw(release, each=4, seed=1)
+    human_baseline.sample_items(release, items_per_label=4, seed=1)
     files = [*(HOME / "interim/batch").iterdir(), Path("params.yaml")]
     before = [path.read_bytes() for path in files]
-    human_baseline.draw(release, each=4, seed=1)
+    human_baseline.sample_items(release, items_per_label=4, seed=1)
     with pytest.raises(UserError, match="another study was drawn there"):
-        human_baseline.draw(release, each=4, seed=2)
+        human_baseline.sample_items(release, items_per_label=4, seed=2)
     assert [path.read_bytes() for path in files] == before
 
 
 def test_mistakes_are_told(release, tiny):
     with pytest.raises(UserError, match="no release is there"):
-        human_baseline.draw(Path("data/release/tiny/9.9.9"))
+        human_baseline.sample_items(Path("data/release/tiny/9.9.9"))
     write_jsonl("data/tiny/interim/ingest/pictures.jsonl", [])
     with pytest.raises(UserError) as caught:
-        human_baseline.draw(release, each=4)
+        human_baseline.sample_items(release, items_per_label=4)
     assert "its pictures are not those of data set tiny" in caught.value.problems[0]
     assert caught.value.problems[1].endswith(": no such picture")
     with pytest.raises(UserError, match="tiny: no judgement of a human study"):
-        write_jsonl(Folders().file(Task), [])
-        human_baseline.score()
+        write_jsonl(DatasetFolders().record_file(Task), [])
+        human_baseline.score_judgements()
 
 
 def test_what_people_said_is_scored(release, capsys):
-    human_baseline.draw(release, each=4, seed=1)
+    human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-people"}))
     with pytest.raises(UserError, match=r"pulled.json is not there"):
-        human_baseline.score()
-    tasks = list(Folders().rows(Task))
+        human_baseline.score_judgements()
+    tasks = list(DatasetFolders().read_records(Task))
     rows = [
         exported(
             task.task_id,
-            annotation(2 * n + 1, "annotator-01", task.first.expected, task.second.expected),  # always right
+            annotation(
+                2 * n + 1, "annotator-01", task.first.expected_choice, task.second.expected_choice
+            ),  # always right
             annotation(2 * n + 2, "annotator-02", "unsure", "valid"),  # accepts everything
         )
         for n, task in enumerate(tasks)
     ]
-    write_json(Folders().annotations / "pulled.json", rows)
-    human_baseline.score()
+    write_json(DatasetFolders().annotations / "pulled.json", rows)
+    human_baseline.score_judgements()
     said = capsys.readouterr().out
     (line,) = [line for line in said.splitlines() if line.split()[:2] == ["clip-hard", "2"]]
     # AQs: 8 of 8 accepted. UQs: 4 of 8 rejected, Wilson 21.5 to 78.5 %. Right: 12 of 16, 50.5 to 89.8 %.
@@ -204,8 +211,12 @@ def test_what_people_said_is_scored(release, capsys):
 
 def test_a_rate_of_nothing_is_undefined():
     (task,) = [
-        t for t in human_baseline.choose(items(), 4, 1) if {t.first.expected, t.second.expected} == {"valid"}
+        t
+        for t in human_baseline.choose_tasks(items(), 4, 1)
+        if {t.first.expected_choice, t.second.expected_choice} == {"valid"}
     ]
     said = Verdict(verdict_id="v", task_id=task.task_id, annotator="p", first="valid", second="valid")
-    line = human_baseline.table(human_baseline.judged({task.task_id: task}, [said])).splitlines()[1]
+    line = human_baseline.format_table(
+        human_baseline.build_judgements({task.task_id: task}, [said])
+    ).splitlines()[1]
     assert line.count("undefined") == 2  # UQs rejected, UQs accepted

@@ -3,13 +3,13 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from annotation.study.exports import pseudonym, read_pulled, verdicts_in
+from annotation.study.exports import make_pseudonym, read_pulled, read_verdicts
 from annotation.study.import_annotations import import_exports
-from annotation.study.private_files import salt
+from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import Annotator, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json, write_jsonl
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task
 from tests.annotation.study.conftest import task
 from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported, pulled
@@ -18,9 +18,9 @@ from tests.annotation.study.test_exports import TASKS, annotation, chosen, expor
 @pytest.fixture
 def batched(tiny, tmp_path):
     """A data set with the tasks t1, t2, t3; the path of its pulled.json."""
-    folders = Folders()
+    folders = DatasetFolders()
     rows = [replace(TASKS[key], first=replace(TASKS[key].first, text="candidate")) for key in TASKS]
-    write_jsonl(folders.file(Task), rows)
+    write_jsonl(folders.record_file(Task), rows)
     return folders.annotations / "pulled.json"
 
 
@@ -33,7 +33,7 @@ def take_in(tmp_path, *files):
 
 
 def verdicts(path):
-    return {(row.task_id, row.annotator): (row.first, row.second) for row in verdicts_in(path, TASKS)[0]}
+    return {(row.task_id, row.annotator): (row.first, row.second) for row in read_verdicts(path, TASKS)[0]}
 
 
 def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_path, capsys):
@@ -44,8 +44,8 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
     )
     take_in(tmp_path, *rows)
     assert verdicts(batched) == {
-        ("t1", pseudonym(3, salt(Folders()))): ("valid", "invalid"),
-        ("t2", pseudonym(4, salt(Folders()))): ("unsure", "invalid"),
+        ("t1", make_pseudonym(3, read_or_create_salt(DatasetFolders()))): ("valid", "invalid"),
+        ("t2", make_pseudonym(4, read_or_create_salt(DatasetFolders()))): ("unsure", "invalid"),
     }
     assert (
         "anna" not in batched.read_text() and "import: 2 new annotations, 2 in all" in capsys.readouterr().out
@@ -56,11 +56,16 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
 
 
 def test_who_is_known_keeps_the_pseudonym_of_the_roster(batched, tmp_path):
-    write_roster(Folders(), [Annotator(name="anna", pseudonym="annotator-02", email="Anna@example.org")])
+    write_roster(
+        DatasetFolders(), [Annotator(name="anna", pseudonym="annotator-02", email="Anna@example.org")]
+    )
     take_in(
         tmp_path, [exported("t1", annotation(1, {"id": 3, "email": "anna@Example.org"}), annotation(2, 4))]
     )
-    assert {who for _, who in verdicts(batched)} == {"annotator-02", pseudonym(4, salt(Folders()))}
+    assert {who for _, who in verdicts(batched)} == {
+        "annotator-02",
+        make_pseudonym(4, read_or_create_salt(DatasetFolders())),
+    }
 
 
 def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alone(batched, tmp_path):
@@ -136,13 +141,19 @@ def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
     take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
-    assert verdicts(batched).keys() == {("t1", "unknown"), ("t2", pseudonym(3, salt(Folders())))}
+    assert verdicts(batched).keys() == {
+        ("t1", "unknown"),
+        ("t2", make_pseudonym(3, read_or_create_salt(DatasetFolders()))),
+    }
 
 
 def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
     write_json(
-        Folders().study / "forgotten.json",
-        {"annotator-01": "2026-01-01", pseudonym(3, salt(Folders())): "2026-01-01"},
+        DatasetFolders().study / "forgotten.json",
+        {
+            "annotator-01": "2026-01-01",
+            make_pseudonym(3, read_or_create_salt(DatasetFolders())): "2026-01-01",
+        },
     )
     backup = exported("t1", annotation(1, "annotator-01"), annotation(2, "annotator-02"), annotation(3, 3))
     take_in(tmp_path, [backup])

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.private_files import salt, write_private
+from annotation.study.private_files import read_or_create_salt, write_private
 from annotation.study.roster import Annotator, write_roster
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +33,13 @@ def test_a_file_that_others_may_read_is_closed_to_them():
 
 
 def test_who_annotates_is_nobody_elses_business():
-    folders = Folders("birds")
+    folders = DatasetFolders("birds")
     write_roster(folders, [Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")])
     assert mode(folders.study / "roster.json") == 0o600
 
 
 def test_a_salt_is_drawn_once_for_a_data_set_and_is_its_own():
-    birds, dogs = salt(Folders("birds")), salt(Folders("dogs"))
-    assert birds == salt(Folders("birds")) != dogs
+    birds, dogs = read_or_create_salt(DatasetFolders("birds")), read_or_create_salt(DatasetFolders("dogs"))
+    assert birds == read_or_create_salt(DatasetFolders("birds")) != dogs
     assert len(bytes.fromhex(birds)) == 32  # 256 bits cannot be tried out
-    assert mode(Folders("birds").study / "salt.json") == 0o600
+    assert mode(DatasetFolders("birds").study / "salt.json") == 0o600

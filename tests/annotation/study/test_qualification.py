@@ -4,7 +4,13 @@ import sys
 import pytest
 
 from annotation.study import qualification
-from annotation.study.qualification import TRIES, Marks, lessons, marks, right
+from annotation.study.qualification import (
+    MAX_ATTEMPTS,
+    QualificationScore,
+    is_correct,
+    score_answers,
+    select_tasks,
+)
 
 V, X, U = "valid", "invalid", "unsure"
 
@@ -17,28 +23,28 @@ KNOWN = [known(f"k{number}", V if number % 2 else X, V if number % 3 else X) for
 
 
 def test_the_training_and_each_try_of_the_test_have_tasks_of_their_own():
-    parts = [set(lessons(KNOWN, 4, 4, "ann", tried)[1]) for tried in range(TRIES)]
-    training = {*lessons(KNOWN, 4, 4, "ann")[0]}
+    parts = [set(select_tasks(KNOWN, 4, 4, "ann", tried)[1]) for tried in range(MAX_ATTEMPTS)]
+    training = {*select_tasks(KNOWN, 4, 4, "ann")[0]}
     assert [len(part) for part in (training, *parts)] == [4, 4, 4]
     assert training | parts[0] | parts[1] == {row["key"] for row in KNOWN}
 
 
 def test_everybody_gets_the_same_test_in_an_order_of_their_own():
-    orders = {name: lessons(KNOWN, 0, 8, name)[1] for name in ("ann", "ben", "cyd")}
+    orders = {name: select_tasks(KNOWN, 0, 8, name)[1] for name in ("ann", "ben", "cyd")}
     assert len({frozenset(order) for order in orders.values()}) == 1
     assert len({tuple(order) for order in orders.values()}) == 3
-    assert orders["ann"] == lessons(KNOWN, 0, 8, "ann")[1]
+    assert orders["ann"] == select_tasks(KNOWN, 0, 8, "ann")[1]
 
 
 def test_unsure_counts_as_valid():
-    assert [right({"expected": V}, choice) for choice in (V, X, U)] == [True, False, True]
-    assert [right({"expected": X}, choice) for choice in (V, X, U)] == [False, True, False]
+    assert [is_correct({"expected": V}, choice) for choice in (V, X, U)] == [True, False, True]
+    assert [is_correct({"expected": X}, choice) for choice in (V, X, U)] == [False, True, False]
 
 
 def test_marks_tell_known_valid_and_known_invalid_apart():
     rows = [known("a", V, X), known("b", X, X), known("c", V, V)]
-    assert marks(rows, {"a": (V, X), "b": (X, V), "other": (V, V)}) == Marks(1, 1, 3, 2)
-    assert marks(rows, {}) == Marks(0, 0, 0, 0)
+    assert score_answers(rows, {"a": (V, X), "b": (X, V), "other": (V, V)}) == QualificationScore(1, 1, 3, 2)
+    assert score_answers(rows, {}) == QualificationScore(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +53,15 @@ def test_marks_tell_known_valid_and_known_invalid_apart():
 def test_one_word_for_everything_never_passes(word, passes):
     # 9 of 12 known valid: "valid" for everything is right for three of four
     rows = [known(str(n), V, V) for n in range(4)] + [known("x", V, X), known("y", X, X)]
-    found = marks(rows, {row["key"]: (word, word) for row in rows})
-    assert found.asked == 12
-    assert found.passed(0.5) is passes
+    found = score_answers(rows, {row["key"]: (word, word) for row in rows})
+    assert found.num_answered == 12
+    assert found.has_passed(0.5) is passes
 
 
 def test_the_share_is_reached_when_it_is_met():
-    assert Marks(10, 8, 5, 4).passed(0.8)
-    assert not Marks(10, 8, 5, 3).passed(0.8)
-    assert not Marks(10, 7, 5, 5).passed(0.8)
+    assert QualificationScore(10, 8, 5, 4).has_passed(0.8)
+    assert not QualificationScore(10, 8, 5, 3).has_passed(0.8)
+    assert not QualificationScore(10, 7, 5, 5).has_passed(0.8)
 
 
 def test_it_runs_where_nothing_is_installed():

@@ -3,8 +3,8 @@ from itertools import pairwise
 
 import pytest
 
-from annotation.study.qualification import TRIES
-from annotation.study.qualification_tasks import known_tasks, why
+from annotation.study.qualification import MAX_ATTEMPTS
+from annotation.study.qualification_tasks import build_known_tasks, explain_verdict
 from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
@@ -12,13 +12,17 @@ V, X = "valid", "invalid"
 
 
 def filter_(text, expected, source="own question", why=""):
-    return TaskQuestion(key=text, text=text, role="filter", expected=expected, source=source, why=why)
+    return TaskQuestion(
+        key=text, text=text, role="filter", expected_choice=expected, gold_source=source, gold_explanation=why
+    )
 
 
 def task(picture, question, block=0):
     asked = TaskQuestion(key="c", text=f"candidate at {picture}", role="candidate", candidate_id=picture)
     key = f"{picture}-{question.text}"
-    return Task(task_id=key, picture_id=picture, subset="pt-easy", first=asked, second=question, block=block)
+    return Task(
+        task_id=key, picture_id=picture, subset="pt-easy", first=asked, second=question, priority_block=block
+    )
 
 
 def world(pictures=20, block=lambda number: 0):
@@ -50,15 +54,15 @@ def parts(rows, *sizes):
 
 
 def test_the_training_and_each_test_have_pairs_of_all_kinds_so_that_one_question_tells_nothing_of_the_other():
-    made = known_tasks(world(), Images(), training=4, test=8, seed=1)
-    assert TRIES == 2
+    made = build_known_tasks(world(), Images(), num_training=4, num_test=8, seed=1)
+    assert MAX_ATTEMPTS == 2
     for part in parts(made, 4, 8, 8):
         quarter = len(part) // 4
         assert pairs(part) == {"ii": quarter, "vv": quarter, "iv": len(part) // 2}
 
 
 def test_every_picture_serves_once_and_no_template_where_there_is_something_else():
-    made = known_tasks(world(), Images(), 4, 8, seed=1)
+    made = build_known_tasks(world(), Images(), 4, 8, seed=1)
     assert len({row["image"] for row in made}) == len(made) == 20
     assert len({row["key"] for row in made}) == 20
     assert not [row for row in made if "template" in row["first"]["text"] + row["second"]["text"]]
@@ -66,7 +70,7 @@ def test_every_picture_serves_once_and_no_template_where_there_is_something_else
 
 def test_a_picture_without_such_a_pair_gives_another():
     rows = [task(f"p{n}", filter_(f"{n} {c}", V)) for n in range(6) for c in range(2)]
-    assert pairs(known_tasks(rows, Images(), 2, 2, seed=1)) == {"vv": 6}
+    assert pairs(build_known_tasks(rows, Images(), 2, 2, seed=1)) == {"vv": 6}
 
 
 def test_a_template_serves_where_a_picture_has_nothing_else():
@@ -75,35 +79,41 @@ def test_a_template_serves_where_a_picture_has_nothing_else():
         for n in range(3)
         for kind, source in ((V, "own question"), (X, "template"))
     ]
-    assert pairs(known_tasks(rows, Images(), 1, 1, seed=1)) == {"iv": 3}
+    assert pairs(build_known_tasks(rows, Images(), 1, 1, seed=1)) == {"iv": 3}
 
 
 def test_they_come_from_the_tasks_that_go_out_last():
-    made = known_tasks(world(20, block=lambda number: number // 10), Images(), 2, 4, seed=1)
+    made = build_known_tasks(world(20, block=lambda number: number // 10), Images(), 2, 4, seed=1)
     assert {row["image"] for row in made} == {f"/picture/p{number}" for number in range(10, 20)}
 
 
 def test_either_verdict_may_come_first_and_the_pictures_change_with_the_seed():
-    made = [known_tasks(world(), Images(), 2, 2, seed) for seed in range(10)]
+    made = [build_known_tasks(world(), Images(), 2, 2, seed) for seed in range(10)]
     assert {row["first"]["expected"] for rows in made for row in rows} == {V, X}
     assert len({rows[0]["image"] for rows in made}) > 3
 
 
 def test_the_same_tasks_in_another_order_give_the_same():
-    assert known_tasks(world()[::-1], Images(), 4, 8, 3) == known_tasks(world(), Images(), 4, 8, 3)
+    assert build_known_tasks(world()[::-1], Images(), 4, 8, 3) == build_known_tasks(
+        world(), Images(), 4, 8, 3
+    )
 
 
 def test_too_few_pictures_are_told_with_the_numbers():
     with pytest.raises(UserError, match=r"14 pictures wanted .*but only 13 have two"):
-        known_tasks(world(13), Images(), 4, 5, seed=1)
+        build_known_tasks(world(13), Images(), 4, 5, seed=1)
 
 
 def test_a_task_tells_in_words_why_each_verdict_is_known():
     assert (
-        why(filter_("q", X, why="no dog in the picture")) == "It has no answer here: no dog in the picture."
+        explain_verdict(filter_("q", X, why="no dog in the picture"))
+        == "It has no answer here: no dog in the picture."
     )
-    assert why(filter_("q", V, why="red")) == "It has an answer: red."
-    assert why(filter_("q", V)) == "It has an answer, and only one is right."
-    assert why(filter_("q", X)) == "It has no answer here: it takes something for granted that is not so."
-    row = known_tasks(world(3), Images(), 1, 1, 1)[0]
-    assert row["first"]["why"] == why(filter_("", row["first"]["expected"]))
+    assert explain_verdict(filter_("q", V, why="red")) == "It has an answer: red."
+    assert explain_verdict(filter_("q", V)) == "It has an answer, and only one is right."
+    assert (
+        explain_verdict(filter_("q", X))
+        == "It has no answer here: it takes something for granted that is not so."
+    )
+    row = build_known_tasks(world(3), Images(), 1, 1, 1)[0]
+    assert row["first"]["why"] == explain_verdict(filter_("", row["first"]["expected"]))

@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 
-from annotation.study.answers_table import CollectRules, judged_questions, votes
-from annotation.study.assignment import LEAST
+from annotation.study.answers_table import QualityRules, build_answers_table, select_votes
+from annotation.study.assignment import MIN_SENSITIVITY_SPECIFICITY
 from annotation.study.quality_control import (
+    AccuracyRate,
     Exclusion,
-    Rate,
-    drift,
-    fallen,
-    faults,
-    rate,
-    set_aside,
-    skills,
-    weigh,
+    assess_quality,
+    find_discarded_gold,
+    find_drift,
+    find_flags,
+    make_rate,
+    mark_excluded_answers,
+    measure_gold_accuracy,
 )
 from pipeline.core.errors import UserError
 from tests.annotation.study.conftest import U, V, X, crowd, repeating, task, verdict
@@ -40,10 +40,10 @@ def test_three_who_call_everything_invalid_cannot_vote_the_filters_away():
     """The attack: "invalid" to all, at 8 s a task, so that every known valid filter is contradicted by all who met it."""
     people = {name: always(X) for name in ("one", "two", "three")}
     _, judged = crowd(people, 60, seconds=8.0)
-    weighed = weigh(judged, CollectRules())
+    weighed = assess_quality(judged, QualityRules())
     assert sorted(weighed.excluded) == ["one", "three", "two"]
     assert weighed.excluded["one"].reasons[-1].startswith("specificity: 0 of 30 known valid (0.0%")
-    assert votes(weighed.judged).empty and not weighed.judged["fallen"].any()
+    assert select_votes(weighed.answers).empty and not weighed.answers["fallen"].any()
 
 
 def test_a_filter_falls_by_three_who_are_right_about_the_others():
@@ -52,22 +52,22 @@ def test_a_filter_falls_by_three_who_are_right_about_the_others():
 
     people = {"a": doubts, "b": doubts, "c": doubts}
     _, judged = crowd(people, 14)
-    assert set(judged[fallen(judged, 0.03)]["task_id"]) == {"0004"}
+    assert set(judged[find_discarded_gold(judged, 0.03)]["task_id"]) == {"0004"}
     for few in (
         {"a": doubts, "b": doubts},
         people | {"d": right, "e": right},
     ):  # too few; a third gave what was known
         _, judged = crowd(few, 14)
-        assert not fallen(judged, 0.03).any()
+        assert not find_discarded_gold(judged, 0.03).any()
     _, judged = crowd(people, 8)  # four valid, four invalid: three others of a kind say too little of anybody
-    assert not fallen(judged, 0.03).any()
+    assert not find_discarded_gold(judged, 0.03).any()
 
 
 def test_one_person_who_answers_a_filter_twice_is_one():
     _, judged = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
     judged["text"] = judged["text"].where(judged["task_id"] != "0006", "filter")
     judged["picture_id"] = judged["picture_id"].where(judged["task_id"] != "0006", "n0004")
-    assert not fallen(judged, 0.03).any()  # a said it twice, nobody else did
+    assert not find_discarded_gold(judged, 0.03).any()  # a said it twice, nobody else did
 
 
 def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_they_are_read():
@@ -76,7 +76,7 @@ def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_the
     judged["text"] = judged["text"].where(~again | (judged["role"] != "filter"), "filter")
     judged["picture_id"] = judged["picture_id"].where(~again, "n0004")
     for rows in (judged, judged.iloc[::-1]):
-        assert set(rows[fallen(rows, 0.03)]["task_id"]) == {"0004", "0006"}
+        assert set(rows[find_discarded_gold(rows, 0.03)]["task_id"]) == {"0004", "0006"}
 
 
 def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does():
@@ -88,9 +88,9 @@ def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does()
             with pytest.raises(
                 UserError, match=rf"{wrong} of {count}, and 3% is the most .* either the source"
             ):
-                weigh(judged, CollectRules())
+                assess_quality(judged, QualityRules())
         else:
-            assert weigh(judged, CollectRules()).judged["fallen"].sum() == 3 * wrong
+            assert assess_quality(judged, QualityRules()).answers["fallen"].sum() == 3 * wrong
 
 
 def test_who_calls_39_percent_of_answerable_questions_invalid_is_excluded_though_most_answers_are_right():
@@ -99,10 +99,10 @@ def test_who_calls_39_percent_of_answerable_questions_invalid_is_excluded_though
 
     people = {"biased": biased, "careful": errs(2, 0.05, 0.02)}
     _, judged = crowd(people, 200)
-    found = skills(judged)["biased"]
-    both = (found.sensitivity.right + found.specificity.right) / 200
+    found = measure_gold_accuracy(judged)["biased"]
+    both = (found.sensitivity.num_correct + found.specificity.num_correct) / 200
     assert both == 0.805  # what was looked at before
-    excluded = weigh(judged, CollectRules()).excluded
+    excluded = assess_quality(judged, QualityRules()).excluded
     assert list(excluded) == ["biased"]
     assert any(reason.startswith("specificity") for reason in excluded["biased"].reasons)
 
@@ -111,58 +111,58 @@ def test_what_is_below_a_limit_by_chance_is_told_and_excludes_nobody():
     # 15 of 20 known valid: 75 % [53 %, 89 %]: below 80 %, but perhaps not in truth. 10 of 20: [30 %, 70 %] is.
     for wrong, sure in ((5, False), (10, True)):
         people = {"x": lambda n, e, wrong=wrong: X if e == V and n < 2 * wrong else e}
-        weighed = weigh(crowd(people, 40)[1], CollectRules(window=100))
+        weighed = assess_quality(crowd(people, 40)[1], QualityRules(drift_window=100))
         (flag,) = weighed.flags["x"]
-        assert (flag.kind, flag.sure, bool(weighed.excluded)) == ("specificity", sure, sure)
+        assert (flag.kind, flag.is_significant, bool(weighed.excluded)) == ("specificity", sure, sure)
     assert flag.detail == "10 of 20 known valid (50.0%, at most 70.1%), below 80%"
 
 
 def test_a_single_failed_filter_excludes_nobody():
     """0 of 1 has an upper end of 0.793 (Wilson 1927: z^2 / (1 + z^2)), below the limit of 0.8, and says nothing of anybody."""
     _, judged = crowd({"new": always(X)}, 1)
-    assert weigh(judged, CollectRules()).excluded == {}
+    assert assess_quality(judged, QualityRules()).excluded == {}
 
 
 def test_the_queue_asks_no_more_of_whom_collect_excludes():
-    assert (CollectRules().min_sensitivity, CollectRules().min_specificity) == LEAST
+    assert (QualityRules().min_sensitivity, QualityRules().min_specificity) == MIN_SENSITIVITY_SPECIFICITY
 
 
 def test_who_grows_careless_after_200_tasks_keeps_what_was_before():
     people = {"tired": errs(3, 0.45, 0.4, since=200), "steady": errs(4, 0.05, 0.03)}
     _, judged = crowd(people, 600)
-    weighed = weigh(judged, CollectRules())
+    weighed = assess_quality(judged, QualityRules())
     assert list(weighed.excluded) == ["tired"]
     out = weighed.excluded["tired"]
     assert {reason.split(":")[0] for reason in out.reasons} == {"drift"}
-    assert 150 <= out.since <= 260
-    counting = votes(weighed.judged)
-    assert counting[counting["annotator"] == "tired"]["order"].max() < out.since
+    assert 150 <= out.excluded_since <= 260
+    counting = select_votes(weighed.answers)
+    assert counting[counting["annotator"] == "tired"]["order"].max() < out.excluded_since
     assert len(counting[counting["annotator"] == "tired"]) > 100
-    told = weigh(judged, CollectRules(excluding=("speed",)))  # only told
+    told = assess_quality(judged, QualityRules(exclusion_checks=("speed",)))  # only told
     assert not told.excluded and "drift" in [flag.kind for flag in told.flags["tired"]]
 
 
 def test_who_was_careless_from_the_start_keeps_nothing():
-    weighed = weigh(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], CollectRules())
+    weighed = assess_quality(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], QualityRules())
     assert [reason.split(":")[0] for reason in weighed.excluded["x"].reasons] == [
         "sensitivity",
         "specificity",
     ]
-    assert weighed.excluded["x"].since == 0 and votes(weighed.judged).empty
+    assert weighed.excluded["x"].excluded_since == 0 and select_votes(weighed.answers).empty
 
 
 def test_honest_people_hardly_ever_drift():
     # 200 people with 400 answers each. Exactly at the limit at most 5 % may seem to drift; nobody who is right in nine of ten.
     rng = np.random.default_rng(7)
     for share, most in ((0.8, 10), (0.9, 0)):
-        assert sum(drift(rng.random(400) < share, 0.8, 40) is not None for _ in range(200)) <= most
+        assert sum(find_drift(rng.random(400) < share, 0.8, 40) is not None for _ in range(200)) <= most
 
 
 def test_drift_begins_with_the_first_wrong_answer_of_the_first_bad_window():
     good, bad = np.ones(100, bool), np.zeros(50, bool)
-    assert drift(np.concatenate([good, bad]), 0.8, 30) == (100, 0)
-    assert drift(good, 0.8, 30) is None
-    assert drift(bad[:29], 0.8, 30) is None  # no whole window
+    assert find_drift(np.concatenate([good, bad]), 0.8, 30) == (100, 0)
+    assert find_drift(good, 0.8, 30) is None
+    assert find_drift(bad[:29], 0.8, 30) is None  # no whole window
 
 
 def test_whose_answers_are_mostly_too_fast_is_set_aside_by_default():
@@ -170,10 +170,10 @@ def test_whose_answers_are_mostly_too_fast_is_set_aside_by_default():
     _, judged = crowd({"x": right, "y": right}, 95, seconds=9.0)
     fast = (judged["annotator"] == "x") & (judged["order"] < 93)
     judged["seconds"] = judged["seconds"].where(~fast, 1.5)
-    weighed = weigh(judged, CollectRules())
+    weighed = assess_quality(judged, QualityRules())
     assert list(weighed.excluded) == ["x"]
     assert weighed.excluded["x"].reasons == ("speed: 93 of 95 tasks in under 3 s, median 1.5 s",)
-    assert not weigh(judged, CollectRules(fast_seconds=1)).excluded
+    assert not assess_quality(judged, QualityRules(min_task_seconds=1)).excluded
 
 
 def test_what_does_not_count_is_set_aside_with_the_reason():
@@ -193,10 +193,12 @@ def test_what_does_not_count_is_set_aside_with_the_reason():
         verdict("a", "z", X, V, 0),
         verdict("b", "z", X, X, 1),
     ]
-    weighed = weigh(judged_questions(tasks, verdicts), CollectRules())
+    weighed = assess_quality(build_answers_table(tasks, verdicts), QualityRules())
     rows = weighed._replace(
-        judged=set_aside(weighed.judged, {"z": Exclusion(reasons=("speed: 8 of 9", "drift"), since=1)})
-    ).aside
+        answers=mark_excluded_answers(
+            weighed.answers, {"z": Exclusion(reasons=("speed: 8 of 9", "drift"), excluded_since=1)}
+        )
+    ).excluded_answers
     assert [(row.verdict_id, row.candidate_id, row.reason, row.detail) for row in rows] == [
         ("bx", "cb", "filter failed", "said unsure, invalid was expected"),
         ("bz", "cb", "annotator excluded", "speed: 8 of 9; drift"),
@@ -204,7 +206,7 @@ def test_what_does_not_count_is_set_aside_with_the_reason():
         ("dx", "cd", "contradicts themselves", ""),
         ("ex", "cd", "contradicts themselves", ""),
     ]
-    none_failed = set_aside(weighed.judged.assign(fallen=True), {})
+    none_failed = mark_excluded_answers(weighed.answers.assign(fallen=True), {})
     assert set(none_failed["aside"]) == {
         "",
         "judged before",
@@ -215,18 +217,18 @@ def test_what_does_not_count_is_set_aside_with_the_reason():
 def test_skill_is_of_each_kind_apart_and_of_what_has_not_fallen():
     tasks = {"a": task("a"), "b": task("b", X), "c": task("c"), "d": task("d", X), "e": task("e")}
     said = {"a": V, "b": V, "c": U, "d": X, "e": X}  # right, wrong, right, right, wrong
-    judged = judged_questions(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
-    found = skills(judged)["ann"]
-    assert (found.sensitivity.right, found.sensitivity.asked) == (1, 2)
-    assert (found.specificity.right, found.specificity.asked) == (2, 3)
-    assert found.specificity == rate(2, 3)
-    fell = skills(judged.assign(fallen=judged["task_id"].isin(["b", "d"])))["ann"]
-    assert fell.sensitivity == Rate(right=0, asked=0)
+    judged = build_answers_table(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
+    found = measure_gold_accuracy(judged)["ann"]
+    assert (found.sensitivity.num_correct, found.sensitivity.num_answered) == (1, 2)
+    assert (found.specificity.num_correct, found.specificity.num_answered) == (2, 3)
+    assert found.specificity == make_rate(2, 3)
+    fell = measure_gold_accuracy(judged.assign(fallen=judged["task_id"].isin(["b", "d"])))["ann"]
+    assert fell.sensitivity == AccuracyRate(num_correct=0, num_answered=0)
 
 
 def test_faults_are_none_of_who_answers_well():
     _, judged = crowd({"x": errs(9, 0.1, 0.05)}, 400)
-    assert list(faults(judged[judged["role"] == "filter"], CollectRules())) == []
+    assert list(find_flags(judged[judged["role"] == "filter"], QualityRules())) == []
 
 
 def test_three_answers_of_one_person_do_not_make_a_filter_fall():
@@ -239,20 +241,22 @@ def test_three_answers_of_one_person_do_not_make_a_filter_fall():
     same = judged["task_id"].isin(["0004", "0006", "0008"]) & (judged["role"] == "filter")
     judged["text"] = judged["text"].mask(same, "filter")
     judged["picture_id"] = judged["picture_id"].mask(same, "n0004")
-    assert not fallen(judged.assign(right=judged["right"] & ~same), 0.5).any()
+    assert not find_discarded_gold(judged.assign(right=judged["right"] & ~same), 0.5).any()
 
 
 def test_who_is_bad_from_some_task_on_and_was_never_judged_long_enough_keeps_nothing():
     # 20 filters of a kind answered right, then none: what was before is less than a window of 40.
     people = {"late": lambda n, e: e if n < 20 else OTHER[e]}
-    weighed = weigh(crowd(people, 300)[1], CollectRules())
-    assert weighed.excluded["late"].since == 0
+    weighed = assess_quality(crowd(people, 300)[1], QualityRules())
+    assert weighed.excluded["late"].excluded_since == 0
 
 
 def test_drift_that_is_only_told_takes_nothing_from_the_other_limits():
     # Right 100 times, wrong 300 times: over all far below the limits, whatever was before.
     people = {"x": lambda n, e: e if n < 100 else OTHER[e]}
-    weighed = weigh(crowd(people, 400)[1], CollectRules(excluding=("sensitivity", "specificity")))
+    weighed = assess_quality(
+        crowd(people, 400)[1], QualityRules(exclusion_checks=("sensitivity", "specificity"))
+    )
     assert {reason.split(":")[0] for reason in weighed.excluded["x"].reasons} == {
         "sensitivity",
         "specificity",
@@ -261,10 +265,10 @@ def test_drift_that_is_only_told_takes_nothing_from_the_other_limits():
 
 def test_of_two_answers_alike_the_first_given_counts_wherever_it_stands():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
-    judged = judged_questions(
+    judged = build_answers_table(
         tasks, [verdict("a", "x", X, V, 5), verdict("b", "x", V, X, 2)]
     )  # the repeat came first
-    rows = set_aside(judged, {})
+    rows = mark_excluded_answers(judged, {})
     assert rows[rows["aside"] == "judged before"]["verdict_id"].tolist() == ["ax"]
 
 
@@ -275,4 +279,4 @@ def test_a_filter_falls_while_one_of_four_gave_what_was_known_and_not_while_one_
 
     for doubting, falls in (("abc", True), ("ab", False)):
         _, judged = crowd(dict.fromkeys(doubting, doubts) | {"d": right}, 14)
-        assert fallen(judged, 0.03).any() == falls
+        assert find_discarded_gold(judged, 0.03).any() == falls

@@ -4,10 +4,16 @@ from html.parser import HTMLParser
 import msgspec
 from PIL import Image
 
-from annotation.study.agreement import Figure
-from annotation.study.quality_control import Rate, rate
-from annotation.study.quality_html import bounds, page, percent, places, skill
-from annotation.study.quality_report import WorstItem
+from annotation.study.agreement import IntervalEstimate
+from annotation.study.quality_control import AccuracyRate, make_rate
+from annotation.study.quality_html import (
+    format_decimals,
+    format_interval,
+    format_percent,
+    plot_rates,
+    render_page,
+)
+from annotation.study.quality_report import UncertainItem
 from tests.annotation.study.conftest import quality
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)> \"{{ 7 * 7 }}\" ${1+1} &amp; \u202eabc \U0001f600"
@@ -30,7 +36,7 @@ class Text(HTMLParser):
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing():
-    html = page(quality())
+    html = render_page(quality())
     seen = Text(html)
     assert not {"script", "link", "iframe", "object", "img", "image", "foreignobject"} & seen.tags
     assert not [a for a in seen.attributes if a[0].startswith("on") or a[0] in ("src", "href", "xlink:href")]
@@ -39,13 +45,13 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing():
 
 
 def test_the_same_report_gives_the_same_bytes():
-    first = page(quality())
-    page(quality(ann="other"))  # drawing something else in between changes nothing
-    assert page(quality()) == first
+    first = render_page(quality())
+    render_page(quality(ann="other"))  # drawing something else in between changes nothing
+    assert render_page(quality()) == first
 
 
 def test_hostile_text_shows_as_text_in_tables_and_plots():
-    html = page(quality(ann=HOSTILE, text=HOSTILE))
+    html = render_page(quality(ann=HOSTILE, text=HOSTILE))
     seen = Text(html)
     assert not {"script", "img"} & seen.tags
     assert seen.text.count(HOSTILE) >= 2  # the table of skill, and the fallen filter
@@ -56,57 +62,63 @@ def test_hostile_text_shows_as_text_in_tables_and_plots():
 
 
 def test_simulated_verdicts_are_marked_first_of_all_and_people_are_not():
-    html = page(quality(simulated=True))
+    html = render_page(quality(simulated=True))
     assert "<title>Quality of the verdicts (simulated)</title>" in html
     assert html.index("Simulated verdicts. Programs") < html.index("<svg")
-    assert "imulated" not in page(quality()).replace('class="simulated"', "").replace(".simulated", "")
+    assert "imulated" not in render_page(quality()).replace('class="simulated"', "").replace(".simulated", "")
 
 
 def test_the_pace_is_told_if_it_is_known():
-    assert "<td>7.5</td>" in page(quality(seconds=7.5)) and "<td>7.5</td>" not in page(quality())
+    assert "<td>7.5</td>" in render_page(quality(seconds=7.5)) and "<td>7.5</td>" not in render_page(
+        quality()
+    )
 
 
 def test_what_is_undefined_is_a_dash():
-    assert (percent(None), places(None)) == ("–", "–")
-    assert (percent(0.125), percent(0.125, 0), places(0.125, 3)) == ("12.5%", "12%", "0.125")
+    assert (format_percent(None), format_decimals(None)) == ("–", "–")
+    assert (format_percent(0.125), format_percent(0.125, 0), format_decimals(0.125, 3)) == (
+        "12.5%",
+        "12%",
+        "0.125",
+    )
 
 
 def test_the_plot_says_what_it_shows():
-    drawing = skill(quality())
+    drawing = plot_rates(quality())
     assert drawing.startswith("<svg")
     texts = ("sensitivity", "specificity", ">ann<", ">ben<", ">cem<", ">dan<", "answered as known")
     assert [text for text in texts if text not in drawing] == []
 
 
 def test_rates_and_figures_are_told_with_their_intervals():
-    assert str(rate(45, 50)) == "45 of 50, 90% (79% to 96%)"
-    assert str(Rate(right=0, asked=0)) == bounds(Figure()) == "–"
+    assert str(make_rate(45, 50)) == "45 of 50, 90% (79% to 96%)"
+    assert str(AccuracyRate(num_correct=0, num_answered=0)) == format_interval(IntervalEstimate()) == "–"
     assert (
-        bounds(Figure(value=0.5, low=0.25, high=0.75), 1)
-        == bounds((0.5, 0.25, 0.75), 1)
+        format_interval(IntervalEstimate(value=0.5, low=0.25, high=0.75), 1)
+        == format_interval((0.5, 0.25, 0.75), 1)
         == "0.5 (0.2 to 0.8)"
     )
 
 
 def test_alarms_stand_before_everything_else():
-    html = page(quality())
+    html = render_page(quality())
     assert html.index("Alarm.") < html.index("<svg") and "1 filter question fell" in html
 
 
 def test_the_worst_items_show_their_pictures_and_hostile_text_as_text(tmp_path):
     Image.new("RGB", (600, 300), "red").save(tmp_path / "n1.png")
-    worst = WorstItem(
+    worst = UncertainItem(
         candidate_id="c",
         subset="pt-easy",
         picture_id="n1",
         text=HOSTILE,
         choices={"valid": 2, "invalid": 1},
-        invalid=0.4,
+        probability_invalid=0.4,
     )
-    report = msgspec.structs.replace(quality(), worst=(worst,))
-    seen = Text(page(report, {"n1": str(tmp_path / "n1.png")}))
+    report = msgspec.structs.replace(quality(), uncertain_items=(worst,))
+    seen = Text(render_page(report, {"n1": str(tmp_path / "n1.png")}))
     (picture,) = [value for name, value in seen.attributes if name == "src"]
     assert picture.startswith("data:image/jpeg;base64,") and len(picture) < 17_000
     assert HOSTILE in seen.text and "2 valid, 1 invalid" in "".join(seen.text)
     assert "script" not in seen.tags
-    assert "img" not in Text(page(report)).tags  # as in a release without pictures
+    assert "img" not in Text(render_page(report)).tags  # as in a release without pictures

@@ -1,10 +1,10 @@
 import msgspec
 
-from annotation.study.agreement import Figure
-from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.quality_control import rate, weigh
-from annotation.study.quality_report import Quality, summary
-from annotation.study.vote_aggregation import verify
+from annotation.study.agreement import IntervalEstimate
+from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.quality_control import assess_quality, make_rate
+from annotation.study.quality_report import QualityReport, build_report
+from annotation.study.vote_aggregation import verify_candidates
 from tests.annotation.study.conftest import (
     RULES,
     U,
@@ -29,44 +29,55 @@ def alarms(found):
 def test_the_figures_are_those_of_the_verdicts():
     found = quality()
     # 56 given; cem's fourteen are out; ben failed the filter of b. c's filter has fallen, so it fails nobody.
-    assert (found.given, found.answers, found.excluded, found.failed, found.repeated, found.counted) == (
-        *(56, 56, 14, 1, 0, 41),
-    )
+    assert (
+        found.num_verdicts,
+        found.num_answers,
+        found.num_from_excluded,
+        found.num_failed_gold,
+        found.num_repeated,
+        found.num_counted,
+    ) == (*(56, 56, 14, 1, 0, 41),)
     # Known valid: a, c, e, g, i, k, m less c; known invalid: seven.
-    assert [(r.name, r.skill.sensitivity, r.skill.specificity, r.failed) for r in found.annotators] == [
-        ("ann", rate(7, 7), rate(6, 6), 0),
-        ("ben", rate(6, 7), rate(6, 6), 1),
-        ("cem", rate(0, 7), rate(0, 6), 0),
-        ("dan", rate(7, 7), rate(6, 6), 0),
+    assert [
+        (r.name, r.skill.sensitivity, r.skill.specificity, r.num_failed_gold) for r in found.annotators
+    ] == [
+        ("ann", make_rate(7, 7), make_rate(6, 6), 0),
+        ("ben", make_rate(6, 7), make_rate(6, 6), 1),
+        ("cem", make_rate(0, 7), make_rate(0, 6), 0),
+        ("dan", make_rate(7, 7), make_rate(6, 6), 0),
     ]
-    assert found.annotators[2].excluded == (
+    assert found.annotators[2].exclusion_reasons == (
         "sensitivity: 0 of 7 known invalid (0.0%, at most 35.4%), below 70%",
         "specificity: 0 of 6 known valid (0.0%, at most 39.0%), below 80%",
     )
-    assert [(r.source, r.expected, r.answered, r.right) for r in found.filters] == [
+    assert [
+        (r.gold_source, r.expected_choice, r.num_answered, r.num_correct) for r in found.gold_questions
+    ] == [
         ("own question", X, 21, 20),
         ("own question", V, 18, 18),
     ]
-    (fell,) = found.fallen
+    (fell,) = found.discarded_gold_questions
     assert (fell.picture_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
     (row,) = found.subsets
     assert row.statuses == {"unanswerable": 2, "answerable": 12}
-    assert found.unanswerable == 2 and found.worst == ()  # all votes are alike
+    assert found.num_unanswerable == 2 and found.uncertain_items == ()  # all votes are alike
     assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 filter question fell"]
 
 
 def test_reading_the_json_gives_the_same_report():
     found = quality()
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Quality) == found
+    assert msgspec.json.decode(msgspec.json.encode(found), type=QualityReport) == found
 
 
 def told(people, count, said=lambda n: X, posteriors=None):
     """The report of such a crowd."""
     tasks, judged = crowd(people, count, said)
-    weighed = weigh(judged, RULES)
-    verified = list(verify(candidates(tasks), weighed.judged, RULES))
-    settings = msgspec.structs.asdict(CollectRules())
-    return summary(weighed, verified, posteriors or {}, Figure(), [], settings, {f"c{key}" for key in tasks})
+    weighed = assess_quality(judged, RULES)
+    verified = list(verify_candidates(candidates(tasks), weighed.answers, RULES))
+    settings = msgspec.structs.asdict(QualityRules())
+    return build_report(
+        weighed, verified, posteriors or {}, IntervalEstimate(), [], settings, {f"c{key}" for key in tasks}
+    )
 
 
 def test_what_looks_perfect_is_an_alarm():
@@ -91,22 +102,27 @@ def test_the_worst_items_are_those_in_most_doubt():
     people = {name: lambda n, expected: expected for name in "ab"}
     posteriors = {f"c{n:04}": n / 60 for n in range(61)}
     found = told(people, 61, posteriors=posteriors)
-    assert len(found.worst) == 20
-    assert found.worst[0].candidate_id == "c0030" and found.worst[0].invalid == 0.5
-    assert {row.choices["invalid"] for row in found.worst} == {2}
+    assert len(found.uncertain_items) == 20
+    assert (
+        found.uncertain_items[0].candidate_id == "c0030"
+        and found.uncertain_items[0].probability_invalid == 0.5
+    )
+    assert {row.choices["invalid"] for row in found.uncertain_items} == {2}
 
 
 def test_what_filters_can_be_known_by_is_told_and_an_alarm():
     found = quality()  # the filter is always second
-    place = next(row for row in found.betrayals if row.cue == "position in the task")
+    place = next(row for row in found.gold_leakage if row.cue == "position in the task")
     assert place.auroc == 1.0
-    assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.alarms
+    assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.warnings
 
 
 def small(tasks, verdicts, overlap):
-    weighed = weigh(judged_questions(tasks, verdicts), RULES)
-    verified = list(verify(candidates(tasks), weighed.judged, RULES))
-    return summary(weighed, verified, {}, Figure(), [], msgspec.structs.asdict(CollectRules()), overlap)
+    weighed = assess_quality(build_answers_table(tasks, verdicts), RULES)
+    verified = list(verify_candidates(candidates(tasks), weighed.answers, RULES))
+    return build_report(
+        weighed, verified, {}, IntervalEstimate(), [], msgspec.structs.asdict(QualityRules()), overlap
+    )
 
 
 def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
@@ -116,22 +132,25 @@ def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
         for who in ("x", "expert-01")
         for n, key in enumerate(tasks)
     ]
-    assert small(tasks, said, {"ca", "cc"}).retest.twice == 2
-    assert small(tasks, said, {"ca"}).retest.twice == 1 and small(tasks, said, set()).retest.twice == 0
+    assert small(tasks, said, {"ca", "cc"}).retest.num_repeated == 2
+    assert (
+        small(tasks, said, {"ca"}).retest.num_repeated == 1
+        and small(tasks, said, set()).retest.num_repeated == 0
+    )
 
 
 def test_what_nobody_dares_to_say_is_in_doubt_however_the_shares_are():
     tasks = {"a": task("a"), "b": task("b")}
     said = [verdict(key, who, U if key == "a" else V, V) for key in tasks for who in "xyz"]
     found = small(tasks, said, set())
-    assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.worst] == ["ca"]
+    assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.uncertain_items] == ["ca"]
 
 
 def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
     tasks = {key: task(key, V) for key in "abc"}
     verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
     found = small(tasks, verdicts, {f"c{key}" for key in tasks})
-    assert found.invalid_filters == 0 and quality().invalid_filters == 21
+    assert found.num_invalid_gold_answers == 0 and quality().num_invalid_gold_answers == 21
     assert "no filter question that was answered is known to be unanswerable" in alarms(found)[0]
 
 

@@ -1,7 +1,7 @@
 import pandas as pd
 
-from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.response_times import pace, paces, too_fast
+from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.response_times import describe_if_too_fast, summarize_by_annotator, summarize_times
 from tests.annotation.study.conftest import V, task, verdict
 
 
@@ -15,15 +15,23 @@ def given(who, seconds, gaps=None):
 
 def found(*people):
     tasks = {f"{n:02}": task(f"{n:02}") for n in range(40)}
-    return paces(judged_questions(tasks, [row for rows in people for row in rows]), CollectRules())
+    return summarize_by_annotator(
+        build_answers_table(tasks, [row for rows in people for row in rows]), QualityRules()
+    )
 
 
 def test_pace_tells_quartiles_of_what_is_known():
     # 2, 4, 6, 8, 100: the quartiles are the second, third and fourth; a lunch break moves none of them.
-    row = pace(pd.Series([4, None, 100, 2, 8, 6, float("nan")], dtype=float), fast_seconds=4)
-    assert (row.known, row.low, row.median, row.high, row.fast) == (5, 4, 6, 8, 1)
-    empty = pace(pd.Series([None, None], dtype=float), 3)
-    assert (empty.known, empty.median, empty.fast) == (0, None, 0)
+    row = summarize_times(pd.Series([4, None, 100, 2, 8, 6, float("nan")], dtype=float), fast_seconds=4)
+    assert (row.num_timed, row.lower_quartile, row.median, row.upper_quartile, row.num_fast) == (
+        5,
+        4,
+        6,
+        8,
+        1,
+    )
+    empty = summarize_times(pd.Series([None, None], dtype=float), 3)
+    assert (empty.num_timed, empty.median, empty.num_fast) == (0, None, 0)
 
 
 def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
@@ -37,7 +45,7 @@ def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
         given("unknown", [None] * 40),
     )
     told = "21 of 40 tasks in under 3 s, median 1.0 s"
-    assert {name: too_fast(row, CollectRules()) for name, row in rows.items()} == {
+    assert {name: describe_if_too_fast(row, QualityRules()) for name, row in rows.items()} == {
         "batch": told,
         "careful": "",
         "fast": told,
@@ -49,4 +57,4 @@ def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
 
 def test_an_hour_away_from_the_screen_makes_nobody_fast_or_slow():
     (row,) = found(given("a", [9.0] * 39 + [3600.0], [None, *[9.0] * 38, 3600.0])).values()
-    assert (row.median, row.known, row.fast) == (9, 40, 0)
+    assert (row.median, row.num_timed, row.num_fast) == (9, 40, 0)

@@ -11,29 +11,29 @@ import msgspec
 import pytest
 import yaml
 
-from annotation.study.rounds import end_round, read_rounds, round_files, waiting_verdicts
+from annotation.study.rounds import count_waiting_verdicts, end_round, find_round_files, read_rounds
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json, write_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Verdict, Verified
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CollectedCandidate, Verdict
 from tests.closure import ROOT
 
 
 @pytest.fixture
-def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
+def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DatasetFolders:
     """The tiny project after `collect`, its verdicts as people would have given them, all of them pulled."""
     home = tmp_path / "project"
     shutil.copytree(tiny_run, home)
     monkeypatch.chdir(home)
-    folders = Folders()
-    for folder in folders.watched():
+    folders = DatasetFolders()
+    for folder in folders.dvc_dirs():
         folder.mkdir(exist_ok=True)
     by_person = {
         name: f"annotator-{number:02}"
-        for number, name in enumerate(sorted({v.annotator for v in folders.rows(Verdict)}), 1)
+        for number, name in enumerate(sorted({v.annotator for v in folders.read_records(Verdict)}), 1)
     }
     tasks: dict[str, list[dict[str, object]]] = {}
-    for number, row in enumerate(folders.rows(Verdict), 1):
+    for number, row in enumerate(folders.read_records(Verdict), 1):
         chosen = [
             {"from_name": name, "value": {"choices": [getattr(row, name)]}} for name in ("first", "second")
         ]
@@ -51,37 +51,41 @@ def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return folders
 
 
-def test_a_round_keeps_what_was_verified_and_the_batch_reads_it(collected: Folders) -> None:
+def test_a_round_keeps_what_was_verified_and_the_batch_reads_it(collected: DatasetFolders) -> None:
     number, count = end_round(collected)
-    verified = [row for row in collected.rows(Verified) if row.status in ("answerable", "unanswerable")]
+    verified = [
+        row
+        for row in collected.read_records(CollectedCandidate)
+        if row.status in ("answerable", "unanswerable")
+    ]
     assert (number, count) == (1, len(verified)) and count > 0
     assert sorted(map(msgspec.json.encode, read_rounds(collected))) == sorted(
         map(msgspec.json.encode, verified)
     )
 
 
-def test_a_round_ends_once_and_only_by_what_collect_has_judged(collected: Folders) -> None:
+def test_a_round_ends_once_and_only_by_what_collect_has_judged(collected: DatasetFolders) -> None:
     end_round(collected)
     with pytest.raises(UserError, match="nothing was verified since"):
         end_round(collected)
     pulled = read_json(collected.annotations / "pulled.json")
     pulled[0]["annotations"].pop()
     write_json(collected.annotations / "pulled.json", pulled)
-    assert waiting_verdicts(collected) >= 1
+    assert count_waiting_verdicts(collected) >= 1
     with pytest.raises(UserError, match="run dvc repro collect first"):
         end_round(collected)
-    assert list(round_files(collected)) == [1]
+    assert list(find_round_files(collected)) == [1]
 
 
-def test_no_round_ends_with_simulated_verdicts(collected: Folders) -> None:
-    rows = [msgspec.structs.replace(row, simulated=True) for row in collected.rows(Verdict)]
-    write_jsonl(collected.file(Verdict), rows)
+def test_no_round_ends_with_simulated_verdicts(collected: DatasetFolders) -> None:
+    rows = [msgspec.structs.replace(row, simulated=True) for row in collected.read_records(Verdict)]
+    write_jsonl(collected.record_file(Verdict), rows)
     with pytest.raises(UserError, match="simulated"):
         end_round(collected)
 
 
-def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: Folders) -> None:
-    rows = [*collected.rows(Verified)][:3]
+def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: DatasetFolders) -> None:
+    rows = [*collected.read_records(CollectedCandidate)][:3]
     opposite = [msgspec.structs.replace(rows[0], status="answerable")]
     write_jsonl(
         collected.rounds / "1.jsonl", [msgspec.structs.replace(row, status="unanswerable") for row in rows]
@@ -93,7 +97,7 @@ def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: Fol
     }
 
 
-def test_files_with_other_names_are_refused_with_their_right_place(collected: Folders) -> None:
+def test_files_with_other_names_are_refused_with_their_right_place(collected: DatasetFolders) -> None:
     write_jsonl(collected.rounds / "known.jsonl", [])
     write_jsonl(collected.annotations / "known.jsonl", [])
     with pytest.raises(UserError) as caught:
@@ -113,7 +117,7 @@ def changed() -> set[str]:
 
 
 def test_after_a_pull_dvc_runs_collect_and_what_follows_and_after_a_round_the_batch(
-    collected: Folders,
+    collected: DatasetFolders,
 ) -> None:
     graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())
     stages = {name: graph["stages"][name] for name in ("batch", "collect", "balance")}
@@ -130,5 +134,5 @@ def test_after_a_pull_dvc_runs_collect_and_what_follows_and_after_a_round_the_ba
     write_json(collected.annotations / "pulled.json", pulled)
     assert changed() == {"collect"}
 
-    write_jsonl(collected.rounds / "1.jsonl", collected.rows(Verified))
+    write_jsonl(collected.rounds / "1.jsonl", collected.read_records(CollectedCandidate))
     assert changed() == {"batch", "collect"}

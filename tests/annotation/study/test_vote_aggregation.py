@@ -2,15 +2,21 @@ import msgspec
 import pandas as pd
 import pytest
 
-from annotation.study.answers_table import CollectRules, judged_questions
-from annotation.study.vote_aggregation import check_aqs, commonest, status, verify, votes_on
+from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.vote_aggregation import (
+    check_aqs,
+    count_votes,
+    decide_status,
+    most_common_reason,
+    verify_candidates,
+)
 from tests.annotation.study.conftest import RULES, U, V, X, candidates, repeating, task, verdict
 
 
 def came_to(choices, rules, posterior=0.5):
     """The status of a single candidate."""
     votes = pd.DataFrame([{choice: choices.count(choice) for choice in (V, X, U)}])
-    return status(votes, rules, posterior)[0]
+    return decide_status(votes, rules, posterior)[0]
 
 
 @pytest.mark.parametrize(
@@ -30,12 +36,12 @@ def came_to(choices, rules, posterior=0.5):
     ],
 )
 def test_a_candidate_goes_on_only_when_enough_say_invalid(choices, majority, unanimity):
-    assert came_to(choices, CollectRules(rule="majority")) == majority
-    assert came_to(choices, CollectRules(rule="unanimity")) == unanimity
+    assert came_to(choices, QualityRules(aggregation="majority")) == majority
+    assert came_to(choices, QualityRules(aggregation="unanimity")) == unanimity
 
 
 def test_one_vote_is_enough_if_one_is_asked_for():
-    assert came_to((X,), CollectRules(rule="majority", min_votes=1)) == "unanswerable"
+    assert came_to((X,), QualityRules(aggregation="majority", min_votes=1)) == "unanswerable"
 
 
 @pytest.mark.parametrize(
@@ -58,17 +64,19 @@ def test_one_vote_is_enough_if_one_is_asked_for():
 def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(
     choices, posterior, expected
 ):
-    assert came_to(choices, CollectRules(rule="dawid-skene", min_posterior=0.95), posterior) == expected
+    assert (
+        came_to(choices, QualityRules(aggregation="dawid-skene", min_posterior=0.95), posterior) == expected
+    )
 
 
 def test_every_candidate_gets_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
-    judged = judged_questions(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
+    judged = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
     judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "aside"] = "filter failed"
-    rows = list(verify(candidates("cba"), judged, CollectRules(rule="majority")))
+    rows = list(verify_candidates(candidates("cba"), judged, QualityRules(aggregation="majority")))
     assert [
-        (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_set_aside) for r in rows
+        (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_excluded) for r in rows
     ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]
     assert rows[1].verdict_ids == ("bx", "by", "bz")
     assert not any(row.simulated for row in rows)
@@ -76,24 +84,24 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
 
 def test_a_repeat_is_a_vote_like_any_other():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
-    judged = judged_questions(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
-    a, b = verify(candidates("ab"), judged, CollectRules(rule="majority"))
+    judged = build_answers_table(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
+    a, b = verify_candidates(candidates("ab"), judged, QualityRules(aggregation="majority"))
     assert (a.status, a.votes_invalid, a.verdict_ids, a.simulated) == ("unanswerable", 2, ("ax", "by"), True)
     assert (b.status, b.votes_valid) == ("unjudged", 1)
 
 
 def test_by_probability_each_candidate_is_decided_by_its_own():
     tasks = {key: task(key) for key in "ab"}
-    judged = judged_questions(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
-    rules = CollectRules(rule="dawid-skene", min_posterior=0.9)
-    rows = list(verify(candidates("ab"), judged, rules, {"ca": 0.95, "cb": 0.6}))
+    judged = build_answers_table(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
+    rules = QualityRules(aggregation="dawid-skene", min_posterior=0.9)
+    rows = list(verify_candidates(candidates("ab"), judged, rules, {"ca": 0.95, "cb": 0.6}))
     assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
 def test_own_questions_are_verified_or_refuted_on_the_way():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c"), "d": task("d", source="template")}
     given = {"ax": V, "ay": U, "az": X, "bx": X, "by": X, "bz": V, "cx": V, "dx": V, "dy": V}
-    judged = judged_questions(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
+    judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
     assert [(r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [
         ("qa", "verified", 2, 1),
         ("qb", "refuted", 1, 2),
@@ -105,30 +113,36 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
 
 
 def test_a_candidate_that_nobody_judged_or_whose_votes_do_not_count_has_none():
-    judged = judged_questions({"a": task("a")}, [verdict("a", "x", X, V)])
-    assert votes_on(judged, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
-    assert votes_on(judged.assign(aside="filter failed"), ["ca"]).to_dict("list") == {V: [0], X: [0], U: [0]}
+    judged = build_answers_table({"a": task("a")}, [verdict("a", "x", X, V)])
+    assert count_votes(judged, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
+    assert count_votes(judged.assign(aside="filter failed"), ["ca"]).to_dict("list") == {
+        V: [0],
+        X: [0],
+        U: [0],
+    }
 
 
 def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
     # Two of three say "wrong attribute"; an unclear picture is a reason, but none of a question's own.
-    assert commonest(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
-    assert commonest(["wrong relation", "missing object"]) == "missing object"
-    assert commonest(["", "unclear picture"]) is None
+    assert (
+        most_common_reason(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
+    )
+    assert most_common_reason(["wrong relation", "missing object"]) == "missing object"
+    assert most_common_reason(["", "unclear picture"]) is None
 
 
 def test_the_reason_is_that_of_the_votes_that_count():
     said = {"x": "wrong attribute", "y": "wrong attribute", "z": "missing object"}
     verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
-    judged = judged_questions({"a": task("a")}, verdicts)
+    judged = build_answers_table({"a": task("a")}, verdicts)
     judged.loc[judged["annotator"].isin(["x", "y"]), "aside"] = "annotator excluded"
-    (row,) = verify(candidates("a"), judged, CollectRules(rule="majority", min_votes=1))
+    (row,) = verify_candidates(candidates("a"), judged, QualityRules(aggregation="majority", min_votes=1))
     assert row.reason == "missing object"
 
 
 def test_who_was_asked_an_own_question_twice_has_one_vote_on_it_their_first():
     twice = {"a": task("a"), "b": msgspec.structs.replace(task("a"), task_id="b")}
-    judged = judged_questions(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
+    judged = build_answers_table(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
     assert [(r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [("open", 1, 0)]
 
 
@@ -139,12 +153,12 @@ def test_a_reason_that_was_left_at_a_valid_answer_is_none():
         verdict("a", "y", V, V, first_reason="missing object"),
         verdict("a", "z", V, V, first_reason="missing object"),
     ]
-    (row,) = verify(candidates("a"), judged_questions(tasks, said), RULES)
+    (row,) = verify_candidates(candidates("a"), build_answers_table(tasks, said), RULES)
     assert row.reason == "wrong relation"
 
 
 def test_two_votes_decide_an_own_question_and_one_does_not():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c")}
     given = {"ax": V, "ay": V, "bx": X, "by": X, "cx": X}
-    judged = judged_questions(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
+    judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
     assert [row.status for row in check_aqs(judged)] == ["verified", "refuted", "open"]

@@ -14,8 +14,8 @@ def labelled(texts, labels, images=None, source_ids=None):
         source_ids=source_ids,
         format="made",
         source=None,
-        places=np.arange(len(texts)),
-        meaning=("no", "yes"),
+        row_indices=np.arange(len(texts)),
+        label_names=("no", "yes"),
     )
 
 

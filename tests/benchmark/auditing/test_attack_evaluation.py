@@ -5,25 +5,25 @@ from sklearn.metrics import roc_auc_score
 
 from pipeline.benchmark.auditing.attack_evaluation import (
     Folds,
-    attack,
-    by_vectors,
-    content_order,
-    text_groups,
+    evaluate_attack,
+    group_by_text,
+    order_by_hash,
+    score_by_vectors,
 )
 
 
 def test_a_reliably_wrong_attacker_counts_as_a_right_one():
     labels = np.array([0, 0, 0, 1, 1, 1] * 10)
     folds = Folds(labels, np.arange(60).astype(str), 5, 0)
-    reached = attack(-labels.astype(float), folds, 100)
-    assert (reached.auroc, reached.low, reached.high, reached.below_half) == (1.0, 1.0, 1.0, True)
-    assert not attack(labels.astype(float), folds, 100).below_half
-    assert not attack(-labels.astype(float), folds, 100, signed=False).below_half
+    reached = evaluate_attack(-labels.astype(float), folds, 100)
+    assert (reached.auroc, reached.low, reached.high, reached.is_below_half) == (1.0, 1.0, 1.0, True)
+    assert not evaluate_attack(labels.astype(float), folds, 100).is_below_half
+    assert not evaluate_attack(-labels.astype(float), folds, 100, has_direction=False).is_below_half
 
 
 def test_a_missing_score_makes_the_attack_not_applicable():
     folds = Folds(np.array([0, 1]), np.array(["a", "b"]), 2, 0)
-    assert attack(np.array([0.5, np.nan]), folds, 50).auroc is None
+    assert evaluate_attack(np.array([0.5, np.nan]), folds, 50).auroc is None
 
 
 def test_a_text_an_edited_question_and_its_original_are_one_group():
@@ -36,7 +36,7 @@ def test_a_text_an_edited_question_and_its_original_are_one_group():
         ("Is it sunny?", "q3"),
     ]
     # q2 has both of the first texts, the second of them is also of q5, and so is the fourth: one chain.
-    groups = text_groups(*zip(*rows, strict=True)).tolist()
+    groups = group_by_text(*zip(*rows, strict=True)).tolist()
     assert len(set(groups[:4])) == 1
     assert len(set(groups)) == 3
 
@@ -49,25 +49,25 @@ def test_a_fold_depends_on_the_names_of_groups_and_not_on_the_order_of_rows():
     )
 
     def fold_of(order):
-        splits = Folds(labels[order], groups[order], 5, 0).splits()
+        splits = Folds(labels[order], groups[order], 5, 0).split_rows()
         return {groups[order][row]: fold for fold, (_, held) in enumerate(splits) for row in held}
 
     assert fold_of(np.arange(200)) == fold_of(rng.permutation(200))
     names = [f"g{i}" for i in range(30)]
-    assert [names[i] for i in content_order(names, 0)] != [names[i] for i in content_order(names, 1)]
+    assert [names[i] for i in order_by_hash(names, 0)] != [names[i] for i in order_by_hash(names, 1)]
 
 
 def test_folds_differ_by_no_more_than_the_smallest_groups():
     # 12 groups of 3 rows and one of 7 in 4 folds: 43 rows; the large one goes first, then the emptiest fold gets the next.
     groups = np.array([*np.repeat(np.arange(12), 3), *[99] * 7])
-    sizes = sorted(len(held) for _, held in Folds(np.zeros(43, int), groups, 4, 0).splits())
+    sizes = sorted(len(held) for _, held in Folds(np.zeros(43, int), groups, 4, 0).split_rows())
     # 7, 3, 3, 3 -> 7, 6, 6, 6 -> 7, 9, 9, 9 -> 10, 9, 9, 9 -> 10, 12, 9, 9 -> 10, 12, 12, 9
     assert sizes == [9, 10, 12, 12]
 
 
 def test_rows_of_a_group_are_all_learnt_from_or_all_guessed():
     groups = np.repeat(np.arange(12), 3)
-    splits = Folds(np.tile([0, 1], 18), groups, 4, 0).splits()
+    splits = Folds(np.tile([0, 1], 18), groups, 4, 0).split_rows()
     assert sorted(row for _, guessed in splits for row in guessed) == list(range(36))
     assert all(not set(groups[learnt]) & set(groups[guessed]) for learnt, guessed in splits)
 
@@ -78,14 +78,14 @@ def test_rows_of_a_group_are_all_learnt_from_or_all_guessed():
     ids=["fewer groups than folds", "a fold without a UQ to learn from"],
 )
 def test_what_cannot_be_learnt_is_not_guessed(labels, groups):
-    scores = by_vectors(np.eye(4), Folds(np.array(labels), np.array(groups), 3, 0))
+    scores = score_by_vectors(np.eye(4), Folds(np.array(labels), np.array(groups), 3, 0))
     assert np.isnan(scores).all()
 
 
 def test_a_vector_that_betrays_the_label_is_found():
     labels = np.tile([0, 1], 20)
     vectors = np.stack([labels, np.arange(40)], axis=1).astype(np.float32)
-    assert roc_auc_score(labels, by_vectors(vectors, Folds(labels, np.arange(40), 5, 0))) == 1.0
+    assert roc_auc_score(labels, score_by_vectors(vectors, Folds(labels, np.arange(40), 5, 0))) == 1.0
 
 
 def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
@@ -94,11 +94,11 @@ def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
     labels, groups = rng.integers(2, size=300), np.arange(300) // 3
     scores = rng.normal(0.3 * labels, 1.0)
     folds = Folds(labels, groups, 5, 0)
-    once, wide = (attack(scores, folds, 200, learned=learned) for learned in (False, True))
+    once, wide = (evaluate_attack(scores, folds, 200, is_trained=learned) for learned in (False, True))
     assert once.auroc == wide.auroc == pytest.approx(roc_auc_score(labels, scores), abs=1e-4)
     assert wide.low == pytest.approx(once.auroc - 1.5 * (once.auroc - once.low), abs=2e-4)
     assert wide.high == pytest.approx(once.auroc + 1.5 * (once.high - once.auroc), abs=2e-4)
-    few = attack(scores[:40], Folds(labels[:40], groups[:40], 5, 0), 200)
+    few = evaluate_attack(scores[:40], Folds(labels[:40], groups[:40], 5, 0), 200)
     assert few.low >= 0 and few.high <= 1
 
 
@@ -107,9 +107,9 @@ def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing
     for seed in range(80):
         rng = np.random.default_rng(seed)
         folds = Folds(rng.integers(2, size=150), np.arange(150), 5, seed)
-        scores = by_vectors(rng.normal(size=(150, 4)), folds)
+        scores = score_by_vectors(rng.normal(size=(150, 4)), folds)
         for learned in held:
-            found = attack(scores, folds, 100, learned=learned)
+            found = evaluate_attack(scores, folds, 100, is_trained=learned)
             held[learned] += found.low <= 0.5 <= found.high
     # 95 % of 80 are 76; fewer than 70 would come less than once in 100 times (binomial). Unwidened they are too narrow.
     assert held[True] >= 70 > held[False]
@@ -120,5 +120,5 @@ def test_what_folds_have_to_learn_from_differs_and_tells_nothing():
     # those shares differ; left in, they would rank the folds by how few UQs they have, a signal that is none.
     labels, groups = np.array([1, 1, 1, 1] + [0] * 8), np.array([0, 0, 0, *range(1, 10)])
     folds = Folds(labels, groups, 3, 0)
-    assert len({labels[learnt].mean() for learnt, _ in folds.splits()}) > 1
-    assert folds.scores(np.zeros((12, 1)), DummyClassifier(strategy="prior")).tolist() == [0.0] * 12
+    assert len({labels[learnt].mean() for learnt, _ in folds.split_rows()}) > 1
+    assert folds.cross_val_scores(np.zeros((12, 1)), DummyClassifier(strategy="prior")).tolist() == [0.0] * 12

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.benchmark.auditing.labelled_set import Columns, read_set
+from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
 from pipeline.benchmark.auditing.row_sources import open_rows
 from tests.bad_inputs import told
 
@@ -112,7 +112,8 @@ def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, n
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     found = []
     message = told(
-        capsys, lambda: found.append(read_set(open_rows(str(tmp_path / name)), name, Columns(*HEAD)))
+        capsys,
+        lambda: found.append(load_labelled_set(open_rows(str(tmp_path / name)), name, ColumnOptions(*HEAD))),
     )
     assert said in message and bool(message) == bool(said)
     if not said:
@@ -135,5 +136,5 @@ def test_labels_of_another_kind_are_told_as_they_are(tmp_path: Path, capsys, lab
         {"question": f"Is it {i}?", "image": f"p{i}", name: labels[i % len(labels)]} | more for i in range(4)
     ]
     (tmp_path / "s.json").write_text(json.dumps(rows))
-    message = told(capsys, lambda: read_set(open_rows(str(tmp_path / "s.json")), "s.json"))
+    message = told(capsys, lambda: load_labelled_set(open_rows(str(tmp_path / "s.json")), "s.json"))
     assert said in message and "none of" in message

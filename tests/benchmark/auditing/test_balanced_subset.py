@@ -4,8 +4,14 @@ from collections import Counter
 
 import numpy as np
 
-from pipeline.benchmark.auditing.balanced_subset import BOTH, ONE_LABEL, REPEATED, UNPAIRED, balanced_subset
-from pipeline.benchmark.balancing.pairing import MARGINS, UNBALANCED, UNEVEN
+from pipeline.benchmark.auditing.balanced_subset import (
+    CONTRADICTORY,
+    DUPLICATE,
+    ONE_LABEL,
+    UNPAIRED,
+    choose_balanced_subset,
+)
+from pipeline.benchmark.balancing.pairing import BALANCED_MARGINS, OUTSIDE_BALANCED_SET, TELLTALE_WORDING
 from tests.benchmark.auditing.made_sets import labelled
 
 
@@ -17,17 +23,22 @@ def test_the_largest_even_part_of_a_few_rows_is_found_and_the_rest_has_reasons()
         ("a", 1, 3), ("c", 1, 1), ("a", 1, 1), ("d", 1, 4), ("d", 0, 4),
     ]  # fmt: skip
     texts, labels, pictures = zip(*rows, strict=True)
-    keep, lost = balanced_subset(labelled(texts, labels, pictures), 0)
+    keep, lost = choose_balanced_subset(labelled(texts, labels, pictures), 0)
     assert keep.tolist() == [0, 1, 2, 3]
-    assert lost.rule == MARGINS and lost.reasons == {ONE_LABEL: 1, REPEATED: 1, UNBALANCED: 1, BOTH: 2}
-    assert (lost.ones, lost.zeros, lost.texts, lost.images) == ((2, 6), (2, 3), (2, 4), (2, 4))
+    assert lost.rule == BALANCED_MARGINS and lost.excluded_rows == {
+        ONE_LABEL: 1,
+        DUPLICATE: 1,
+        OUTSIDE_BALANCED_SET: 1,
+        CONTRADICTORY: 2,
+    }
+    assert (lost.positives, lost.negatives, lost.texts, lost.images) == ((2, 6), (2, 3), (2, 4), (2, 4))
 
 
 def test_each_text_and_each_picture_is_even_in_what_is_kept():
     rng = np.random.default_rng(0)
     texts, pictures = rng.integers(20, size=600), rng.integers(50, size=600)
     rows = labelled([f"t{i}" for i in texts], (rng.random(600) < 0.3 + 0.02 * texts).astype(int), pictures)
-    kept = rows.at(balanced_subset(rows, 0)[0])
+    kept = rows.select(choose_balanced_subset(rows, 0)[0])
     assert 150 < len(kept) < 600
     for keys in (kept.texts, kept.images):
         more = Counter()
@@ -38,9 +49,11 @@ def test_each_text_and_each_picture_is_even_in_what_is_kept():
 
 def test_without_pictures_each_text_is_even_and_as_many_stay_as_its_rarer_label_has():
     texts = ["a"] * 5 + ["b"] * 4
-    keep, lost = balanced_subset(labelled(texts, [1, 1, 1, 0, 0, 1, 0, 0, 0]), 0)
+    keep, lost = choose_balanced_subset(labelled(texts, [1, 1, 1, 0, 0, 1, 0, 0, 0]), 0)
     # a: min(3, 2) of either label, b: min(1, 3)
-    assert len(keep) == 2 * (2 + 1) and lost.images is None and lost.reasons == {UNBALANCED: 3}
+    assert (
+        len(keep) == 2 * (2 + 1) and lost.images is None and lost.excluded_rows == {OUTSIDE_BALANCED_SET: 3}
+    )
 
 
 def test_edited_questions_stay_as_pairs_until_their_words_tell_little():
@@ -50,11 +63,11 @@ def test_edited_questions_stay_as_pairs_until_their_words_tell_little():
     texts = [text for pair in pairs for text in pair] + ["Where is it?"]
     linked = [str(i // 2) for i in range(25)]
     # A tenth of 12 pairs is one.
-    keep, lost = balanced_subset(labelled(texts, [*[0, 1] * 12, 1], range(25), linked), 0)
-    assert lost.reasons == {UNEVEN: 2, UNPAIRED: 1} and len(keep) == 22
+    keep, lost = choose_balanced_subset(labelled(texts, [*[0, 1] * 12, 1], range(25), linked), 0)
+    assert lost.excluded_rows == {TELLTALE_WORDING: 2, UNPAIRED: 1} and len(keep) == 22
     assert not set(keep.tolist()) & {24} and all(i + 1 in keep for i in keep.tolist() if i % 2 == 0)
 
 
 def test_of_a_set_without_twins_nothing_is_left():
-    keep, lost = balanced_subset(labelled(["a", "b"], [0, 1], [1, 2]), 0)
-    assert len(keep) == 0 and lost.reasons == {ONE_LABEL: 2}
+    keep, lost = choose_balanced_subset(labelled(["a", "b"], [0, 1], [1, 2]), 0)
+    assert len(keep) == 0 and lost.excluded_rows == {ONE_LABEL: 2}

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from pipeline.benchmark.auditing.formats import format_of
-from pipeline.benchmark.auditing.labelled_set import read_set
+from pipeline.benchmark.auditing.formats import detect_format
+from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.benchmark.auditing.row_sources import JoinedRows, open_rows
 from pipeline.core.errors import UserError
 
 
 def read(path, rows, lines=False):
     path.write_text("\n".join(map(json.dumps, rows)) if lines else json.dumps(rows))
-    return read_set(open_rows(str(path)), path.name)
+    return load_labelled_set(open_rows(str(path)), path.name)
 
 
 def seen(found):
@@ -107,7 +107,7 @@ def test_hallusion_bench_has_figures_without_a_file(tmp_path):
         },
     ]
     found = read(tmp_path / "HallusionBench.json", rows)
-    assert (found.format, found.meaning, found.labels.tolist()) == (
+    assert (found.format, found.label_names, found.labels.tolist()) == (
         "HallusionBench",
         ("no", "yes"),
         [1, 0, 1],
@@ -128,7 +128,11 @@ def test_vizwiz_asks_what_cannot_be_answered(tmp_path):
         for i in range(3)
     ]
     found = read(tmp_path / "val.json", rows)
-    assert (found.format, found.meaning[1], found.labels.tolist()) == ("VizWiz", "unanswerable", [1, 0, 1])
+    assert (found.format, found.label_names[1], found.labels.tolist()) == (
+        "VizWiz",
+        "unanswerable",
+        [1, 0, 1],
+    )
 
 
 def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
@@ -151,15 +155,15 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
     for name, content in (("q", questions), ("a", annotations)):
         (tmp_path / name).write_text(json.dumps(content))
     with pytest.raises(UserError, match="--annotations FILE"):
-        read_set(open_rows(str(tmp_path / "q")), "q")
+        load_labelled_set(open_rows(str(tmp_path / "q")), "q")
     joined = JoinedRows(tmp_path / "q", tmp_path / "a")
     with pytest.raises(UserError, match="all rows have the same one"):  # questions say picture 42 of all
-        read_set(joined, "q")
+        load_labelled_set(joined, "q")
     questions["questions"][1]["image_id"] = 43
     (tmp_path / "q").write_text(json.dumps(questions))
-    found = read_set(JoinedRows(tmp_path / "q", tmp_path / "a"), "q")
+    found = load_labelled_set(JoinedRows(tmp_path / "q", tmp_path / "a"), "q")
     assert (found.format, found.labels.tolist()) == ("VQA v2, yes or no", [1, 0])
-    assert found.left_out == {"not answered yes or no": 2} and found.places.tolist() == [0, 1]
+    assert found.excluded_rows == {"not answered yes or no": 2} and found.row_indices.tolist() == [0, 1]
 
 
 def test_mm_upd_is_read_with_its_options_and_twins_share_an_index(tmp_path):
@@ -170,13 +174,13 @@ def test_mm_upd_is_read_with_its_options_and_twins_share_an_index(tmp_path):
         "8\tLook up.\tHow many?\t1\t2\t\t\tB\tcount\tBASE64B\ts\tl\tdev\tnan\tstandard\n",
     ]
     (tmp_path / "mmaad.tsv").write_text(head + "".join(rows))
-    found = read_set(open_rows(str(tmp_path / "mmaad.tsv")), "mmaad")
+    found = load_labelled_set(open_rows(str(tmp_path / "mmaad.tsv")), "mmaad")
     assert found.texts == [
         "Which is it?\nA. red\nB. blue",
         "Which is it?\nA. blue\nB. green",
         "Look up.\nHow many?\nA. 1\nB. 2",
     ]
-    assert (found.format, found.meaning, found.labels.tolist()) == (
+    assert (found.format, found.label_names, found.labels.tolist()) == (
         "MM-UPD",
         ("standard", "unsolvable"),
         [0, 1, 0],
@@ -220,7 +224,7 @@ def test_other_files_of_questions_pictures_and_answers(tmp_path, column, values,
         for i, value in enumerate(values)
     }
     found = read(tmp_path / "val_questions.json", rows)  # GQA's: an object by id
-    assert (found.format, found.meaning, found.labels.tolist(), found.left_out) == (
+    assert (found.format, found.label_names, found.labels.tolist(), found.excluded_rows) == (
         "VQA style",
         meaning,
         labels,
@@ -233,4 +237,4 @@ def test_what_no_form_fits_is_said_with_what_is_missing():
         UserError,
         match="its columns prompt, image lack a text .* and a label or answer .*--text NAME --label NAME",
     ):
-        format_of(["prompt", "image"], "x.json")
+        detect_format(["prompt", "image"], "x.json")

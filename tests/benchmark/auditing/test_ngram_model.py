@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from pipeline.benchmark.auditing.ngram_model import NgramModel, ngrams, words_of
+from pipeline.benchmark.auditing.ngram_model import NgramModel, make_ngrams, tokenize
 
 
 def test_probabilities_are_those_of_witten_and_bell():
@@ -28,5 +28,5 @@ def test_a_text_that_was_taken_out_again_leaves_nothing_behind():
 
 
 def test_ngrams_end_in_each_word_and_in_the_end():
-    assert ngrams(["a"]) == [("a",), ("", "a"), ("", "", "a"), ("\n",), ("a", "\n"), ("", "a", "\n")]
-    assert words_of("Is the man's T-shirt red?") == ["is", "the", "man", "'s", "t-shirt", "red"]
+    assert make_ngrams(["a"]) == [("a",), ("", "a"), ("", "", "a"), ("\n",), ("a", "\n"), ("", "a", "\n")]
+    assert tokenize("Is the man's T-shirt red?") == ["is", "the", "man", "'s", "t-shirt", "red"]

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.predictive_words import predictive_words
+from pipeline.benchmark.auditing.predictive_words import find_predictive_words
 
 
 def words_of(texts, labels, images):
-    return predictive_words(LabelledRows(texts=texts, labels=labels, images=[str(i) for i in images]))
+    return find_predictive_words(LabelledRows(texts=texts, labels=labels, images=[str(i) for i in images]))
 
 
 def test_shares_and_interval_by_arithmetic():
@@ -19,7 +19,13 @@ def test_shares_and_interval_by_arithmetic():
     texts = ["is it red" if i < 60 or 100 <= i < 120 else "is it" for i in range(200)]
     (word,) = words_of(texts, labels, np.arange(200))
     half = 1.96 * math.sqrt(0.004) / 2
-    assert (word.word, word.rows, word.one, word.zero, word.auroc) == ("red", 80, 0.6, 0.2, 0.7)
+    assert (word.word, word.rows, word.positive_rate, word.negative_rate, word.auroc) == (
+        "red",
+        80,
+        0.6,
+        0.2,
+        0.7,
+    )
     assert abs(word.low - (0.7 - half)) < 1e-4 and abs(word.high - (0.7 + half)) < 1e-4
 
 

@@ -1,7 +1,7 @@
-from pipeline.benchmark.auditing.screening_accuracy import known_truth, screen_against_truth, screening
-from pipeline.core.paths import Folders
+from pipeline.benchmark.auditing.screening_accuracy import compare_with_truth, measure_screening, read_truth
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Candidate
-from research.simulated_annotators.answerability import what_is_so
+from research.simulated_annotators.answerability import true_answerability
 from research.simulated_annotators.word_senses import WordSenses
 from tests.notation import scene, steps
 
@@ -20,9 +20,9 @@ def told(candidates, truth):
 
 def test_the_reader_of_the_truth_says_what_is_answerable():
     table = scene("table 1: red")
-    assert what_is_so(steps("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
-    assert what_is_so(steps("select: lamp (1)->query: color [0]"), table, WORDS) == "unanswerable"
-    assert what_is_so(steps("select: table (1)->query: smell [0]"), table, WORDS) == "unknown"
+    assert true_answerability(steps("select: table (1)->query: color [0]"), table, WORDS) == "answerable"
+    assert true_answerability(steps("select: lamp (1)->query: color [0]"), table, WORDS) == "unanswerable"
+    assert true_answerability(steps("select: table (1)->query: smell [0]"), table, WORDS) == "unknown"
 
 
 def test_what_even_the_truth_does_not_tell_is_counted_and_left_out_of_the_shares():
@@ -31,16 +31,20 @@ def test_what_even_the_truth_does_not_tell_is_counted_and_left_out_of_the_shares
     truth = dict(
         zip("abcde", ("unanswerable", "unanswerable", "answerable", "unknown", "unknown"), strict=True)
     )
-    row = screening(told(candidates, truth), kept=set("acd"), held_answerable=set("be"))["pt-easy"]
-    assert (row.kept, row.dropped, row.unclear, row.held_answerable) == (3, 2, 2, 2)
+    row = compare_with_truth(told(candidates, truth), kept=set("acd"), dropped_as_answerable=set("be"))[
+        "pt-easy"
+    ]
+    assert (row.kept, row.dropped, row.undecidable, row.dropped_as_answerable) == (3, 2, 2, 2)
     assert (row.precision, row.recall, row.false_drop_rate) == (0.5, 0.5, 1.0)  # 1 of a, c; a of a, b; b of b
 
 
 def test_where_nobody_knows_the_truth_nothing_is_graded(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
-    assert known_truth(Folders("nowhere")) == {}
-    assert screen_against_truth(Folders("nowhere"), {}) == {}
-    assert set(known_truth(Folders())) and all(known.complete for known in known_truth(Folders()).values())
+    assert read_truth(DatasetFolders("nowhere")) == {}
+    assert measure_screening(DatasetFolders("nowhere"), {}) == {}
+    assert set(read_truth(DatasetFolders())) and all(
+        known.is_complete for known in read_truth(DatasetFolders()).values()
+    )
 
 
 def test_precision_recall_and_false_drops_of_a_worked_example():
@@ -50,11 +54,16 @@ def test_precision_recall_and_false_drops_of_a_worked_example():
         Candidate(candidate_id=i, subset="pt-easy", picture_id="p", question_id=i, text="") for i in "abcdef"
     ]
     truth = dict.fromkeys("abcd", "unanswerable") | dict.fromkeys("ef", "answerable")
-    found = screening(told(candidates, truth), kept=set("abe"), held_answerable=set("cf"))["pt-easy"]
+    found = compare_with_truth(told(candidates, truth), kept=set("abe"), dropped_as_answerable=set("cf"))[
+        "pt-easy"
+    ]
     assert (found.precision, found.recall, found.false_drop_rate) == (0.6667, 0.5, 0.5)
-    assert (found.kept, found.dropped, found.unanswerable, found.held_answerable) == (3, 3, 4, 2)
+    assert (found.kept, found.dropped, found.unanswerable, found.dropped_as_answerable) == (3, 3, 4, 2)
 
 
 def test_a_subset_without_drops_has_no_false_drop_rate():
     candidates = [Candidate(candidate_id="a", subset="clip-easy", picture_id="p", question_id="a", text="")]
-    assert screening([(candidates[0], "unanswerable")], {"a"}, set())["clip-easy"].false_drop_rate is None
+    assert (
+        compare_with_truth([(candidates[0], "unanswerable")], {"a"}, set())["clip-easy"].false_drop_rate
+        is None
+    )

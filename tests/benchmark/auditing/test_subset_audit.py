@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from pipeline.benchmark.auditing import subset_audit
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
 from pipeline.benchmark.auditing.subset_audit import (
-    BINS,
+    NUM_HISTOGRAM_BINS,
     AuditParams,
     audit_items,
     audit_subset,
-    histograms,
-    smallest_auaf_difference,
-    warnings,
+    compute_histograms,
+    estimate_min_detectable_auaf_difference,
+    make_warnings,
 )
 from pipeline.benchmark.auditing.text_attackers import TEXT_ATTACKERS
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.randomness import generator
+from pipeline.core.randomness import make_generator
 from pipeline.core.records import Item
 
-P = AuditParams(limits={"pt-easy": 0.65}, folds=3, repetitions=50)
+P = AuditParams(max_text_auroc={"pt-easy": 0.65}, folds=3, num_replicates=50)
 
 
 def items(word):
@@ -60,28 +60,32 @@ def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
         "language model",
         "other questions",
     } <= set(over)
-    assert [line.split(":")[0] for line in warnings({"pt-easy": found}, P.limits)] == ["pt-easy"] * len(over)
-    assert "AUROC 1.00; the limit is 0.65" in warnings({"pt-easy": found}, P.limits)[0]
+    assert [line.split(":")[0] for line in make_warnings({"pt-easy": found}, P.max_text_auroc)] == [
+        "pt-easy"
+    ] * len(over)
+    assert "AUROC 1.00; the limit is 0.65" in make_warnings({"pt-easy": found}, P.max_text_auroc)[0]
 
 
 def test_without_a_sign_in_the_text_nothing_is_found_and_nobody_is_warned():
     # The UQ's text is the AQ's, so what is learnt in one fold says nothing of another.
     found = audit_subset(items("cup"), PICTURES, P)
     assert found.attacks["word n-grams"].auroc == found.attacks["length"].auroc == 0.5
-    assert warnings({"pt-easy": found}, P.limits) == []
-    assert (found.text_margin.largest, found.picture_margin.largest) == (0, 0)
+    assert make_warnings({"pt-easy": found}, P.max_text_auroc) == []
+    assert (found.text_imbalance.max_difference, found.image_imbalance.max_difference) == (0, 0)
 
 
 def test_a_set_too_small_for_its_folds_does_not_pass_in_silence():
-    found = audit_subset(items("cup"), PICTURES, AuditParams(limits={}, folds=1000, repetitions=50))
-    (line,) = warnings({"pt-easy": found}, {})
-    assert line.startswith("pt-easy: too small") and found.too_small.startswith("60 distinct texts")
+    found = audit_subset(
+        items("cup"), PICTURES, AuditParams(max_text_auroc={}, folds=1000, num_replicates=50)
+    )
+    (line,) = make_warnings({"pt-easy": found}, {})
+    assert line.startswith("pt-easy: too small") and found.too_small_reason.startswith("60 distinct texts")
 
 
 def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
     found = audit_subset(items("cup"), PICTURES, P)
     assert found.attacks["CLIP score"].auroc == 1.0  # every AQ has 0.3, every UQ 0.1
-    assert (found.clip_overlap, found.clip_distance) == (0.0, 0.2)
+    assert (found.clip_overlap, found.clip_mean_difference) == (0.0, 0.2)
     assert found.categories == {"missing object": 60}
 
 
@@ -114,8 +118,8 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
         return (work(set_up(), each) for each in given)
 
     monkeypatch.setattr(subset_audit, "ordered_map", one_by_one)
-    monkeypatch.setattr(subset_audit, "threads", lambda: 16)
-    monkeypatch.setattr(subset_audit, "AT_ONCE", at_once)
+    monkeypatch.setattr(subset_audit, "num_local_workers", lambda: 16)
+    monkeypatch.setattr(subset_audit, "MAX_ITEMS_IN_PARALLEL", at_once)
     monkeypatch.setattr(subset_audit, "audit_subset", lambda rows, *_: len(rows))
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("cup")]
     write_jsonl(tmp_path / "some.jsonl", [*hard, *items("cup")])
@@ -137,8 +141,11 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
     ],
 )
 def test_overlap_and_distance_are_those_of_arithmetic(aqs, uqs, area, distance):
-    drawn = histograms(aqs, uqs)
-    assert (drawn.area, drawn.distance) == (pytest.approx(area, abs=1e-4), pytest.approx(distance, abs=1e-6))
+    drawn = compute_histograms(aqs, uqs)
+    assert (drawn.overlap, drawn.mean_difference) == (
+        pytest.approx(area, abs=1e-4),
+        pytest.approx(distance, abs=1e-6),
+    )
 
 
 SCORES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=1, max_size=30)
@@ -146,16 +153,20 @@ SCORES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=1, max_s
 
 @given(SCORES, SCORES)
 def test_what_is_drawn_is_what_is_counted(aqs, uqs):
-    drawn = histograms(aqs, uqs)
-    assert (len(drawn.aq), len(drawn.uq), len(drawn.edges)) == (BINS, BINS, BINS + 1)
+    drawn = compute_histograms(aqs, uqs)
+    assert (len(drawn.aq), len(drawn.uq), len(drawn.edges)) == (
+        NUM_HISTOGRAM_BINS,
+        NUM_HISTOGRAM_BINS,
+        NUM_HISTOGRAM_BINS + 1,
+    )
     assert sum(drawn.aq) == pytest.approx(1) and sum(drawn.uq) == pytest.approx(1)
-    assert drawn.area == pytest.approx(sum(map(min, drawn.aq, drawn.uq)), abs=1e-4)
-    assert drawn.distance == pytest.approx(drawn.aq_mean - drawn.uq_mean, abs=1e-6)
+    assert drawn.overlap == pytest.approx(sum(map(min, drawn.aq, drawn.uq)), abs=1e-4)
+    assert drawn.mean_difference == pytest.approx(drawn.aq_mean - drawn.uq_mean, abs=1e-6)
 
 
 @pytest.mark.parametrize(("aqs", "uqs"), [([], [0.1]), ([0.1], []), ([], [])])
 def test_without_scores_of_both_kinds_there_is_no_histogram(aqs, uqs):
-    assert histograms(aqs, uqs) is None
+    assert compute_histograms(aqs, uqs) is None
 
 
 def test_four_times_the_pictures_resolve_half_the_difference():
@@ -163,12 +174,12 @@ def test_four_times_the_pictures_resolve_half_the_difference():
     def found(pictures):
         return np.mean(
             [
-                smallest_auaf_difference(
+                estimate_min_detectable_auaf_difference(
                     np.arange(pictures * 4) % 2 == 0,
                     np.arange(pictures * 4) // 4,
                     200,
                     i,
-                    generator(0, str(i)),
+                    make_generator(0, str(i)),
                 )
                 for i in range(3)
             ]

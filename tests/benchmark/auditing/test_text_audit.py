@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from pipeline.benchmark.auditing.attack_evaluation import Attack
+from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from pipeline.benchmark.auditing.known_questions import KnownQuestions
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.labelled_set import read_set
+from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
 from pipeline.benchmark.auditing.text_audit import (
@@ -17,11 +17,11 @@ from pipeline.benchmark.auditing.text_audit import (
     AuditSettings,
     SetDescription,
     audit_texts,
-    finding_in,
-    strongest,
+    compute_finding,
+    find_strongest_attacker,
 )
 from pipeline.core.records import Item
-from research.benchmarks.audit_false_alarms import KINDS, pope_like
+from research.benchmarks.audit_false_alarms import RANDOM_SETS, make_pope_like
 from tests.benchmark.auditing.made_sets import labelled, planted
 
 FEW = AuditSettings(5, 200, 0)
@@ -54,12 +54,12 @@ def test_a_planted_word_is_measured_as_it_is(found):
 
 def test_where_no_interval_begins_above_chance_the_strongest_is_who_reaches_most():
     def attack(auroc, low):
-        return Attack(auroc=auroc, low=low, high=0.8, groups=9)
+        return AttackResult(auroc=auroc, low=low, high=0.8, groups=9)
 
     attacks = {"length": attack(0.5, 0.5), "words": attack(0.6, 0.4), "pairs": attack(0.55, 0.45)}
-    assert strongest(attacks) == "words"
-    assert strongest({"words": attack(0.7, 0.4), "pairs": attack(0.6, 0.55)}) == "pairs"
-    assert strongest({"words": Attack(auroc=None, low=None, high=None, groups=3)}) is None
+    assert find_strongest_attacker(attacks) == "words"
+    assert find_strongest_attacker({"words": attack(0.7, 0.4), "pairs": attack(0.6, 0.55)}) == "pairs"
+    assert find_strongest_attacker({"words": AttackResult(auroc=None, low=None, high=None, groups=3)}) is None
 
 
 def test_random_labels_are_no_leak_whatever_kind_of_set_they_are_in():
@@ -67,14 +67,14 @@ def test_random_labels_are_no_leak_whatever_kind_of_set_they_are_in():
     findings = []
     for number in range(40):
         rng = np.random.default_rng([7, number])
-        kind = list(KINDS)[number % len(KINDS)]
-        rows = KINDS[kind](rng, int(rng.integers(60, 250)))
-        findings.append(finding_in(rows, AuditSettings(seed=number))[0])
+        kind = list(RANDOM_SETS)[number % len(RANDOM_SETS)]
+        rows = RANDOM_SETS[kind](rng, int(rng.integers(60, 250)))
+        findings.append(compute_finding(rows, AuditSettings(seed=number))[0])
     assert findings.count("predictable") <= 4 and findings.count("too small") <= 8
 
 
 def test_a_leak_as_in_pope_is_found_in_100_rows():
-    findings = [finding_in(pope_like(np.random.default_rng([8, i]), 100))[0] for i in range(8)]
+    findings = [compute_finding(make_pope_like(np.random.default_rng([8, i]), 100))[0] for i in range(8)]
     assert findings == ["predictable"] * 8
 
 
@@ -87,8 +87,8 @@ def test_of_a_small_set_nothing_is_said_but_that_it_is_small(count, ones):
     texts = [f"Is it {'so' if i < ones else 'not'} x{i}?" for i in range(count)]
     rows = labelled(texts, [int(i < ones) for i in range(count)], range(count))
     found = audit_texts(MADE, rows, FEW)
-    assert (found.finding, found.p_value, found.words) == ("too small", None, [])
-    assert f"{min(ones, count - ones)} of them" in found.too_small
+    assert (found.finding, found.p_value, found.predictive_words) == ("too small", None, [])
+    assert f"{min(ones, count - ones)} of them" in found.too_small_reason
     assert {attack.auroc for of in found.attacks.values() for attack in of.values()} == {None}
 
 
@@ -101,7 +101,7 @@ def test_texts_without_a_pair_of_words_in_common_are_audited():
 
 def test_fewer_texts_than_folds_are_too_few():
     rows = labelled(["Is it?", "Was it?"] * 40, [0, 1, 1, 0] * 20, range(80))
-    assert audit_texts(MADE, rows, FEW).too_small.startswith("2 distinct texts")
+    assert audit_texts(MADE, rows, FEW).too_small_reason.startswith("2 distinct texts")
 
 
 def test_texts_that_always_have_one_label_are_predicted_in_folds_by_image_only():
@@ -111,8 +111,10 @@ def test_texts_that_always_have_one_label_are_predicted_in_folds_by_image_only()
     labels = np.random.default_rng(0).permutation([0, 1] * 20).tolist() * 25
     found = audit_texts(MADE, labelled(texts, labels, [i // 10 for i in range(1000)]), FEW)
     assert found.attacks["image"]["word n-grams"].auroc == 1.0
-    assert found.tests["image"].p_value == 1 / 200 and found.tests["text"].p_value > 0.05
-    assert (found.text_margin.unequal, found.text_margin.largest) == (40, 25)
+    assert (
+        found.permutation_tests["image"].p_value == 1 / 200 and found.permutation_tests["text"].p_value > 0.05
+    )
+    assert (found.text_imbalance.unbalanced_keys, found.text_imbalance.max_difference) == (40, 25)
 
 
 def test_an_auroc_below_half_is_turned_and_marked_and_no_leak():
@@ -123,7 +125,7 @@ def test_an_auroc_below_half_is_turned_and_marked_and_no_leak():
     images = [j for _ in range(8) for j in range(8)]
     found = audit_texts(MADE, labelled(texts, labels, images), AuditSettings(8, 50, 0))
     attack = found.attacks["image"]["first three words"]
-    assert (attack.auroc, attack.below_half, found.finding) == (1.0, True, "balanced")
+    assert (attack.auroc, attack.is_below_half, found.finding) == (1.0, True, "balanced")
     # One more row leaves the set unbalanced, and the finding is the tests'.
     more = labelled([*texts, "is it x8"], [*labels, 0], [*images, 0])
     assert audit_texts(MADE, more, AuditSettings(8, 50, 0)).finding == "chance"
@@ -133,7 +135,7 @@ def test_the_length_has_no_side_and_counts_on_either():
     rows = labelled([f"is it {'very ' * (i % 2)}x{i}" for i in range(60)], [1 - i % 2 for i in range(60)])
     found = audit_texts(MADE, rows, FEW)
     attack = found.attacks["text"]["length"]
-    assert (attack.auroc, attack.low, attack.below_half) == (1.0, 1.0, False)
+    assert (attack.auroc, attack.low, attack.is_below_half) == (1.0, 1.0, False)
     assert (found.finding, found.p_value) == ("predictable", 1 / 200)
 
 
@@ -141,20 +143,20 @@ def test_repeated_and_contradicted_rows_are_counted():
     rows = labelled(list("aaaabb"), [0, 0, 1, 1, 0, 1], [1, 1, 1, 2, 1, 2])
     found = audit_texts(MADE, rows, FEW)
     # a at image 1: twice no, once yes; the rest once each.
-    assert (found.repeated, found.contradicted, found.texts, found.images) == (1, 3, 2, 2)
+    assert (found.duplicates, found.contradictory, found.texts, found.images) == (1, 3, 2, 2)
 
 
 def test_without_images_there_are_folds_by_text_only():
     rows = planted(200, (0.2, 0.6))
     found = audit_texts(MADE, labelled(rows.texts, rows.labels), FEW)
-    assert list(found.attacks) == ["text"] and found.image_margin is None and found.repeated == 0
+    assert list(found.attacks) == ["text"] and found.image_imbalance is None and found.duplicates == 0
 
 
 def test_neither_the_order_of_rows_nor_the_number_of_processes_changes_anything(monkeypatch):
     rows = planted(300, (0.3, 0.4))
     once = audit_texts(MADE, rows, FEW)
-    assert audit_texts(MADE, rows.at(np.random.default_rng(0).permutation(300)), FEW) == once
-    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.PARALLEL_FROM", 100)
+    assert audit_texts(MADE, rows.select(np.random.default_rng(0).permutation(300)), FEW) == once
+    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.MIN_ROWS_FOR_PARALLEL", 100)
     monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.threads", lambda: 2)
     assert audit_texts(MADE, rows, FEW) == once
 
@@ -180,7 +182,7 @@ def items():
 def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_path):
     made = list(items())
     known = KnownQuestions(item.text for item in made if not item.unanswerable)
-    params = AuditParams(limits={}, repetitions=200)
+    params = AuditParams(max_text_auroc={}, num_replicates=200)
     stage = audit_subset(made, {item.picture_id: np.ones(2) for item in made}, params, known)
     order = np.random.default_rng(1).permutation(len(made))
     rgqa = [
@@ -204,20 +206,20 @@ def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_pat
     ]
     for name, rows in (("rgqa.json", [rgqa[i] for i in order]), ("table.json", table[::-1])):
         (tmp_path / name).write_text(json.dumps(rows))
-        read = read_set(open_rows(str(tmp_path / name)), name)
+        read = load_labelled_set(open_rows(str(tmp_path / name)), name)
         found = audit_texts(MADE, read, FEW, known)
         theirs = {
             attacker: msgspec.structs.asdict(stage.attacks[attacker]) for attacker in found.attacks["text"]
         }
         assert {k: msgspec.structs.asdict(v) for k, v in found.attacks["text"].items()} == theirs
-        assert found.tests["text"] == stage.text_test and len(theirs) == 9
+        assert found.permutation_tests["text"] == stage.permutation_test and len(theirs) == 9
     assert max(attack["auroc"] for attack in theirs.values()) > 0.55
 
 
 def test_without_the_sources_questions_it_is_said_which_attackers_are_not_tried():
     rows = planted(100, (0.2, 0.6))
-    assert set(audit_texts(MADE, rows, FEW).not_tried) == {"other questions", "verbatim"}
-    assert audit_texts(MADE, rows, FEW, KnownQuestions(rows.texts)).not_tried == {}
+    assert set(audit_texts(MADE, rows, FEW).skipped_attackers) == {"other questions", "verbatim"}
+    assert audit_texts(MADE, rows, FEW, KnownQuestions(rows.texts)).skipped_attackers == {}
 
 
 def test_rows_are_put_into_an_order_that_is_theirs():

@@ -7,18 +7,24 @@ from collections import Counter
 import msgspec
 import numpy as np
 
-from pipeline.benchmark.auditing.verifier_agreement import Source, agreement, count, relatives, trials
-from pipeline.verifier.evidence import facts_of
+from pipeline.benchmark.auditing.verifier_agreement import (
+    VerifierInputs,
+    count_trials,
+    find_related_questions,
+    measure_agreement,
+    run_trials,
+)
+from pipeline.verifier.evidence import build_scene_evidence
 from tests.benchmark.auditing.two_pictures import COLOR, SIZE, A, B, asked, source
 from tests.notation import LEXICON, scene
 
 
-def judged(found: Source, foreign: int = 0) -> dict[tuple[str, str], str]:
+def judged(found: VerifierInputs, foreign: int = 0) -> dict[tuple[str, str], str]:
     return {
         (t.question.question_id, t.picture_id): " ".join(
-            (t.outcome.answerability, *t.outcome.answers, str(t.right))
+            (t.outcome.answerability, *t.outcome.answers, str(t.is_correct))
         )
-        for t in trials(found, foreign, np.random.default_rng(1))
+        for t in run_trials(found, foreign, np.random.default_rng(1))
     }
 
 
@@ -46,7 +52,7 @@ def test_relatives_go_both_ways_and_along_equals():
         asked("4", "a", SIZE, "small", entailed=("3",)),
         asked("5", "a", SIZE, "small"),
     ]
-    found = relatives(rows)
+    found = find_related_questions(rows)
     assert found["1"] == {"1", "2"}
     assert found["2"] == {"2", "3", "1", "4"}  # its equal 3, who entails it (1), who entails its equal (4)
     assert found["3"] == found["2"]
@@ -55,14 +61,14 @@ def test_relatives_go_both_ways_and_along_equals():
 
 def test_at_other_pictures_the_truth_tells_who_is_right():
     truth = {
-        "b": facts_of(scene("lamp 5: blue"), LEXICON),
-        "a": facts_of(scene("cup 2: red, small", "lamp 6: red"), LEXICON),
+        "b": build_scene_evidence(scene("lamp 5: blue"), LEXICON),
+        "a": build_scene_evidence(scene("cup 2: red, small", "lamp 6: red"), LEXICON),
     }
-    found = list(trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)))
+    found = list(run_trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)))
     told = {
-        (t.question.question_id, t.picture_id): (t.outcome.answerability, t.truth, t.right)
+        (t.question.question_id, t.picture_id): (t.outcome.answerability, t.truth, t.is_correct)
         for t in found
-        if not t.own
+        if not t.is_own_image
     }
     assert told[("a1", "b")] == ("unanswerable", "unanswerable", True)
     assert told[("b2", "a")] == (
@@ -71,10 +77,12 @@ def test_at_other_pictures_the_truth_tells_who_is_right():
         None,
     )  # at "a" there is a lamp, of which nothing was asked
     assert ("b1", "a") not in told  # "Is there a cup?" is answerable anywhere and says nothing
-    wrong = {"b": facts_of(scene("lamp 5: blue", "cup 7: green, large"), LEXICON)}  # the evidence lies
+    wrong = {
+        "b": build_scene_evidence(scene("lamp 5: blue", "cup 7: green, large"), LEXICON)
+    }  # the evidence lies
     told = [
-        t.right
-        for t in trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0))
+        t.is_correct
+        for t in run_trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0))
         if t.question.question_id == "a1" and t.picture_id == "b"
     ]
     assert told and not any(told)
@@ -82,7 +90,7 @@ def test_at_other_pictures_the_truth_tells_who_is_right():
 
 def test_published_graphs_are_used_as_they_are():
     listed = {"a": scene("cup 2: red", complete=False)}
-    found = list(trials(source(*A, scenes=listed), 0, np.random.default_rng(0)))
+    found = list(run_trials(source(*A, scenes=listed), 0, np.random.default_rng(0)))
     assert [(t.evidence, t.outcome.answerability, t.outcome.answers) for t in found] == [
         ("scene graph", "answerable", ("red",)),
         ("scene graph", "answerable", ("yes",)),
@@ -92,31 +100,37 @@ def test_published_graphs_are_used_as_they_are():
 
 def test_the_figures_add_up():
     truth = {
-        "b": facts_of(scene("lamp 5: blue"), LEXICON),
-        "a": facts_of(scene("cup 2: red, small"), LEXICON),
+        "b": build_scene_evidence(scene("lamp 5: blue"), LEXICON),
+        "a": build_scene_evidence(scene("cup 2: red, small"), LEXICON),
     }
-    found = [*trials(source(*A, *B, truth=truth), 0, np.random.default_rng(0))]
+    found = [*run_trials(source(*A, *B, truth=truth), 0, np.random.default_rng(0))]
     lie = msgspec.structs.replace(A[0], answer="blue")  # judged red
     found += [
         t
-        for t in trials(source(lie, *A[1:], truth=truth), 0, np.random.default_rng(0))
+        for t in run_trials(source(lie, *A[1:], truth=truth), 0, np.random.default_rng(0))
         if t.question.question_id == "a1"
     ]
     found += [
         t
-        for t in trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0))
+        for t in run_trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0))
         if (t.question.question_id, t.picture_id) == ("a1", "b")
     ][:1]
-    row = count(Counter(trial.told for trial in found))
+    row = count_trials(Counter(trial.key for trial in found))
     # Own: a1, a2, a3, b1, b2 and the lie; a1, a2 and the lie were dared (b1 says nothing), the lie is wrong.
-    assert (row.own, row.own_judged, row.own_right, row.answers, row.answers_right) == (6, 3, 2, 3, 2)
+    assert (row.own_trials, row.own_committed, row.own_correct, row.answers_given, row.answers_correct) == (
+        6,
+        3,
+        2,
+        3,
+        2,
+    )
     assert (row.coverage, row.agreement) == (0.5, 0.6667)
     assert (
-        row.foreign,
-        row.judged_unanswerable,
-        row.judged_answerable,
-        row.foreign_known,
-        row.foreign_right,
+        row.negative_trials,
+        row.negative_unanswerable,
+        row.negative_answerable,
+        row.negative_checkable,
+        row.negative_correct,
     ) == (1, 1, 0, 1, 1)
     # Answerable are the six own: three judged so. Unanswerable is the foreign one, judged so.
     assert row.recall == {"answerable": 0.5, "unanswerable": 1.0}
@@ -124,13 +138,13 @@ def test_the_figures_add_up():
 
 
 def test_where_nobody_knows_the_truth_nothing_is_claimed_of_other_pictures():
-    row = count(Counter(t.told for t in trials(source(*A, *B), 3, np.random.default_rng(0))))
-    assert row.foreign_right is None and row.precision == {"answerable": None, "unanswerable": None}
-    assert row.recall["unanswerable"] is None and row.judged_unanswerable > 0
+    row = count_trials(Counter(t.key for t in run_trials(source(*A, *B), 3, np.random.default_rng(0))))
+    assert row.negative_correct is None and row.precision == {"answerable": None, "unanswerable": None}
+    assert row.recall["unanswerable"] is None and row.negative_unanswerable > 0
 
 
 def test_trials_are_counted_by_evidence_and_by_kind_of_question():
-    rows = agreement(trials(source(*A, *B), 2, np.random.default_rng(0))).rows
+    rows = measure_agreement(run_trials(source(*A, *B), 2, np.random.default_rng(0))).by_evidence
     assert list(rows) == ["other questions"] and list(rows["other questions"]) == ["all", "structural: query"]
     assert rows["other questions"]["all"] == rows["other questions"]["structural: query"]
-    assert rows["other questions"]["all"].own == 5
+    assert rows["other questions"]["all"].own_trials == 5

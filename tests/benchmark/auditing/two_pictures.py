@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pipeline.benchmark.auditing.verifier_agreement import Source, relatives
-from pipeline.verifier.partial_graphs import reconstruct
+from pipeline.benchmark.auditing.verifier_agreement import VerifierInputs, find_related_questions
+from pipeline.verifier.partial_graphs import build_partial_graph
 from tests.notation import LEXICON, answered_question
 
 
@@ -30,10 +30,12 @@ B = [
 ]
 
 
-def source(*questions, truth=None, scenes=None, related=None) -> Source:
+def source(*questions, truth=None, scenes=None, related=None) -> VerifierInputs:
     by = {}
     for one in questions:
         by.setdefault(one.picture_id, []).append(one)
     scenes = scenes or {}
-    graphs = {key: reconstruct(rows, LEXICON) for key, rows in by.items() if key not in scenes}
-    return Source(by, related or relatives(questions), graphs, scenes, truth or {}, LEXICON)
+    graphs = {key: build_partial_graph(rows, LEXICON) for key, rows in by.items() if key not in scenes}
+    return VerifierInputs(
+        by, related or find_related_questions(questions), graphs, scenes, truth or {}, LEXICON
+    )

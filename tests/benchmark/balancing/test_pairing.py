@@ -7,20 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.benchmark.balancing.pairing import (
+    AQ_REFUTED,
+    DUPLICATE_TEXT,
+    NO_ANSWERABLE_MATCH,
     NO_AQ,
-    NO_TWIN,
-    REFUTED,
-    REPEATED,
-    TAKEN,
-    UNBALANCED,
-    UNEVEN,
+    ORIGINAL_ALREADY_PAIRED,
+    OUTSIDE_BALANCED_SET,
+    TELLTALE_WORDING,
     BalanceParams,
-    balance,
-    by_image,
-    by_image_and_text,
-    by_original,
+    balance_subset,
+    pair_by_image,
+    pair_by_image_and_text,
+    pair_by_original,
 )
-from pipeline.core.records import Candidate, Estimate, Judgement, Question, Verified
+from pipeline.core.records import Candidate, CandidateEstimate, CollectedCandidate, Question, VerifierResult
 
 
 def asked(question_id, picture, text):
@@ -35,20 +35,20 @@ def uq(picture, text, question_id="q", number=0):
         question_id=question_id,
         text=text,
     )
-    return Verified(
+    return CollectedCandidate(
         candidate=c,
-        judgement=Judgement(answerability="unknown"),
+        verifier_result=VerifierResult(answerability="unknown"),
         status="unanswerable",
         votes_invalid=3,
         votes_valid=0,
-        votes_set_aside=0,
+        votes_excluded=0,
         verdict_ids=(),
         simulated=True,
     )
 
 
 def estimate(answerable):
-    return Estimate(candidate_id="", answerable=answerable, difficulty="random")
+    return CandidateEstimate(candidate_id="", p_answerable=answerable, difficulty="random")
 
 
 def shown(pairs):
@@ -66,26 +66,26 @@ def test_a_cycle_of_pictures_is_kept_and_what_leads_nowhere_is_not():
     # x of A asked of B, y of B asked of C, z of C asked of A: a cycle. w of A asked of D: D gives nothing back.
     questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "C", "z"), asked("4", "A", "w")]
     uqs = [uq("A", "z"), uq("B", "x"), uq("C", "y"), uq("D", "w")]
-    kept, left = by_image_and_text(uqs, questions, (), ONE_PART)
+    kept, left = pair_by_image_and_text(uqs, questions, (), ONE_PART)
     assert shown(kept) == {("A", "z", "C"), ("B", "x", "A"), ("C", "y", "B")}
-    assert reasons(left) == {"D+w+0": UNBALANCED}
+    assert reasons(left) == {"D+w+0": OUTSIDE_BALANCED_SET}
 
 
 def test_the_longer_of_two_cycles_that_share_a_question_is_kept():
     # x of A may be asked of B once only. A -> B -> A has two pairs, A -> B -> C -> A three.
     questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "B", "v"), asked("4", "C", "z")]
-    kept, left = by_image_and_text(
+    kept, left = pair_by_image_and_text(
         [uq("A", "y"), uq("A", "z"), uq("B", "x"), uq("C", "v")], questions, (), ONE_PART
     )
     assert shown(kept) == {("A", "z", "C"), ("B", "x", "A"), ("C", "v", "B")}
-    assert reasons(left) == {"A+y+0": UNBALANCED}
+    assert reasons(left) == {"A+y+0": OUTSIDE_BALANCED_SET}
 
 
 def test_a_text_asked_of_several_pictures_pairs_with_whichever_makes_the_margins_equal():
     # The UQ "x" at B was proposed from A's question 1, but A is asked nothing: C's question 2 of the same text, with
     # y of B asked of C, closes a cycle.
     questions = [asked("1", "A", "x"), asked("2", "C", "x"), asked("3", "B", "y")]
-    kept, left = by_image_and_text([uq("B", "x", "1"), uq("C", "y", "3")], questions, (), ONE_PART)
+    kept, left = pair_by_image_and_text([uq("B", "x", "1"), uq("C", "y", "3")], questions, (), ONE_PART)
     assert shown(kept) == {("B", "x", "C"), ("C", "y", "B")}
     assert left == []
 
@@ -101,7 +101,7 @@ def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
             asked(f"{i}3", f"D{i}", f"d{i}"),
         ]
         uqs += [uq(f"A{i}", f"d{i}"), uq(f"D{i}", f"s{i}"), uq(f"D{i}", "t")]
-    kept, _ = by_image_and_text(uqs, questions, (), {q.picture_id: "test" for q in questions})
+    kept, _ = pair_by_image_and_text(uqs, questions, (), {q.picture_id: "test" for q in questions})
     assert len(kept) == len({pair.aq.text for pair in kept}) == 12
 
 
@@ -116,13 +116,13 @@ def test_reasons_name_what_was_in_the_way():
         uq("E", "y"),
     ]
     part = ONE_PART | {"E": "dev"}
-    kept, left = by_image_and_text(uqs, questions, {"3"}, part)
+    kept, left = pair_by_image_and_text(uqs, questions, {"3"}, part)
     assert shown(kept) == {("A", "y", "B"), ("B", "x", "A")}
     assert reasons(left) == {
-        "B+x+1": REPEATED,
-        "A+z+0": REFUTED,
-        "A+never asked+0": NO_TWIN,
-        "E+y+0": NO_TWIN,
+        "B+x+1": DUPLICATE_TEXT,
+        "A+z+0": AQ_REFUTED,
+        "A+never asked+0": NO_ANSWERABLE_MATCH,
+        "E+y+0": NO_ANSWERABLE_MATCH,
     }
 
 
@@ -153,7 +153,7 @@ def verdicts(draw, pictures=5, texts=6, most=12):
 @given(verdicts(most=25))
 def test_margins_are_equal_within_each_part_and_nobody_is_lost(drawn):
     uqs, questions, refuted, part = drawn
-    kept, left = by_image_and_text(uqs, questions, refuted, part)
+    kept, left = pair_by_image_and_text(uqs, questions, refuted, part)
     of_text, of_picture = Counter(), Counter()
     for pair in kept:
         assert pair.uq.candidate.text == pair.aq.text
@@ -189,7 +189,7 @@ def _margins(rows, part):
 @settings(max_examples=60, deadline=None)
 @given(verdicts(pictures=4, texts=4, most=9))
 def test_no_larger_set_has_equal_margins_and_none_so_large_more_distinct_texts(drawn):
-    kept, _ = by_image_and_text(*drawn)
+    kept, _ = pair_by_image_and_text(*drawn)
     part = drawn[3]
     distinct = {(part[pair.aq.picture_id], pair.aq.text) for pair in kept}
     assert (len(kept), len(distinct)) == largest_by_trying(*drawn)
@@ -198,35 +198,37 @@ def test_no_larger_set_has_equal_margins_and_none_so_large_more_distinct_texts(d
 def test_the_papers_rule_draws_any_question_of_the_same_picture():
     questions = [asked("1", "A", "Is there a dog?"), asked("2", "A", "x"), asked("3", "B", "y")]
     uqs = [uq("A", f"u{i}") for i in range(40)] + [uq("B", "x"), uq("C", "x")]
-    kept, left = by_image(uqs, questions, {"3"}, seed=0)
+    kept, left = pair_by_image(uqs, questions, {"3"}, seed=0)
     assert Counter(p.aq.question_id for p in kept).keys() == {"1", "2"}
     assert all(p.aq.picture_id == p.uq.candidate.picture_id for p in kept)
     assert reasons(left) == {"B+x+0": NO_AQ, "C+x+0": NO_AQ}  # B's only question is refuted, C has none
-    assert [p.aq for p in by_image(uqs, questions, {"3"}, seed=0)[0]] == [p.aq for p in kept]
-    assert [p.aq for p in by_image(uqs, questions, {"3"}, seed=1)[0]] != [p.aq for p in kept]
+    assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=0)[0]] == [p.aq for p in kept]
+    assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=1)[0]] != [p.aq for p in kept]
     # what is drawn for a UQ does not depend on the others
-    assert [p.aq for p in by_image(uqs[7:9], questions, {"3"}, seed=0)[0]] == [p.aq for p in kept[7:9]]
+    assert [p.aq for p in pair_by_image(uqs[7:9], questions, {"3"}, seed=0)[0]] == [p.aq for p in kept[7:9]]
 
 
 def test_an_edited_question_stands_beside_its_original():
     questions = {q.question_id: q for q in (asked("1", "A", "x"), asked("2", "B", "y"))}
     uqs = [uq("A", "x edited", "1"), uq("A", "x edited again", "1"), uq("B", "y edited", "2")]
-    kept, left = by_original("pt-easy", uqs, questions, {"2"}, BalanceParams())
+    kept, left = pair_by_original("pt-easy", uqs, questions, {"2"}, BalanceParams())
     assert [(p.uq.candidate.text, p.aq.question_id) for p in kept] == [("x edited", "1")]
-    assert reasons(left) == {"A+x edited again+0": TAKEN, "B+y edited+0": REFUTED}
-    kept, left = by_original("pt-easy", uqs, questions, (), BalanceParams(rule="image"))
+    assert reasons(left) == {"A+x edited again+0": ORIGINAL_ALREADY_PAIRED, "B+y edited+0": AQ_REFUTED}
+    kept, left = pair_by_original("pt-easy", uqs, questions, (), BalanceParams(rule="image"))
     assert [p.aq.question_id for p in kept] == ["1", "1", "2"] and left == []
 
 
 def test_of_edits_that_only_ever_put_a_word_in_most_are_left_out():
     questions = {q.question_id: q for q in (asked(str(i), "A", f"{i} happy {i}") for i in range(9))}
     uqs = [uq("A", f"{i} sad {i}", str(i)) for i in range(9)]
-    kept, left = by_original("pt-hard", uqs, questions, {"3"}, BalanceParams(most_uneven=1, seed=1))
+    kept, left = pair_by_original(
+        "pt-hard", uqs, questions, {"3"}, BalanceParams(max_dropped_proportion=1, seed=1)
+    )
     assert len(kept) == 1 and kept[0].aq.question_id == kept[0].uq.candidate.question_id
-    assert Counter(reasons(left).values()) == {UNEVEN: 7, REFUTED: 1}
+    assert Counter(reasons(left).values()) == {TELLTALE_WORDING: 7, AQ_REFUTED: 1}
     assert [row.candidate.candidate_id for row, _ in left] == sorted(reasons(left))
-    kept, left = by_original("pt-hard", uqs, questions, (), BalanceParams(most_uneven=0.5))
-    assert Counter(reasons(left).values()) == {UNEVEN: 4}
+    kept, left = pair_by_original("pt-hard", uqs, questions, (), BalanceParams(max_dropped_proportion=0.5))
+    assert Counter(reasons(left).values()) == {TELLTALE_WORDING: 4}
 
 
 QUESTIONS = {q.question_id: q for q in (asked("1", "A", "x"), asked("2", "B", "y"))}
@@ -237,21 +239,23 @@ PARTS = {"A": "test", "B": "dev"}
     "subset, rule, why",
     [
         # Under ours no other picture of its part is asked "z" answerably; the paper takes any question of the picture.
-        ("clip-hard", "image_and_text", [NO_TWIN, NO_TWIN]),
+        ("clip-hard", "image_and_text", [NO_ANSWERABLE_MATCH, NO_ANSWERABLE_MATCH]),
         ("clip-hard", "image", []),
         # An original stands beside one edit of it; the paper lets two share it.
-        ("pt-hard", "image_and_text", [TAKEN]),
+        ("pt-hard", "image_and_text", [ORIGINAL_ALREADY_PAIRED]),
         ("pt-hard", "image", []),
     ],
 )
 def test_the_rule_depends_on_the_subset_and_the_parameters(subset, rule, why):
     uqs = [uq("A", "z", "1"), uq("A", "zz", "1")]
-    pairs, left = balance(subset, uqs, QUESTIONS, (), PARTS, BalanceParams(rule=rule))
+    pairs, left = balance_subset(subset, uqs, QUESTIONS, (), PARTS, BalanceParams(rule=rule))
     assert sorted(reasons(left).values()) == why and len(pairs) == 2 - len(why)
 
 
 def test_a_picture_whose_questions_are_all_refuted_gives_no_aq():
-    _, left = balance("clip-easy", [uq("A", "z", "2")], QUESTIONS, {"1"}, PARTS, BalanceParams(rule="image"))
+    _, left = balance_subset(
+        "clip-easy", [uq("A", "z", "2")], QUESTIONS, {"1"}, PARTS, BalanceParams(rule="image")
+    )
     assert list(reasons(left).values()) == [NO_AQ]
 
 
@@ -265,13 +269,13 @@ def test_of_two_uqs_of_which_one_may_stay_the_surer_stays():
             f"A+{doubted}+0": estimate(0.9),
             "B+x+0": estimate(0.5),
         }
-        kept, left = by_image_and_text(uqs, questions, (), ONE_PART, estimates)
+        kept, left = pair_by_image_and_text(uqs, questions, (), ONE_PART, estimates)
         assert shown(kept) == {("A", sure, "B"), ("B", "x", "A")}
-        assert reasons(left) == {f"A+{doubted}+0": UNBALANCED}
+        assert reasons(left) == {f"A+{doubted}+0": OUTSIDE_BALANCED_SET}
 
 
 def test_doubt_never_makes_the_set_smaller():
     questions = [asked("1", "A", "x"), asked("2", "B", "y")]
     uqs = [uq("A", "y"), uq("B", "x")]
     estimates = {row.candidate.candidate_id: estimate(0.999) for row in uqs}
-    assert len(by_image_and_text(uqs, questions, (), ONE_PART, estimates)[0]) == 2
+    assert len(pair_by_image_and_text(uqs, questions, (), ONE_PART, estimates)[0]) == 2

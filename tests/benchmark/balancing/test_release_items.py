@@ -2,14 +2,16 @@ import msgspec
 import pytest
 
 from pipeline.benchmark.balancing.pairing import UqAqPair
-from pipeline.benchmark.balancing.release_items import category_of, items
-from pipeline.core.records import Edit, Estimate, Judgement
+from pipeline.benchmark.balancing.release_items import determine_category, make_items
+from pipeline.core.records import CandidateEstimate, Edit, VerifierResult
 from tests.benchmark.balancing.test_pairing import PARTS, QUESTIONS, asked, uq
 
 
 def test_an_aq_that_two_pairs_share_is_one_item_in_the_part_of_its_picture():
-    pairs = [UqAqPair(uq=uq("B", text, "1"), aq=QUESTIONS["1"], because="a test") for text in ("z", "zz")]
-    rows = {row.item_id: row for row in items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, PARTS)}
+    pairs = [
+        UqAqPair(uq=uq("B", text, "1"), aq=QUESTIONS["1"], pairing_reason="a test") for text in ("z", "zz")
+    ]
+    rows = {row.item_id: row for row in make_items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, PARTS)}
     assert list(rows) == ["1", "B+z+0", "B+zz+0"]
     assert (rows["1"].part, rows["1"].score, rows["1"].unanswerable) == ("test", 0.5, False)
     assert {(rows[key].part, rows[key].pair_id, rows[key].answer) for key in ("B+z+0", "B+zz+0")} == {
@@ -22,9 +24,9 @@ def test_either_side_of_a_pair_tells_the_sources_wording():
         asked("q", "p", "The cup is what color?"), source_text="What color is the cup?"
     )
     other = asked("r", "p2", "What is it?")
-    rows = items(
+    rows = make_items(
         "clip-hard",
-        [UqAqPair(uq=uq("p2", aq.text), aq=aq, because="")],
+        [UqAqPair(uq=uq("p2", aq.text), aq=aq, pairing_reason="")],
         {"q": aq, "r": other},
         {},
         {"p": "dev", "p2": "dev"},
@@ -53,17 +55,17 @@ def test_the_category_is_the_judges_else_the_annotators_else_the_edits(
 ):
     row = uq("B", "z", "1")
     candidate = msgspec.structs.replace(row.candidate, edits=tuple(map(edit, kinds)))
-    judgement = Judgement(answerability="unknown", category=judged)
-    row = msgspec.structs.replace(row, candidate=candidate, judgement=judgement, reason=reason)
-    assert category_of(row) == category
-    pairs = [UqAqPair(uq=row, aq=QUESTIONS["1"], because="a test")]
-    by_id = {item.item_id: item for item in items("pt-easy", pairs, QUESTIONS, {}, PARTS)}
-    assert (by_id["B+z+0"].category, by_id["B+z+0"].confirmed) == (category, confirmed)
-    assert (by_id["1"].category, by_id["1"].confirmed) == (None, False)
+    judgement = VerifierResult(answerability="unknown", category=judged)
+    row = msgspec.structs.replace(row, candidate=candidate, verifier_result=judgement, reason=reason)
+    assert determine_category(row) == category
+    pairs = [UqAqPair(uq=row, aq=QUESTIONS["1"], pairing_reason="a test")]
+    by_id = {item.item_id: item for item in make_items("pt-easy", pairs, QUESTIONS, {}, PARTS)}
+    assert (by_id["B+z+0"].category, by_id["B+z+0"].category_confirmed) == (category, confirmed)
+    assert (by_id["1"].category, by_id["1"].category_confirmed) == (None, False)
 
 
 def test_a_uq_has_the_difficulty_of_its_estimate_and_an_aq_none():
-    pairs = [UqAqPair(uq=uq("B", "z", "1"), aq=QUESTIONS["1"], because="a test")]
-    estimates = {"B+z+0": Estimate(candidate_id="B+z+0", answerable=0.1, difficulty="popular")}
-    rows = items("clip-easy", pairs, QUESTIONS, {}, PARTS, estimates)
+    pairs = [UqAqPair(uq=uq("B", "z", "1"), aq=QUESTIONS["1"], pairing_reason="a test")]
+    estimates = {"B+z+0": CandidateEstimate(candidate_id="B+z+0", p_answerable=0.1, difficulty="popular")}
+    rows = make_items("clip-easy", pairs, QUESTIONS, {}, PARTS, estimates)
     assert [(row.item_id, row.difficulty) for row in rows] == [("1", None), ("B+z+0", "popular")]

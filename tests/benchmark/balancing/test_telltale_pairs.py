@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.benchmark.balancing.telltale_pairs import LEAST, _changes, even, wordings
+from pipeline.benchmark.balancing.telltale_pairs import (
+    MIN_PAIRS_PER_NGRAM,
+    _compute_ngram_changes,
+    extract_ngrams,
+    find_telltale_pairs,
+)
 
 
 def pair(old, new, number=0):
@@ -20,7 +25,7 @@ def pairs(old, new, count, first=0):
 
 
 def kept(rows, slack=1.0, most=1.0, seed=0):
-    gone = even(rows, slack, most, np.random.default_rng(seed))
+    gone = find_telltale_pairs(rows, slack, most, np.random.default_rng(seed))
     return [row for place, row in enumerate(rows) if place not in gone]
 
 
@@ -28,14 +33,16 @@ def unevenness(rows):
     """The sum over wordings of s squared / n, and their number: as the module says, counted the slow way."""
     put, changed = Counter(), Counter()
     for old, new in rows:
-        put.update(wordings(new) - wordings(old))
-        put.subtract(wordings(old) - wordings(new))
-        changed.update(wordings(new) ^ wordings(old))
-    return {wording: (put[wording], count) for wording, count in changed.items() if count >= LEAST}
+        put.update(extract_ngrams(new) - extract_ngrams(old))
+        put.subtract(extract_ngrams(old) - extract_ngrams(new))
+        changed.update(extract_ngrams(new) ^ extract_ngrams(old))
+    return {
+        wording: (put[wording], count) for wording, count in changed.items() if count >= MIN_PAIRS_PER_NGRAM
+    }
 
 
 def test_words_runs_and_pairs_of_words_are_counted():
-    assert wordings("What's on the T-shirt?") == {
+    assert extract_ngrams("What's on the T-shirt?") == {
         *(
             "^",
             "^ what's",
@@ -84,8 +91,11 @@ def test_a_pair_that_helps_twice_goes_first():
 
 
 def test_rare_wordings_are_left_alone():
-    rows = pairs("happy", "sad", LEAST - 1) + pairs("red", "blue", LEAST, 10)
-    assert kept(rows)[: LEAST - 1] == rows[: LEAST - 1] and len(kept(rows)) == LEAST
+    rows = pairs("happy", "sad", MIN_PAIRS_PER_NGRAM - 1) + pairs("red", "blue", MIN_PAIRS_PER_NGRAM, 10)
+    assert (
+        kept(rows)[: MIN_PAIRS_PER_NGRAM - 1] == rows[: MIN_PAIRS_PER_NGRAM - 1]
+        and len(kept(rows)) == MIN_PAIRS_PER_NGRAM
+    )
 
 
 def test_a_start_or_two_words_apart_count_as_words_do():
@@ -117,13 +127,16 @@ def test_in_the_end_it_is_even_enough_or_no_pair_would_help_by_going(drawn, slac
     def uneven(some):
         put = Counter()
         for old, new in some:
-            put.update(wordings(new) - wordings(old))
-            put.subtract(wordings(old) - wordings(new))
+            put.update(extract_ngrams(new) - extract_ngrams(old))
+            put.subtract(extract_ngrams(old) - extract_ngrams(new))
         return sum(put[wording] ** 2 / n for wording, n in all_changed.items())
 
     def chance(some):
         return sum(
-            1 / all_changed[w] for old, new in some for w in wordings(old) ^ wordings(new) if w in all_changed
+            1 / all_changed[w]
+            for old, new in some
+            for w in extract_ngrams(old) ^ extract_ngrams(new)
+            if w in all_changed
         )
 
     stay = kept(rows, slack)
@@ -134,7 +147,7 @@ def test_in_the_end_it_is_even_enough_or_no_pair_would_help_by_going(drawn, slac
 
 def left_out_by_the_rule(pairs, slack, most, rng):
     """`even`, with every gain worked out anew before each pair that goes."""
-    changes = _changes(pairs).toarray()
+    changes = _compute_ngram_changes(pairs).toarray()
     chance, stays, left = rng.permutation(len(pairs)), list(range(len(pairs))), []
     while len(left) + 1 <= most * len(pairs):
         surplus = changes[stays].sum(axis=0)
@@ -158,6 +171,6 @@ def test_gains_kept_up_to_date_choose_the_pairs_that_gains_worked_out_anew_do(se
     for _ in range(60):  # "cup" and "hat" go out more often than they come in
         old, new = rng.choice(words, 2, replace=False, p=[0.3, 0.25, 0.15, 0.1, 0.1, 0.1])
         pairs.append((f"Is the {old} on it?", f"Is the {new} on it?"))
-    found = even(pairs, 0.0, 0.6, np.random.default_rng(seed))
+    found = find_telltale_pairs(pairs, 0.0, 0.6, np.random.default_rng(seed))
     assert found == left_out_by_the_rule(pairs, 0.0, 0.6, np.random.default_rng(seed))
     assert len(found) > 1

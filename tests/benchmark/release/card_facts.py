@@ -4,35 +4,40 @@ from datetime import date
 from pathlib import Path
 
 from pipeline.benchmark.release.parquet_table import write_subset_table
-from pipeline.benchmark.release.release_summary import PAIRING, ReleaseFacts, VoteCounts, counts_of
+from pipeline.benchmark.release.release_summary import (
+    PAIRING_DESCRIPTIONS,
+    ReleaseSummary,
+    VoteCounts,
+    count_items,
+)
 from pipeline.core.release_params import Licence, ReleaseParams
 
 P = ReleaseParams(
     title="Tiny",
-    origin="Drawn.",
+    data_source="Drawn.",
     licence="CC BY 4.0",
     licence_url="u",
-    published=date(2026, 1, 1),
-    pictures=True,
-    licences={"pictures": Licence(name="CC BY 4.0", url="u")},
+    release_date=date(2026, 1, 1),
+    include_images=True,
+    licence_overrides={"pictures": Licence(name="CC BY 4.0", url="u")},
 )
 JUDGED = VoteCounts(
     annotators=8,
     excluded=1,
-    votes={1: 2, 2: 5, 3: 13},
-    agreement="Alpha is high.",
-    by_expert=7,
-    invalid_filters=40,
+    uqs_by_votes={1: 2, 2: 5, 3: 13},
+    agreement_text="Alpha is high.",
+    by_adjudicator=7,
+    invalid_gold_answers=40,
 )
 
 
-def facts(items, **changed) -> ReleaseFacts:
+def facts(items, **changed) -> ReleaseSummary:
     """Of these items; what is named is otherwise."""
     given = {
         "dataset": "tiny",
         "version": "1.0.0",
         "canary": "RGQA-CANARY x",
-        "pairing": PAIRING["image_and_text"],
+        "pairing": PAIRING_DESCRIPTIONS["image_and_text"],
         "judged": JUDGED,
         "model": "m",
         "weights": "ab",
@@ -43,7 +48,7 @@ def facts(items, **changed) -> ReleaseFacts:
         "faulty": 0,
         "p": P,
     }
-    return ReleaseFacts(**counts_of(items) | given | changed)
+    return ReleaseSummary(**count_items(items) | given | changed)
 
 
 def tables(home: Path, items) -> Path:

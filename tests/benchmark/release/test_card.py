@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from PIL import Image
 
-from pipeline.benchmark.release.card import card
+from pipeline.benchmark.release.card import render_card
 from pipeline.benchmark.release.release_summary import VoteCounts
 from pipeline.core.release_params import Licence
-from pipeline.inference.argument_parser import parser as run_parser
+from pipeline.inference.argument_parser import make_parser
 from pipeline.scoring.cli import main as score
 from tests.benchmark.release.card_facts import P, facts, tables
 
@@ -30,7 +30,7 @@ def text_of(tmp_path):
     """The card of some items, with other facts."""
 
     def text(items, **changed):
-        return card(facts(items, **changed), tables(tmp_path, items))
+        return render_card(facts(items, **changed), tables(tmp_path, items))
 
     return text
 
@@ -53,7 +53,7 @@ def test_it_begins_with_a_picture_and_how_to_run_a_model(items, text_of):
 
 
 def test_where_the_pictures_are_not_there_the_cards_code_joins_them(items, text_of, tmp_path, monkeypatch):
-    text = text_of(items, p=replace(P, pictures=False, fetch_recipe="Ask for them."))
+    text = text_of(items, p=replace(P, include_images=False, image_instructions="Ask for them."))
     assert "The images are not in this release. Ask for them." in text and "- images: none" in text
     (tmp_path / "README.md").write_text(text)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
@@ -68,7 +68,7 @@ def test_where_the_pictures_are_not_there_the_cards_code_joins_them(items, text_
         for row in rows:
             red, _, blue = row["image"].convert("RGB").getpixel((1, 1))
             assert (red > blue) == (row["picture_id"] == "a")
-    assert "Ask for them." not in text_of(items, p=replace(P, fetch_recipe="Ask for them."))
+    assert "Ask for them." not in text_of(items, p=replace(P, image_instructions="Ask for them."))
 
 
 def test_the_cards_code_makes_predictions_that_its_command_scores(release, tmp_path, monkeypatch, capsys):
@@ -90,7 +90,7 @@ def test_the_cards_code_makes_predictions_that_its_command_scores(release, tmp_p
 
 def test_the_cards_command_to_run_a_model_is_one_that_the_parser_takes(items, text_of):
     (command,) = [line for line in text_of(items).splitlines() if line.startswith("rgqa-run ")]
-    given = run_parser().parse_args(shlex.split(command, comments=True)[1:])
+    given = make_parser().parse_args(shlex.split(command, comments=True)[1:])
     assert (given.release, given.out.parent) == (Path("."), Path("../runs"))  # never inside of the release
 
 
@@ -109,8 +109,8 @@ ODD = "# A <b>*T*</b> | `x` [y](z) --- &amp;"
 
 def test_texts_of_ones_own_are_shown_as_they_are(items, text_of):
     p = replace(
-        P, title=ODD, origin=ODD, limits=(ODD,), simulated=(ODD,), uses=(ODD,), social_impact=ODD,
-        licences={"pictures": Licence(name="a](b) <i>", url="https://x.org/a)<b>")},
+        P, title=ODD, data_source=ODD, limitations=(ODD,), simulated_content=(ODD,), intended_uses=(ODD,), social_impact=ODD,
+        licence_overrides={"pictures": Licence(name="a](b) <i>", url="https://x.org/a)<b>")},
     )  # fmt: skip
     text = text_of(items, p=p, model="a`b")
     body = text.split("\n---\n", 1)[1]
@@ -123,7 +123,7 @@ def test_texts_of_ones_own_are_shown_as_they_are(items, text_of):
 
 
 def test_the_card_states_nothing_that_nobody_stated(items, text_of):
-    bare = replace(P, licences={}, pictures=True)
+    bare = replace(P, licence_overrides={}, include_images=True)
     people = [replace(item, simulated=False) for item in items]
     text = text_of(people, p=bare)
     assert not re.search("English|template|crowdsourced|original|language:|For evaluation only", text)
@@ -153,7 +153,11 @@ def test_the_card_says_how_many_votes_each_uq_rests_on_and_how_many_on_one(items
 )
 def test_a_trial_from_few_votes_says_so_before_everything_else(items, text_of, people, votes, few):
     judged = VoteCounts(
-        annotators=people, excluded=0, votes=votes, agreement="", wrong="0.10% (0.05% to 0.20%)"
+        annotators=people,
+        excluded=0,
+        uqs_by_votes=votes,
+        agreement_text="",
+        label_error_text="0.10% (0.05% to 0.20%)",
     )
     text = text_of(items, judged=judged)
     assert ("> **A trial from few votes.**" in text) is few

@@ -2,7 +2,7 @@ import io
 
 from PIL import Image
 
-from pipeline.benchmark.release.card_image import GAP, HEIGHT, WIDTH, card_picture
+from pipeline.benchmark.release.card_image import GAP, PANEL_HEIGHT, PANEL_WIDTH, draw_card_image
 
 
 def opened(data: bytes) -> Image.Image:
@@ -13,16 +13,16 @@ def test_the_first_uq_of_each_subset_is_shown_on_its_picture(items, tmp_path):
     for name, colour in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (40, 30), colour).save(tmp_path / f"{name}.png")
     pictures = {name: tmp_path / f"{name}.png" for name in "ab"}
-    data = card_picture(items, pictures)
-    assert data == card_picture(items, pictures)
+    data = draw_card_image(items, pictures)
+    assert data == draw_card_image(items, pictures)
     first = next(item for item in items if item.unanswerable)
     expected = {"a": (255, 0, 0), "b": (0, 0, 255)}[first.picture_id]
-    assert opened(data).getpixel((GAP + WIDTH // 2, GAP + HEIGHT // 2)) == expected
-    assert opened(data).width == WIDTH + 2 * GAP  # one subset, one panel
+    assert opened(data).getpixel((GAP + PANEL_WIDTH // 2, GAP + PANEL_HEIGHT // 2)) == expected
+    assert opened(data).width == PANEL_WIDTH + 2 * GAP  # one subset, one panel
 
 
 def test_pictures_that_are_not_passed_on_are_not_shown(items):
-    shown = opened(card_picture(items, {}))
-    frame = shown.crop((GAP, GAP + 30, GAP + WIDTH, GAP + HEIGHT))
+    shown = opened(draw_card_image(items, {}))
+    frame = shown.crop((GAP, GAP + 30, GAP + PANEL_WIDTH, GAP + PANEL_HEIGHT))
     assert {colour for _, colour in frame.getcolors(1 << 16)} >= {(238, 241, 244)}
-    assert frame.getpixel((WIDTH // 2, 5)) == (238, 241, 244)
+    assert frame.getpixel((PANEL_WIDTH // 2, 5)) == (238, 241, 244)

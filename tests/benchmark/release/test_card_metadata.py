@@ -3,13 +3,13 @@ import pytest
 from huggingface_hub import DatasetCard
 from msgspec.structs import replace
 
-from pipeline.benchmark.release.card_metadata import card_data
+from pipeline.benchmark.release.card_metadata import render_card_metadata
 from tests.benchmark.release.card_facts import P, facts, tables
 
 
 def data_of(items, home, **changed):
     return DatasetCard(
-        f"---\n{card_data(facts(items, **changed), tables(home, items))}\n---\n"
+        f"---\n{render_card_metadata(facts(items, **changed), tables(home, items))}\n---\n"
     ).data.to_dict()
 
 
@@ -44,7 +44,7 @@ def test_what_people_judged_says_what_people_and_of_which_data_set(items, tmp_pa
 def test_the_size_is_one_of_the_hubs(items, tmp_path, rows, size):
     # 8 rows, as often as said: 8, 1,000, 9,992 and 10,000
     found = facts(items)
-    more = [replace(s, uqs=s.uqs * rows, aqs=s.aqs * rows) for s in found.subsets]
+    more = [replace(s, num_uqs=s.uqs * rows, num_aqs=s.aqs * rows) for s in found.subsets]
     assert data_of(items, tmp_path, subsets=tuple(more))["size_categories"] == [size]
 
 

@@ -11,7 +11,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from pipeline.benchmark.release.check_release import check_checksums, check_release, publish, write_checksums
+from pipeline.benchmark.release.check_release import (
+    check_checksums,
+    check_release,
+    publish_release,
+    write_checksums,
+)
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
@@ -20,7 +25,7 @@ from pipeline.scoring.benchmark_reader import read_benchmark
 
 def test_the_release_passes_its_check_and_a_changed_one_does_not(release, tmp_path):
     assert "sanity predictions get their scores" in check_release(release)
-    publish(release, tmp_path)
+    publish_release(release, tmp_path)
     place = tmp_path / "tiny/0.1.0"
     predictions = place / "sanity/clip-easy/clip_score.json"
     predictions.chmod(0o644)
@@ -110,13 +115,13 @@ def test_what_python_leaves_beside_the_tasks_that_were_run_changes_nothing(copy,
     left.mkdir()
     (left / "rgqa_tasks.cpython-311.pyc").write_bytes(b"x")
     assert "items agree" in check_release(copy)
-    publish(copy, tmp_path / "published")
+    publish_release(copy, tmp_path / "published")
     assert not list((tmp_path / "published").rglob("__pycache__"))
 
 
 def test_publishing_the_same_bytes_again_does_nothing_and_files_are_read_only(release, tmp_path):
-    assert publish(release, tmp_path).startswith("published -> ")
-    assert publish(release, tmp_path).startswith("already published")
+    assert publish_release(release, tmp_path).startswith("published -> ")
+    assert publish_release(release, tmp_path).startswith("already published")
     files = [path for path in (tmp_path / "tiny/0.1.0").rglob("*") if path.is_file()]
     assert files and all(path.stat().st_mode & 0o777 == 0o444 for path in files)
 
@@ -126,14 +131,14 @@ def test_a_copy_never_lies_inside_the_release(copy, where):
     (copy / "../link").symlink_to(copy)
     before = sorted(copy.rglob("*"))
     with pytest.raises(UserError, match="--to"):
-        publish(copy, copy / where)
+        publish_release(copy, copy / where)
     assert sorted(copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize("where", ["/proc/x", "/dev", "/dev/null/x", "/sys/kernel"])
 def test_a_place_that_takes_no_files_is_told(release, where):
     with pytest.raises(UserError, match="--to"):
-        publish(release, Path(where))
+        publish_release(release, Path(where))
 
 
 def test_a_published_version_never_changes(release, tmp_path):
@@ -141,7 +146,7 @@ def test_a_published_version_never_changes(release, tmp_path):
     place.mkdir(parents=True)
     (place / "CHECKSUMS.sha256").write_text("other bytes\n")
     with pytest.raises(UserError, match="published with different bytes"):
-        publish(release, tmp_path)
+        publish_release(release, tmp_path)
 
 
 def test_what_the_hub_leaves_in_a_download_is_no_part_of_it_nor_is_what_a_link_leads_to(copy, tmp_path):
@@ -153,7 +158,7 @@ def test_what_the_hub_leaves_in_a_download_is_no_part_of_it_nor_is_what_a_link_l
     (tmp_path / "private/key").write_text("secret")
     (copy / "more").symlink_to(tmp_path / "private")
     assert "items agree" in check_release(copy)
-    publish(copy, tmp_path / "published")
+    publish_release(copy, tmp_path / "published")
     names = {path.name for path in (tmp_path / "published").rglob("*")}
     assert "README.md" in names and not names & {".gitattributes", ".cache", "more", "key"}
 
@@ -346,7 +351,7 @@ def test_a_subset_file_that_cannot_be_read_is_the_only_problem_of_its_tables(cop
 
 
 def test_a_copy_under_another_name_is_published_under_the_releases_own(copy, tmp_path):
-    publish(copy, tmp_path / "published")
+    publish_release(copy, tmp_path / "published")
     assert (tmp_path / "published/tiny/0.1.0/CHECKSUMS.sha256").is_file()
 
 

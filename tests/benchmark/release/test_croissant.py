@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
-from pipeline.benchmark.release.croissant import croissant
+from pipeline.benchmark.release.croissant import make_croissant
 from pipeline.core.release_params import Licence
 from tests.benchmark.release.card_facts import P, facts, tables
 
@@ -69,13 +69,13 @@ def test_the_address_creators_and_licences_are_those_of_the_parameters(items, tm
         url="https://example.org/tiny",
         creators=("Ada",),
         keywords=("tiny",),
-        licences={"pictures": Licence(name="X", url="x")},
+        licence_overrides={"pictures": Licence(name="X", url="x")},
     )
-    told = croissant(tables(tmp_path, items), facts(items, p=p))
+    told = make_croissant(tables(tmp_path, items), facts(items, p=p))
     assert told["url"] == "https://example.org/tiny" and told["license"] == ["u", "x"]
     assert told["creator"]["name"] == "Ada" and told["creator"]["@type"] == "sc:Organization"
     assert "tiny" in told["keywords"] and "unanswerable questions" in told["keywords"]
-    bare = croissant(tables(tmp_path, items), facts(items, p=replace(P, licences={})))
+    bare = make_croissant(tables(tmp_path, items), facts(items, p=replace(P, licence_overrides={})))
     assert (
         "url" not in bare and bare["license"][0] == "u" and "No licence of the images" in bare["license"][1]
     )

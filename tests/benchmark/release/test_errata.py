@@ -3,27 +3,27 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.benchmark.release.errata import Erratum, add_erratum, errata_of, errata_text, remove_erratum
+from pipeline.benchmark.release.errata import Erratum, add_erratum, read_errata, remove_erratum, render_errata
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Item
 
 
 @pytest.fixture
 def folders(release, tmp_path, monkeypatch):
     """The tiny data set, its errata elsewhere."""
-    found = Folders()
+    found = DatasetFolders()
     found.errata = tmp_path / "errata"
     return found
 
 
 def test_errata_are_kept_by_item(folders):
     ids = sorted({item.item_id for item in folders.rows(Item)})[:2]
-    assert errata_of(folders) == ()
+    assert read_errata(folders) == ()
     add_erratum(folders, "0.1.0", ids[1], f"  wrong \n {ids[1]} ")
     path = add_erratum(folders, "0.1.0", ids[0], f"wrong {ids[0]}")
-    assert errata_of(folders) == tuple(
+    assert read_errata(folders) == tuple(
         Erratum(item_id=item, reason=f"wrong {item}", version="0.1.0") for item in ids
     )
     assert [row["item_id"] for row in json.loads(path.read_text())] == ids
@@ -42,10 +42,10 @@ def test_what_cannot_be_noted_is_refused(folders, item, reason, told):
 
 def test_the_release_tells_what_is_wrong_in_it_and_what_is_gone():
     rows = [Erratum(item_id=name, reason="a | b <i>", version="0.9.0") for name in ("here", "gone")]
-    text = errata_text("T 1.0.0", rows, {"here"})
+    text = render_errata("T 1.0.0", rows, {"here"})
     assert "| `here` | 0.9.0 | a \\| b &lt;i&gt; |" in text.split("no longer")[0]
     assert "`gone`" in text.split("no longer")[1] and "--without-errata auto" in text
-    assert "None known" in errata_text("T 1.0.0", rows[1:], {"here"})
+    assert "None known" in render_errata("T 1.0.0", rows[1:], {"here"})
 
 
 def test_the_command_notes_a_fault(release, monkeypatch):
@@ -60,6 +60,8 @@ def test_what_was_noted_can_be_taken_back(folders):
     with pytest.raises(UserError, match=f"nope: nothing is noted of it; items that are: {item}"):
         remove_erratum(folders, "nope")
     remove_erratum(folders, item)
-    assert errata_of(folders) == () and not list(folders.errata.iterdir())  # as before, so no stage is stale
+    assert read_errata(folders) == () and not list(
+        folders.errata.iterdir()
+    )  # as before, so no stage is stale
     result = CliRunner().invoke(app, ["errata", "remove", "00100101"])
     assert result.exit_code == 1 and "nothing is noted of it; items that are: none" in result.stderr

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from datasets import load_dataset
 
-from pipeline.benchmark.release.harness_folder import write_pack
+from pipeline.benchmark.release.harness_folder import write_harness_folder
 
 
 def test_a_releases_tables_for_vlmevalkit_have_the_items_of_a_part(release):
@@ -35,7 +35,7 @@ def test_the_pack_has_a_task_for_inspect_and_says_how_to_use_all_three(release):
 
 def test_a_release_without_pictures_says_where_each_harness_looks_for_them(tmp_path):
     (tmp_path / "data").mkdir()
-    write_pack(tmp_path, [], {}, "1.0.0", embed=False)
+    write_harness_folder(tmp_path, [], {}, "1.0.0", has_images=False)
     text = (tmp_path / "harness/README.md").read_text()
     assert "RGQA_PICTURES" in text and "images/rgqa_openended" in text and "-T pictures=FOLDER" in text
     assert not (tmp_path / "harness/vlmevalkit").exists()

@@ -1,6 +1,6 @@
 from msgspec.structs import replace
 
-from pipeline.benchmark.release.licences import licence_text, licences_of, on_hub
+from pipeline.benchmark.release.licences import get_licences, make_hub_licence_fields, render_licence
 from pipeline.core.release_params import Licence
 from tests.benchmark.release.card_facts import P
 
@@ -8,9 +8,9 @@ ODD = Licence(name="Terms of Somebody", url="https://somebody")
 
 
 def test_each_part_has_its_licence_and_its_files():
-    text = licence_text(
+    text = render_licence(
         "Tiny 1.0.0",
-        replace(P, licences={**P.licences, "verdicts": Licence(name="CC0 1.0", url="zero")}),
+        replace(P, licence_overrides={**P.licence_overrides, "verdicts": Licence(name="CC0 1.0", url="zero")}),
         ["pt-easy"],
     )
     questions, verdicts, pictures = (
@@ -25,33 +25,36 @@ def test_each_part_has_its_licence_and_its_files():
 
 
 def test_where_there_are_no_pictures_it_licenses_none():
-    p = replace(P, pictures=False, licences={"pictures": ODD})
-    assert set(licences_of(p)) == {"questions", "verdicts"}
-    text = licence_text("Tiny 1.0.0", p, ["pt-easy"])
+    p = replace(P, include_images=False, licence_overrides={"pictures": ODD})
+    assert set(get_licences(p)) == {"questions", "verdicts"}
+    text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
     assert "gives no right to any" in text and "Terms of Somebody" in text and "column `image`" not in text
 
 
 def test_the_licence_of_the_data_is_not_stated_of_images(items):
-    p = replace(P, licences={})
-    text = licence_text("Tiny 1.0.0", p, ["pt-easy"])
+    p = replace(P, licence_overrides={})
+    text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
     images = next(block for block in text.split("\n\n") if block.startswith("Images"))
     assert "No licence of the images is stated" in images and "CC BY" not in images
-    assert on_hub(p)["license"] == "other" and set(licences_of(p)) == {"questions", "verdicts"}
+    assert make_hub_licence_fields(p)["license"] == "other" and set(get_licences(p)) == {
+        "questions",
+        "verdicts",
+    }
 
 
 def test_only_what_was_done_is_told():
-    assert "put to other images" not in licence_text("T", P, ["pt-easy"])
-    assert "edited" not in licence_text("T", P, ["clip-easy"])
-    assert "Changed" not in licence_text("T", P, ["twins"])
+    assert "put to other images" not in render_licence("T", P, ["pt-easy"])
+    assert "edited" not in render_licence("T", P, ["clip-easy"])
+    assert "Changed" not in render_licence("T", P, ["twins"])
 
 
 def test_the_hub_gets_its_own_words():
     # as on https://huggingface.co/docs/hub/repositories-licenses
-    assert on_hub(P) == {"license": "cc-by-4.0"}
-    assert on_hub(replace(P, licences={"pictures": Licence(name="CC BY-NC-SA 4.0", url="n")})) == {
-        "license": ["cc-by-4.0", "cc-by-nc-sa-4.0"]
-    }
-    assert on_hub(replace(P, licences={"pictures": ODD})) == {
+    assert make_hub_licence_fields(P) == {"license": "cc-by-4.0"}
+    assert make_hub_licence_fields(
+        replace(P, licence_overrides={"pictures": Licence(name="CC BY-NC-SA 4.0", url="n")})
+    ) == {"license": ["cc-by-4.0", "cc-by-nc-sa-4.0"]}
+    assert make_hub_licence_fields(replace(P, licence_overrides={"pictures": ODD})) == {
         "license": "other",
         "license_name": "cc-by-4.0-and-terms-of-somebody",
         "license_link": "LICENSE",

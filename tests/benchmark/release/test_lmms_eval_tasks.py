@@ -3,7 +3,7 @@ from pathlib import Path
 
 import yaml
 
-from pipeline.benchmark.release.lmms_eval_tasks import write_tasks
+from pipeline.benchmark.release.lmms_eval_tasks import write_lmms_eval_tasks
 
 
 class Loader(yaml.SafeLoader):
@@ -48,5 +48,5 @@ def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
 def test_a_part_without_tables_has_no_task(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/pt-hard-test.parquet").touch()
-    assert write_tasks(tmp_path, "1.0.0") == ["rgqa", "rgqa_pt_hard"]
+    assert write_lmms_eval_tasks(tmp_path, "1.0.0") == ["rgqa", "rgqa_pt_hard"]
     assert not Path(tmp_path / "harness/lmms_eval/rgqa_dev.yaml").exists()

@@ -8,9 +8,9 @@ import pyarrow.parquet
 import pytest
 from PIL import Image
 
-from pipeline.benchmark.release.card import card
-from pipeline.benchmark.release.parquet_table import row_groups, write_subset_table
-from pipeline.core.records import Picture
+from pipeline.benchmark.release.card import render_card
+from pipeline.benchmark.release.parquet_table import make_row_groups, write_subset_table
+from pipeline.core.records import ImageRecord
 from tests.benchmark.release import card_facts
 
 MB = 10**6
@@ -21,7 +21,7 @@ def pictures(tmp_path):
     found = {}
     for name, color in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (8, 6), color).save(tmp_path / f"{name}.png")
-        found[name] = Picture(
+        found[name] = ImageRecord(
             picture_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256=""
         )
     return found
@@ -37,7 +37,7 @@ def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictu
             "canary",
             True,
         )
-    (home / "README.md").write_text(card(card_facts.facts(items), home))
+    (home / "README.md").write_text(render_card(card_facts.facts(items), home))
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
     assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}
@@ -74,11 +74,11 @@ def test_a_row_group_has_all_rows_of_its_pictures_and_no_more_bytes_of_them_than
     rows = shown(items, ("a", "b", "c", "d"), 2)
     sizes = {"a": 3, "b": 2, "c": 9, "d": 1}
     # a and b have 5 bytes together; c alone is over the limit, and nothing joins it.
-    groups = [[row.item_id for row in group] for group in row_groups(rows, sizes, 6)]
+    groups = [[row.item_id for row in group] for group in make_row_groups(rows, sizes, 6)]
     assert groups == [["0-a", "0-b", "1-a", "1-b"], ["0-c", "1-c"], ["0-d", "1-d"]]
-    assert [len(group) for group in row_groups(rows, sizes, 100)] == [8]
-    assert list(row_groups(rows, sizes, 100)) == [rows]  # in the order given
-    assert [len(group) for group in row_groups(rows, {}, 0, most_rows=5)] == [
+    assert [len(group) for group in make_row_groups(rows, sizes, 100)] == [8]
+    assert list(make_row_groups(rows, sizes, 100)) == [rows]  # in the order given
+    assert [len(group) for group in make_row_groups(rows, {}, 0, max_rows=5)] == [
         4,
         4,
     ]  # two of each of two pictures
@@ -90,7 +90,7 @@ def large(tmp_path):
     rng, found = np.random.default_rng(0), {}
     for name in (f"p{number:02}" for number in range(24)):
         (tmp_path / f"{name}.jpg").write_bytes(rng.bytes(MB))
-        found[name] = Picture(
+        found[name] = ImageRecord(
             picture_id=name, split="testdev", path=str(tmp_path / f"{name}.jpg"), width=8, height=6, sha256=""
         )
     return found
@@ -137,7 +137,7 @@ def test_two_pictures_of_equal_bytes_or_of_equal_file_names_stay_apart(items, tm
         (tmp_path / key).mkdir()
         Image.new("RGB", (8, 6), colour).save(tmp_path / key / "1.png")
         place = str(tmp_path / key / "1.png")
-        found[key] = Picture(picture_id=key, split="testdev", path=place, width=8, height=6, sha256="")
+        found[key] = ImageRecord(picture_id=key, split="testdev", path=place, width=8, height=6, sha256="")
     rows = [msgspec.structs.replace(aq, item_id=key, picture_id=key) for key in "abcab"]
     write_subset_table(tmp_path / "t.parquet", rows, found, "c", True)
     read = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()

@@ -3,13 +3,19 @@ import re
 
 import pytest
 
-from pipeline.benchmark.release.check_release import released
-from pipeline.benchmark.release.provenance import DROPS, Provenance, all_dropped, canary, provenance
+from pipeline.benchmark.release.check_release import read_released_items
+from pipeline.benchmark.release.provenance import (
+    DROPPED_FILES,
+    Provenance,
+    iter_dropped,
+    make_canary,
+    make_provenance,
+)
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.params import convert
-from pipeline.core.paths import Folders
-from pipeline.core.records import Candidate, Dropped, Judgement, Question, Verified
+from pipeline.core.params import convert_params
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Candidate, CollectedCandidate, DroppedCandidate, Question, VerifierResult
 from pipeline.core.release_params import ReleaseParams
 
 
@@ -31,19 +37,19 @@ def test_the_source_text_is_the_sources_even_where_it_was_paraphrased(items):
         )
         for item in items
     }
-    assert {row.source_text for row in provenance(items, asked, {})} == {"As it was?"}
+    assert {row.source_text for row in make_provenance(items, asked, {})} == {"As it was?"}
 
 
 def test_the_story_of_an_unanswerable_item_has_its_votes_and_its_edited_program(release):
     stories = [row for row in read_jsonl(release / "provenance.jsonl", Provenance) if row.item.unanswerable]
-    assert all(row.judgement and row.votes_invalid > row.votes_valid for row in stories)
+    assert all(row.verifier_result and row.votes_invalid > row.votes_valid for row in stories)
     assert all(row.program for row in stories)
 
 
 def test_a_canary_belongs_to_one_version_of_one_data_set():
-    marks = {canary(dataset, version) for dataset in ("a", "b") for version in ("1.0.0", "1.0.1")}
-    assert len(marks) == 4 and canary("a", "1.0.0") in marks
-    assert canary("a", "1.0.0", simulated=True).endswith(canary("a", "1.0.0"))
+    marks = {make_canary(dataset, version) for dataset in ("a", "b") for version in ("1.0.0", "1.0.1")}
+    assert len(marks) == 4 and make_canary("a", "1.0.0") in marks
+    assert make_canary("a", "1.0.0", simulated=True).endswith(make_canary("a", "1.0.0"))
 
 
 @pytest.mark.parametrize("published", ["2026-02-30", "2026-2-3", "", "today"])
@@ -58,7 +64,7 @@ def test_a_date_that_does_not_exist_is_refused_before_anything_is_written(publis
     with pytest.raises(
         UserError, match=re.escape(f"published: Invalid RFC3339 encoded date (got {published!r})")
     ):
-        convert(given, ReleaseParams, "params.yaml, tiny.release")
+        convert_params(given, ReleaseParams, "params.yaml, tiny.release")
 
 
 def test_nothing_is_lost_between_candidates_and_release(release, tiny_run):
@@ -69,34 +75,36 @@ def test_nothing_is_lost_between_candidates_and_release(release, tiny_run):
         for stage in ("rank", "perturb")
         for line in (interim / stage / "candidates.jsonl").open()
     ]
-    items = [item.item_id for item in released(release) if item.unanswerable]
+    items = [item.item_id for item in read_released_items(release) if item.unanswerable]
     dropped = [
-        row.candidate_id for row in read_jsonl(release / "dropped.jsonl", Dropped) if row.stage != "perturb"
+        row.candidate_id
+        for row in read_jsonl(release / "dropped.jsonl", DroppedCandidate)
+        if row.stage != "perturb"
     ]
     assert sorted(items + dropped) == sorted(candidates)
-    assert all(row.reason for row in read_jsonl(release / "dropped.jsonl", Dropped))
+    assert all(row.reason for row in read_jsonl(release / "dropped.jsonl", DroppedCandidate))
 
 
 def test_only_what_the_verdicts_ended_is_dropped_by_them(tmp_path, monkeypatch):
     def verified(status):
-        return Verified(
+        return CollectedCandidate(
             candidate=Candidate(
                 candidate_id=status, subset="pt-easy", picture_id="p", question_id="q", text="?"
             ),
-            judgement=Judgement(answerability="unknown"),
+            verifier_result=VerifierResult(answerability="unknown"),
             status=status,
             votes_invalid=1,
             votes_valid=2,
-            votes_set_aside=0,
+            votes_excluded=0,
             verdict_ids=(),
             simulated=False,
         )
 
     monkeypatch.chdir(tmp_path)
-    for name in DROPS:
-        write_jsonl(Folders("birds").stage(name), ())
+    for name in DROPPED_FILES:
+        write_jsonl(DatasetFolders("birds").stage_dir(name), ())
     statuses = ("answerable", "unanswerable", "doubtful", "unjudged")
-    rows = all_dropped(Folders("birds"), map(verified, statuses))
+    rows = iter_dropped(DatasetFolders("birds"), map(verified, statuses))
     assert [(row.reason, row.detail) for row in rows] == [
         (status, "1 invalid, 2 valid") for status in ("answerable", "doubtful", "unjudged")
     ]

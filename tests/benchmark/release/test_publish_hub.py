@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.benchmark.release.publish_hub import publish_on_hub
+from pipeline.benchmark.release.publish_hub import publish_to_hub
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
 from tests.closure import ROOT
@@ -199,16 +199,16 @@ def test_what_nobody_judged_goes_there_as_a_demo_alone(release, tmp_path, kind, 
     write_checksums(home)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)  # so that nothing could go out
     with pytest.raises(UserError, match=f"verdicts are (a )?{kind}.*--as-demo"):
-        publish_on_hub(home, NAME)
+        publish_to_hub(home, NAME)
 
 
 def test_without_a_token_or_a_whole_release_nothing_is_asked(release, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(UserError, match="set HF_TOKEN"):
-        publish_on_hub(release, NAME, as_demo=True)
+        publish_to_hub(release, NAME, is_demo=True)
     with pytest.raises(UserError, match="wanted OWNER/NAME"):
-        publish_on_hub(release, "tiny", as_demo=True)
+        publish_to_hub(release, "tiny", is_demo=True)
     home = shutil.copytree(release, tmp_path / "copy")
     (home / "LICENSE").unlink()
     with pytest.raises(UserError, match="LICENSE: missing"):
-        publish_on_hub(home, NAME, as_demo=True)
+        publish_to_hub(home, NAME, is_demo=True)

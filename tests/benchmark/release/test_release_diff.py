@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.benchmark.release.release_diff import CHANGES, release_diff
+from pipeline.benchmark.release.release_diff import COMPARED_FIELDS, compare_releases
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl, write_jsonl
@@ -34,7 +34,7 @@ def newer(release, tmp_path):
 
 def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
     home, gone, changed = newer
-    lines = release_diff(release, home)
+    lines = compare_releases(release, home)
     assert lines[:4] == [
         "tiny 0.1.0 -> tiny 0.2.0",
         "licence: the same",
@@ -42,7 +42,7 @@ def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
         "errata: the same",
     ]
     head = lines[4].split()
-    assert head == ["old", "new", "added", "gone", *CHANGES]
+    assert head == ["old", "new", "added", "gone", *COMPARED_FIELDS]
     counts = {line.split()[0]: dict(zip(head, map(int, line.split()[1:]), strict=True)) for line in lines[5:]}
     assert counts["pt-hard"]["old"] == counts["pt-hard"]["new"]  # one more, one less
     expected = {"added": 1, "gone": 1, "text": 1, "verdict": 1}
@@ -50,7 +50,7 @@ def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
     assert all(
         sum(row.values()) == row["old"] + row["new"] for name, row in counts.items() if name != "pt-hard"
     )
-    listed = release_diff(release, home, full=True)[len(lines) :]
+    listed = compare_releases(release, home, list_items=True)[len(lines) :]
     key = changed.item.item_id
     assert listed == [
         "pt-hard  added  new  'Is it new?' (no answer)",
@@ -63,7 +63,7 @@ def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
 
 def test_a_release_does_not_differ_from_itself(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "copy")
-    lines = release_diff(release, home, full=True)
+    lines = compare_releases(release, home, list_items=True)
     assert lines[1:4] == ["licence: the same", "canary: the same", "errata: the same"]
     assert all(set(line.split()[3:]) == {"0"} for line in lines[5:])
 
@@ -74,8 +74,8 @@ def test_a_changed_label_is_told_as_such(release, tmp_path):
     other = replace(first, item=replace(first.item, unanswerable=not first.item.unanswerable))
     write_jsonl(home / "provenance.jsonl", [other, *rows])
     one, two = ("UQ", "AQ") if first.item.unanswerable else ("AQ", "UQ")
-    assert f"{first.item.subset}  label  {first.item.item_id}  {one!r} -> {two!r}" in release_diff(
-        release, home, full=True
+    assert f"{first.item.subset}  label  {first.item.item_id}  {one!r} -> {two!r}" in compare_releases(
+        release, home, list_items=True
     )
 
 
@@ -83,7 +83,7 @@ def test_another_licence_and_other_errata_are_told(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "LICENSE").write_text("mine")
     (home / "errata.json").write_text('[{"item_id": "1", "reason": "r", "version": "0.1.0"}]')
-    assert release_diff(release, home)[1:4] == ["licence: another", "canary: the same", "errata: another"]
+    assert compare_releases(release, home)[1:4] == ["licence: another", "canary: the same", "errata: another"]
 
 
 def unreadable_licence(home):
@@ -124,15 +124,15 @@ def test_what_cannot_be_read_is_never_passed_over(release, tmp_path, change, nam
     home = shutil.copytree(release, tmp_path / "other")
     change(home)
     with pytest.raises(UserError, match=named):
-        release_diff(release, home)
+        compare_releases(release, home)
     with pytest.raises(UserError, match=named):
-        release_diff(home, release)
+        compare_releases(home, release)
 
 
 def test_a_missing_licence_is_told_as_missing(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "LICENSE").unlink()
-    assert release_diff(release, home)[1] == f"licence: missing in {home}"
+    assert compare_releases(release, home)[1] == f"licence: missing in {home}"
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", '{"dataset": "tiny", "version": 1.0}'])
@@ -140,17 +140,17 @@ def test_a_record_of_another_form_is_told(release, tmp_path, text):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "params.json").write_text(text)
     with pytest.raises(UserError, match=r"params\.json: not what is expected here"):
-        release_diff(release, home)
+        compare_releases(release, home)
 
 
 def test_what_is_no_release_is_told(release, tmp_path):
     for folder in (tmp_path / "nosuch", tmp_path):
         with pytest.raises(UserError, match=f"{folder.name}: no release's folder; wanted data/release/"):
-            release_diff(release, folder)
+            compare_releases(release, folder)
     (tmp_path / "provenance.jsonl").write_text('{"item": {}, "of_tomorrow": 1}\n')
     with pytest.raises(UserError, match=r"line 1: .*made by another version of the pipeline\?"):
-        release_diff(release, tmp_path)
+        compare_releases(release, tmp_path)
     with pytest.raises(UserError, match="the same folder twice"):
-        release_diff(release, release / ".." / release.name)
+        compare_releases(release, release / ".." / release.name)
     result = CliRunner().invoke(app, ["diff", str(release), str(shutil.copytree(release, tmp_path / "copy"))])
     assert result.exit_code == 0 and "tiny 0.1.0 -> tiny 0.1.0" in result.output

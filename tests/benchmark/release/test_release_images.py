@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from pipeline.benchmark.release.parquet_table import write_subset_table
-from pipeline.benchmark.release.release_images import release_images
+from pipeline.benchmark.release.release_images import prepare_release_images
 from pipeline.benchmark.release.vlmevalkit_table import write_table
 from pipeline.core.errors import UserError
-from pipeline.core.records import Item, Picture
+from pipeline.core.records import ImageRecord, Item
 from tests.odd_images import exif, quarters, saved, swapped_profile
 
 FILES = {
@@ -28,7 +28,7 @@ FILES = {
 def pictures(tmp_path):
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)
-    return [Picture(name.split(".")[0], "test", str(tmp_path / name), 48, 32, "0") for name in FILES]
+    return [ImageRecord(name.split(".")[0], "test", str(tmp_path / name), 48, 32, "0") for name in FILES]
 
 
 def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, pictures):
@@ -36,7 +36,7 @@ def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, pictures):
         Item(f"{row.picture_id}+1", "pt-hard", row.picture_id, "1", "Where?", True, "", "p", "test")
         for row in pictures
     ]
-    with release_images(pictures) as ready:
+    with prepare_release_images(pictures) as ready:
         write_subset_table(tmp_path / "t.parquet", items, ready, "canary", True)
         write_table(tmp_path / "t.tsv", items, {key: row.path for key, row in ready.items()}, True)
     rows = parquet.read_table(tmp_path / "t.parquet", columns=["picture_id", "image"]).to_pylist()
@@ -60,7 +60,7 @@ def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, pictures):
 def test_all_files_that_have_changed_are_named(tmp_path, pictures):
     (tmp_path / "odd.jfif").write_bytes(b"<html>")
     (tmp_path / "avif.avif").unlink()
-    with pytest.raises(UserError) as caught, release_images(pictures):
+    with pytest.raises(UserError) as caught, prepare_release_images(pictures):
         pass
     assert len(caught.value.problems) == 3
     assert "odd.jfif" in caught.value.problems[1] and "avif.avif" in caught.value.problems[2]

@@ -1,21 +1,21 @@
 from msgspec.structs import replace
 
-from pipeline.benchmark.release.release_summary import counted, counts_of, mean_words
+from pipeline.benchmark.release.release_summary import compute_mean_words, count_items, count_subset
 from pipeline.core.records import Item
 from tests.benchmark.release.card_facts import facts
 
 
 def test_a_subset_is_counted_without_the_others(items):
     others = [replace(item, subset="pt-easy") for item in items]
-    found = counted("clip-hard", [*items, *others[:3]])
-    assert (found.uqs, found.aqs, found.texts, found.pictures) == (4, 4, 4, 2)
-    assert found.words == 3  # 3, 3, 2 and 4 words
+    found = count_subset("clip-hard", [*items, *others[:3]])
+    assert (found.uqs, found.aqs, found.distinct_uq_texts, found.pictures) == (4, 4, 4, 2)
+    assert found.mean_words == 3  # 3, 3, 2 and 4 words
 
 
 def test_items_of_several_subsets_are_one_item_but_several_rows(items):
     both = [*items, *(replace(item, subset="pt-easy") for item in items if not item.unanswerable)]
-    found = counts_of(both)
-    assert (found["items"], found["pictures"]) == (8, 2) and facts(both).rows == 12
+    found = count_items(both)
+    assert (found["items"], found["pictures"]) == (8, 2) and facts(both).num_rows == 12
     assert found["tables"] == (("clip-hard", "dev"), ("clip-hard", "test"), ("pt-easy", "dev"))
 
 
@@ -35,4 +35,4 @@ def test_length_is_counted_in_words():
         )
         for i, text in enumerate(("What color is the cup?", "Is it?"))
     ]
-    assert mean_words(rows) == 3.5
+    assert compute_mean_words(rows) == 3.5

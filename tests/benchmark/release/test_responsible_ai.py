@@ -2,7 +2,12 @@ from datetime import date
 
 from msgspec.structs import replace
 
-from pipeline.benchmark.release.responsible_ai import biases, limits, responsible, simulated
+from pipeline.benchmark.release.responsible_ai import (
+    list_biases,
+    list_limitations,
+    list_simulated_parts,
+    make_responsible_ai_fields,
+)
 from tests.benchmark.release.card_facts import JUDGED, P, facts
 
 # https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html, section "Croissant RAI vocabulary", version 1.0; the last
@@ -28,13 +33,13 @@ def test_all_words_of_the_vocabulary_are_there_and_no_other(items):
         "maintenance": "z",
         "collected": (date(2026, 3, 1), date(2026, 4, 9)),
     }
-    told = responsible(facts(items, p=replace(P, **said)))
+    told = make_responsible_ai_fields(facts(items, p=replace(P, **said)))
     assert {name.removeprefix("rai:") for name in told if name.startswith("rai:")} == VOCABULARY
     assert told["rai:dataCollectionTimeframe"] == ["2026-03-01", "2026-04-09"]
     # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
     assert told["rai:annotationsPerItem"].startswith("2.55 votes that count per UQ (1 to 3)")
     unstated = {"dataCollectionTimeframe", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan"}
-    assert {f"rai:{name}" for name in unstated}.isdisjoint(responsible(facts(items)))
+    assert {f"rai:{name}" for name in unstated}.isdisjoint(make_responsible_ai_fields(facts(items)))
 
 
 def test_what_people_judged_is_not_called_simulated(items):
@@ -42,32 +47,32 @@ def test_what_people_judged_is_not_called_simulated(items):
         [replace(item, simulated=False) for item in items],
         p=replace(P, annotator_demographics="Twenty students.", derived_from={"GQA": "https://gqa"}),
     )
-    assert simulated(people) == []
-    told = responsible(people)
+    assert list_simulated_parts(people) == []
+    told = make_responsible_ai_fields(people)
     assert told["rai:hasSyntheticData"] is False and told["rai:annotatorDemographics"] == ["Twenty students."]
     assert told["prov:wasDerivedFrom"] == [{"@type": "sc:Dataset", "name": "GQA", "url": "https://gqa"}]
     assert "Label Studio" in told["rai:dataAnnotationPlatform"][0]
     assert "simulated" not in str({name: text for name, text in told.items() if "Missing" not in name})
-    bare = responsible(replace(people, p=P))
+    bare = make_responsible_ai_fields(replace(people, params=P))
     assert {"rai:annotatorDemographics", "prov:wasDerivedFrom"}.isdisjoint(bare)
 
 
 def test_everything_simulated_is_told(items):
     rehearsal = facts([replace(item, rehearsal=True, subset="pt-easy") for item in items])
-    told = simulated(replace(rehearsal, p=replace(P, simulated=("Pictures: drawn.",))))
+    told = list_simulated_parts(replace(rehearsal, params=replace(P, simulated_content=("Pictures: drawn.",))))
     assert "incomplete graphs" in told[0] and "pt-easy" in told[1] and told[2] == "Pictures: drawn."
-    assert "complete truth" in simulated(facts(items))[0]
-    assert responsible(facts(items))["rai:hasSyntheticData"] is True
+    assert "complete truth" in list_simulated_parts(facts(items))[0]
+    assert make_responsible_ai_fields(facts(items))["rai:hasSyntheticData"] is True
 
 
 def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items):
-    told = limits(
+    told = list_limitations(
         facts(
             items,
             warnings=("too easy",),
             faulty=1,
-            judged=replace(JUDGED, wrong="0.10%"),
-            p=replace(P, limits=("Kitchens alone.",), biases=("Europe.",)),
+            judged=replace(JUDGED, label_error_text="0.10%"),
+            p=replace(P, limitations=("Kitchens alone.",), biases=("Europe.",)),
         )
     )
     text = " ".join(told)
@@ -80,10 +85,12 @@ def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items)
     ):
         assert part in text
     assert "heart" not in text  # nothing is edited in clip-hard
-    assert "Europe." in biases(facts(items, p=replace(P, biases=("Europe.",))))
+    assert "Europe." in list_biases(facts(items, p=replace(P, biases=("Europe.",))))
 
 
 def test_a_card_says_when_no_filter_could_catch_who_calls_everything_valid(items):
     told = "No filter question was known to be unanswerable"
-    unchecked = facts(items, judged=replace(JUDGED, invalid_filters=0))
-    assert told in " ".join(limits(unchecked)) and told not in " ".join(limits(facts(items)))
+    unchecked = facts(items, judged=replace(JUDGED, invalid_gold_answers=0))
+    assert told in " ".join(list_limitations(unchecked)) and told not in " ".join(
+        list_limitations(facts(items))
+    )

@@ -7,7 +7,13 @@ from PIL import Image
 
 import pipeline.core.images
 import pipeline.scoring  # noqa: F401
-from pipeline.benchmark.release.rgqa_tasks import once, pictures, prompt, results, target
+from pipeline.benchmark.release.rgqa_tasks import (
+    deduplicate_items,
+    expected_response,
+    load_images,
+    make_prompt,
+    process_results,
+)
 
 
 def place(name):
@@ -18,35 +24,36 @@ def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_o
     # Two subsets have the AQ "c", each with a UQ of its own.
     pairs = {"p": ["a", "b"], "q": ["c", "d"], "r": ["c", "e"]}
     rows = [{"item_id": item, "pair_id": pair} for pair, items in pairs.items() for item in items]
-    asked = list(once(datasets.Dataset.from_list(rows))["item_id"])
-    assert asked == list(once(datasets.Dataset.from_list(rows[::-1]))["item_id"])
+    asked = list(deduplicate_items(datasets.Dataset.from_list(rows))["item_id"])
+    assert asked == list(deduplicate_items(datasets.Dataset.from_list(rows[::-1]))["item_id"])
     expected = [item for pair in sorted(pairs, key=place) for item in sorted(pairs[pair], key=place)]
     assert asked == [*dict.fromkeys(expected)] and sorted(asked) == [*"abcde"]
 
 
 def test_without_the_wheel_a_folder_of_pictures_says_what_to_install(tmp_path):
     with pytest.raises(ImportError, match=r"pip install RELEASE/scorers/\*.whl"):
-        pictures({"picture_id": "n1"})
+        load_images({"picture_id": "n1"})
 
 
 def test_the_picture_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
     # As in the wheel, which has core in the package of the scorers.
     for name, here in {"": "scoring", ".core": "core", ".core.images": "core.images"}.items():
         monkeypatch.setitem(sys.modules, f"rgqa_scorers{name}", sys.modules[f"pipeline.{here}"])
-    assert [p.mode for p in pictures({"image": Image.new("L", (2, 3)), "picture_id": "n1"})] == ["RGB"]
+    assert [p.mode for p in load_images({"image": Image.new("L", (2, 3)), "picture_id": "n1"})] == ["RGB"]
     Image.new("L", (2, 3)).save(tmp_path / "n1.png")
     monkeypatch.setenv("RGQA_PICTURES", str(tmp_path))
-    (picture,) = pictures({"picture_id": "n1"})
+    (picture,) = load_images({"picture_id": "n1"})
     assert (picture.mode, picture.size) == ("RGB", (2, 3))
     with pytest.raises(FileNotFoundError, match="no picture n2 in .*set RGQA_PICTURES"):
-        pictures({"picture_id": "n2"})
+        load_images({"picture_id": "n2"})
 
 
 def test_a_row_is_asked_and_named():
     row = {"item_id": "pthard_n1+2", "question": "What is red?", "answer": ""}
-    assert prompt(row) == "What is red?"
+    assert make_prompt(row) == "What is red?"
     assert (
-        prompt(row, {"pre_prompt": "Look. ", "post_prompt": "\nOne word."}) == "Look. What is red?\nOne word."
+        make_prompt(row, {"pre_prompt": "Look. ", "post_prompt": "\nOne word."})
+        == "Look. What is red?\nOne word."
     )
-    assert (target(row), target(row | {"answer": "cup"})) == ("unanswerable", "cup")
-    assert results(row, ["cup"]) == {"item_id": "pthard_n1+2", "max_new_tokens": 64}
+    assert (expected_response(row), expected_response(row | {"answer": "cup"})) == ("unanswerable", "cup")
+    assert process_results(row, ["cup"]) == {"item_id": "pthard_n1+2", "max_new_tokens": 64}

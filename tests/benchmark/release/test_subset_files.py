@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.subset_files import (
     Prediction,
-    release_order,
-    rgqa_rows,
-    sanity_predictions,
+    make_reference_predictions,
+    make_release_order,
+    make_rgqa_rows,
     score_predictions,
     write_subset,
 )
@@ -19,7 +19,13 @@ from pipeline.core.json_files import read_jsonl
 from pipeline.core.release_params import ReleaseParams
 
 P = ReleaseParams(
-    title="T", origin="o", licence="l", licence_url="u", published=date(2026, 1, 1), pictures=False, folds=2
+    title="T",
+    data_source="o",
+    licence="l",
+    licence_url="u",
+    release_date=date(2026, 1, 1),
+    include_images=False,
+    num_folds=2,
 )
 
 
@@ -55,7 +61,7 @@ def test_the_rows_are_in_rgqas_own_format(release):
 
 
 def test_rows_keep_the_order_of_the_items_and_carry_the_canary(items):
-    rows = list(rgqa_rows(items, "canary"))
+    rows = list(make_rgqa_rows(items, "canary"))
     assert [row.question_id for row in rows] == [item.item_id for item in items]
     assert [row.label for row in rows[:2]] == [{"yes": 1.0}, {"UQ": 1.0}]
     assert {row.canary for row in rows} == {"canary"}
@@ -64,20 +70,20 @@ def test_rows_keep_the_order_of_the_items_and_carry_the_canary(items):
 def test_the_constant_prediction_gets_half_the_share_of_yes(items):
     # One of four AQs is answered by "yes": FACC = 1/4. All confidences tie, so the curve is the straight line from
     # (0, 0) to (1, 1/4): AUAF = 1/8, and 95 % of FACC is reached at FPR 0.95.
-    found = score_predictions(items, sanity_predictions(items, folds=2, seed=0)["constant"])
+    found = score_predictions(items, make_reference_predictions(items, folds=2, seed=0)["constant"])
     assert (found.auaf, found.facc, found.auroc, found.aqs, found.uqs) == (0.125, 0.25, 0.5, 4, 4)
     assert found.ff95 == pytest.approx(0.95)
 
 
 def test_the_clip_score_is_the_confidence_of_its_prediction(items):
-    rows = sanity_predictions(items, folds=2, seed=0)["clip_score"]
+    rows = make_reference_predictions(items, folds=2, seed=0)["clip_score"]
     assert score_predictions(items, rows).auroc == 1.0  # every AQ has 0.5, every UQ 0.25
     assert [row.confidence for row in rows] == [0.5, 0.25] * 4
 
 
 def test_where_a_score_is_not_known_there_is_no_prediction_by_it(items, tmp_path):
     some = [msgspec.structs.replace(item, score=None) if item.item_id == "02" else item for item in items]
-    assert set(sanity_predictions(some, folds=2, seed=0)) == {"constant", "blind"}
+    assert set(make_reference_predictions(some, folds=2, seed=0)) == {"constant", "blind"}
     write_subset(tmp_path, "clip-hard", some, {}, "canary", P)
     assert {path.stem for path in (tmp_path / "sanity").rglob("*.json")} == {"constant", "blind", "expected"}
     assert set(json.loads((tmp_path / "sanity/clip-hard/expected.json").read_text())) == {"constant", "blind"}
@@ -105,7 +111,9 @@ def test_predictions_are_joined_by_id_not_by_order(items):
 
 def test_answers_of_the_same_picture_do_not_reach_the_blind_prediction(items):
     # "Is it ..." is asked of two pictures; each gets the other's answer.
-    rows = {row.questionId: row.prediction for row in sanity_predictions(items, folds=2, seed=0)["blind"]}
+    rows = {
+        row.questionId: row.prediction for row in make_reference_predictions(items, folds=2, seed=0)["blind"]
+    }
     assert (rows["00"], rows["03"]) == ("no", "yes")
 
 
@@ -114,12 +122,12 @@ def test_the_first_hundred_items_are_a_fair_sample(items):
     aq, uq = items[0], next(item for item in items if item.unanswerable)
     many = [msgspec.structs.replace(aq, item_id=f"{i:08}") for i in range(500)]
     many += [msgspec.structs.replace(uq, item_id=f"pthard_n{i}+{i:08}") for i in range(500)]
-    ordered = sorted(many, key=release_order("1.0.0"))
+    ordered = sorted(many, key=make_release_order("1.0.0"))
     assert sorted(ordered, key=lambda item: item.item_id) == sorted(many, key=lambda item: item.item_id)
     assert 30 <= sum(item.unanswerable for item in ordered[:100]) <= 70
     # The order is the version's: whoever reads the first rows of each never sees the same items alone.
-    assert sorted(many, key=release_order("1.0.1"))[:100] != ordered[:100]
-    assert sorted([*many[500:], *many[:500]], key=release_order("1.0.0"))[:100] == ordered[:100]
+    assert sorted(many, key=make_release_order("1.0.1"))[:100] != ordered[:100]
+    assert sorted([*many[500:], *many[:500]], key=make_release_order("1.0.0"))[:100] == ordered[:100]
 
 
 def test_every_file_of_a_release_is_in_that_order(release):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.benchmark.report.pipeline_run import Run
-from pipeline.core.params import version
-from pipeline.core.paths import Folders
+from pipeline.benchmark.report.pipeline_run import PipelineRun
+from pipeline.core.params import read_release_version
+from pipeline.core.paths import DatasetFolders
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
 
@@ -31,11 +31,11 @@ def here(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(here: Path) -> Run:
-    return Run(Folders(), version())
+def run(here: Path) -> PipelineRun:
+    return PipelineRun(DatasetFolders(), read_release_version())
 
 
-def changed(run: Run, **fields: object) -> Run:
+def changed(run: PipelineRun, **fields: object) -> PipelineRun:
     """The run with other content in some fields."""
     other = copy.copy(run)
     vars(other).update(fields)

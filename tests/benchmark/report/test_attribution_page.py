@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.benchmark.report.attribution_page import look_report, looked, rings, shade, write_page
+from pipeline.benchmark.report.attribution_page import (
+    compute_attributions,
+    find_peaks,
+    render_shade,
+    write_attribution_report,
+    write_page,
+)
 from pipeline.core import params
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.inference.attribution.item_pairs import drawn_pairs, pair_of
-from pipeline.inference.attribution.panels import Marked, Panel, Sighting
-from pipeline.inference.attribution.row_attribution import RowSight
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.item_pairs import find_pair, sample_pairs
+from pipeline.inference.attribution.panels import Attribution, BoxMark, Panel
+from pipeline.inference.attribution.row_attribution import RowAttribution
 from pipeline.scoring.benchmark_reader import read_benchmark
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets, write_answers
@@ -35,7 +41,7 @@ def project(made, monkeypatch):
 
 @pytest.fixture
 def release(project):
-    return read_benchmark(Folders().release(params.version()))
+    return read_benchmark(DatasetFolders().release_dir(params.read_release_version()))
 
 
 class Told:
@@ -46,29 +52,31 @@ class Told:
 
     def look(self, picture, texts, picture_id=""):
         self.asked.append((Path(picture).stem, texts[0]))
-        return [Sighting(f"heard {text}", 0.5, self.panels) for text in texts]
+        return [Attribution(f"heard {text}", 0.5, self.panels) for text in texts]
 
 
 CORNER = Panel(
     "attention",
     "Where it looked",
     np.array([[0.0, 1.0], [0.0, 0.0]]),
-    (Marked("cup", (0.5, 0, 1, 0.25), 0.9),),
+    (BoxMark("cup", (0.5, 0, 1, 0.25), 0.9),),
 )
 
 
 def page(release, tmp_path, pairs, model, **more):
-    sight = RowSight("told", {"told": model}, {})
-    shown = looked(pairs, sight, Folders(), **more)
+    sight = RowAttribution("told", {"told": model}, {})
+    shown = compute_attributions(pairs, sight, DatasetFolders(), **more)
     return write_page(tmp_path / "page.html", shown, sight, "lead", "rgqa look").read_text()
 
 
 def test_the_report_has_24_items_or_all_that_there_are_the_uq_of_each_pair_first(project, release, capsys):
-    path = look_report("rp")
-    html, pairs = path.read_text(), drawn_pairs(release, 12)
+    path = write_attribution_report("rp")
+    html, pairs = path.read_text(), sample_pairs(release, 12)
     assert path == Path("data/tiny/look.html")
     ids = re.findall(r'<p class="soft id">(\S+), picture', html)
-    assert ids == [item.id for pair in pairs for item in pair.items] and len(ids) == 2 * len(pairs) > 0
+    assert (
+        ids == [item.id for pair in pairs for item in pair.present_items] and len(ids) == 2 * len(pairs) > 0
+    )
     for pair in pairs:
         assert not pair.uq.answers and pair.aq.answers
     kinds = re.findall(r'<article class="card (\w+)">', html)
@@ -79,42 +87,44 @@ def test_the_report_has_24_items_or_all_that_there_are_the_uq_of_each_pair_first
 
 def test_each_item_is_shown_with_its_own_question_picture_and_answer(project, release, tmp_path):
     """A UQ in the place of its AQ would have the other's text, picture or answer in its card."""
-    pairs = [pair for pair in drawn_pairs(release, 99) if pair.uq.picture != pair.aq.picture][:1]
-    pairs += [pair for pair in drawn_pairs(release, 99) if pair.uq.asked != pair.aq.asked][:1]
+    pairs = [pair for pair in sample_pairs(release, 99) if pair.uq.picture != pair.aq.picture][:1]
+    pairs += [pair for pair in sample_pairs(release, 99) if pair.uq.question_text != pair.aq.question_text][
+        :1
+    ]
     assert len(pairs) == 2
     model = Told(CORNER)
     cards = page(release, tmp_path, pairs, model).split("<article")[1:]
-    items = [item for pair in pairs for item in pair.items]
-    assert model.asked == [(item.picture, item.asked) for item in items]
+    items = [item for pair in pairs for item in pair.present_items]
+    assert model.asked == [(item.picture, item.question_text) for item in items]
     for card, item in zip(cards, items, strict=True):
-        assert f"heard {item.asked}".replace("'", "&#39;") in card
+        assert f"heard {item.question_text}".replace("'", "&#39;") in card
         assert f'<use href="#picture-{item.picture}"/>' in card
         assert ("Unanswerable (UQ)" in card) == (not item.answers)
         assert (f"answer: <strong>{', '.join(item.answers)}</strong>" in card) == bool(item.answers)
 
 
 def test_the_rows_own_answer_and_confidence_stand_there_where_a_file_has_them(project, release):
-    pair = drawn_pairs(release, 1)[0]
+    pair = sample_pairs(release, 1)[0]
     write_answers(project, "msp", [pair.uq.id])
-    html = look_report("msp", out=Path("msp.html")).read_text()
+    html = write_attribution_report("msp", out=Path("msp.html")).read_text()
     assert "msp says <strong>red</strong>, confidence 0.25" in html
     assert html.count("vanilla says") == html.count("<article") - 1
 
 
 def test_texts_of_data_and_models_are_escaped(project, release, tmp_path):
     mark = "<script>alert(1)</script>"
-    panel = CORNER._replace(marks=(Marked(mark, (0, 0, 1, 1), 1.0),), title=mark, note=mark)
-    pair = drawn_pairs(release, 1)[0]
-    pair = pair._replace(uq=pair.uq._replace(asked=mark))
+    panel = CORNER._replace(marks=(BoxMark(mark, (0, 0, 1, 1), 1.0),), title=mark, note=mark)
+    pair = sample_pairs(release, 1)[0]
+    pair = pair._replace(uq=pair.uq._replace(question_text=mark))
     html = page(
-        release, tmp_path, [pair], Told(panel), words={pair.uq.picture: (Marked(mark, (0, 0, 1, 1), 1.0),)}
+        release, tmp_path, [pair], Told(panel), words={pair.uq.picture: (BoxMark(mark, (0, 0, 1, 1), 1.0),)}
     )
     assert mark not in html and "&lt;script&gt;" in html
     assert "Words in the picture" in html
 
 
 def test_boxes_are_drawn_in_the_pictures_own_pixels(project, release, tmp_path):
-    pair = drawn_pairs(release, 1)[0]
+    pair = sample_pairs(release, 1)[0]
     html = page(release, tmp_path, [pair], Told(CORNER))
     width, height = Image.open(f"data/tiny/source/images/{pair.uq.picture}.jpg").size
     box = f'<rect x="{width / 2:.1f}" y="0.0" width="{width / 2:.1f}" height="{height / 4:.1f}"'
@@ -123,23 +133,25 @@ def test_boxes_are_drawn_in_the_pictures_own_pixels(project, release, tmp_path):
 
 
 def test_the_veil_is_clear_where_most_counts_and_dark_where_nothing_does():
-    data = base64.b64decode(shade(CORNER.grid).removeprefix("data:image/png;base64,"))
+    data = base64.b64decode(render_shade(CORNER.attribution_map).removeprefix("data:image/png;base64,"))
     alpha = np.asarray(Image.open(io.BytesIO(data)))[..., 1]
     assert alpha.tolist() == [[209, 0], [209, 209]]  # 0.82 * 255 but at the upper right
-    even = base64.b64decode(shade(np.full((2, 2), 0.25)).removeprefix("data:image/png;base64,"))
+    even = base64.b64decode(render_shade(np.full((2, 2), 0.25)).removeprefix("data:image/png;base64,"))
     assert np.asarray(Image.open(io.BytesIO(even)))[..., 1].tolist() == [[0, 0], [0, 0]]
-    assert rings(CORNER.grid) == [(0.75, 0.25)] and rings(np.full((2, 2), 0.25)) == []
+    assert find_peaks(CORNER.attribution_map) == [(0.75, 0.25)] and find_peaks(np.full((2, 2), 0.25)) == []
 
 
 def test_pictures_that_are_missing_or_unknown_are_all_told(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "run", symlinks=True)
     monkeypatch.chdir(tmp_path / "run")
-    benchmark = read_benchmark(Folders().release(params.version()))
-    first, second = drawn_pairs(benchmark, 99)[:2]
+    benchmark = read_benchmark(DatasetFolders().release_dir(params.read_release_version()))
+    first, second = sample_pairs(benchmark, 99)[:2]
     Path(f"data/tiny/source/images/{first.aq.picture}.jpg").unlink()
     second = second._replace(aq=second.aq._replace(picture="n999"))
     with pytest.raises(UserError) as found:
-        looked([first, second], RowSight("told", {"told": Told(CORNER)}, {}), Folders())
+        compute_attributions(
+            [first, second], RowAttribution("told", {"told": Told(CORNER)}, {}), DatasetFolders()
+        )
     text = str(found.value)
     assert f"{first.aq.picture}.jpg is missing; restore it" in text and "has no picture n999" in text
 
@@ -147,5 +159,5 @@ def test_pictures_that_are_missing_or_unknown_are_all_told(made, tmp_path, monke
 def test_a_folder_without_a_release_is_told(project, tmp_path):
     with pytest.raises(UserError, match="no rgqa"):
         read_benchmark(tmp_path)
-    benchmark = read_benchmark(Folders().release(params.version()))
-    assert pair_of(benchmark, next(iter(benchmark.ids))).items
+    benchmark = read_benchmark(DatasetFolders().release_dir(params.read_release_version()))
+    assert find_pair(benchmark, next(iter(benchmark.ids))).present_items

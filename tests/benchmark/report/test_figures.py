@@ -4,17 +4,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pipeline.benchmark.auditing.subset_audit import histograms
+from pipeline.benchmark.auditing.subset_audit import compute_histograms
 from pipeline.benchmark.report.attack_summary import AttackRow
 from pipeline.benchmark.report.figures import (
-    AQ,
+    AQ_COLOUR,
     RGQA_SIZES,
     TABLE_1,
-    UQ,
-    attack_svg,
-    edits,
-    histogram_svg,
-    this_set,
+    UQ_COLOUR,
+    count_edits,
+    draw_attacks,
+    draw_histogram,
+    make_dataset_row,
 )
 from pipeline.core.records import Edit, Item
 
@@ -51,20 +51,20 @@ def test_edits_are_counted_by_kind_by_item_and_by_words():
         uq("4"),
         uq("5", ("attribute", "red", "blue"), unanswerable=False),
     ]
-    found = edits(rows)
-    assert (found.items, found.per_item) == (3, {1: 2, 2: 1})
+    found = count_edits(rows)
+    assert (found.edited_uqs, found.uqs_by_num_edits) == (3, {1: 2, 2: 1})
     assert found.swaps == [
         ("attribute", "red", "blue", 2),
         ("attribute", "small", "large", 1),
         ("relation", "left", "right", 1),
     ]
-    assert (found.taken_out, found.put_in) == (3, 3)  # red, small, left; blue, large, right
-    assert edits([uq("4")]) is None
+    assert (found.removed_words, found.inserted_words) == (3, 3)  # red, small, left; blue, large, right
+    assert count_edits([uq("4")]) is None
 
 
 def test_the_row_of_a_run_counts_its_items(run):
     items = [item for rows in run.items.values() for item in rows]
-    row = this_set(run)
+    row = make_dataset_row(run)
     assert (row.pairs, row.annotation) == (len(items), "simulated")
     assert row.uq_percent == pytest.approx(100 * len([i for i in items if i.answer == ""]) / len(items))
 
@@ -93,9 +93,9 @@ def bars(svg, colour):
 def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
     # 50 bins over 470 px are 9.4 px each. AQ: half in bin 0, a quarter in 25 and 49; UQ: one half in 5 (0.1), one in 10 (0.2),
     # so both of its bars are as high as the highest of AQ.
-    svg = histogram_svg(histograms([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
+    svg = draw_histogram(compute_histograms([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
     assert svg.startswith('<svg aria-hidden="true" focusable="false"')
-    aq, uq = bars(svg, AQ), bars(svg, UQ)
+    aq, uq = bars(svg, AQ_COLOUR), bars(svg, UQ_COLOUR)
     assert ([x for x, _ in aq], [x for x, _ in uq]) == ([0, 235, 460.6], [47, 94])
     top = aq[0][1]
     assert [height / top for _, height in aq + uq] == pytest.approx(
@@ -105,22 +105,22 @@ def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
 
 
 def test_histograms_share_one_axis():
-    low, high = histograms([-0.2, 0.1], [0.0]), histograms([0.3], [0.9])
+    low, high = compute_histograms([-0.2, 0.1], [0.0]), compute_histograms([0.3], [0.9])
     ticks = [
-        [text for text in texts(histogram_svg(drawn, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
+        [text for text in texts(draw_histogram(drawn, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
         for drawn in (low, high)
     ]
     assert ticks[0] == ticks[1] and ticks[0]
 
 
 ROWS = [
-    AttackRow(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, groups=9, paper=0.9, limit=0.65),
+    AttackRow(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, groups=9, paper_auroc=0.9, limit=0.65),
     AttackRow(attacker="picture", auroc=None, low=None, high=None, groups=9),
 ]
 
 
 def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
-    svg = attack_svg(ROWS)
+    svg = draw_attacks(ROWS)
     root = ElementTree.fromstring(svg)  # well-formed, so the name is escaped
     assert "text <b>" in texts(svg) and "picture" not in texts(svg)
     described = {element.get("class", "") for element in root.iter()}
@@ -144,7 +144,7 @@ def places(svg, mark):
 
 def test_a_figure_is_drawn_where_its_axis_says():
     # From 0.45 to 1 over 370 px: 0.7 lies at 0.25/0.55, 0.9 at 0.45/0.55 of it.
-    dot, diamond = places(attack_svg(ROWS), "mark-symbol")
+    dot, diamond = places(draw_attacks(ROWS), "mark-symbol")
     assert (dot, diamond) == (
         pytest.approx(370 * 0.25 / 0.55, abs=0.6),
         pytest.approx(370 * 0.45 / 0.55, abs=0.6),

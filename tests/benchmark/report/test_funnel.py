@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.benchmark.report.funnel import FunnelStep, check, funnels, overview
+from pipeline.benchmark.report.funnel import FunnelStep, check_steps, make_funnels, summarize_funnels
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import SUBSETS
 
@@ -49,8 +49,8 @@ RELEASED = {"clip-easy": 2, "clip-hard": 2, "pt-easy": 4, "pt-hard": 4}
 
 
 def test_a_funnel_goes_from_all_pairs_to_the_release():
-    found = funnels(reports(), RELEASED)["clip-hard"]
-    assert [(s.stage, s.entered, s.kept, s.dropped) for s in found] == [
+    found = make_funnels(reports(), RELEASED)["clip-hard"]
+    assert [(s.stage, s.num_in, s.kept, s.dropped) for s in found] == [
         ("rank", 40, 23, {"existence question": 8, "own question": 8, "text of an own question": 1}),
         ("rank", 23, 6, {"not drawn": 17}),
         ("screen", 6, 5, {"already asked": 1}),
@@ -62,8 +62,8 @@ def test_a_funnel_goes_from_all_pairs_to_the_release():
 
 
 def test_edited_questions_start_as_questions():
-    found = funnels(reports(), RELEASED)["pt-easy"]
-    assert [(s.stage, s.entered, s.kept) for s in found] == [
+    found = make_funnels(reports(), RELEASED)["pt-easy"]
+    assert [(s.stage, s.num_in, s.kept) for s in found] == [
         ("perturb", 10, 7),
         ("screen", 7, 7),
         ("batch", 7, 7),
@@ -74,7 +74,7 @@ def test_edited_questions_start_as_questions():
 
 
 def test_what_is_left_after_each_step_stands_side_by_side():
-    rows = dict(overview(funnels(reports(), RELEASED)))
+    rows = dict(summarize_funnels(make_funnels(reports(), RELEASED)))
     assert next(iter(rows)) == "the start: pairs, or questions"
     assert rows["the start: pairs, or questions"] == [40, 40, 10, 10]
     assert rows["rank: pairs drawn by their CLIP score"] == [6, 6, None, None]
@@ -106,7 +106,7 @@ def test_what_is_left_after_each_step_stands_side_by_side():
 )
 def test_a_step_adds_up_and_starts_where_the_one_before_ended(steps, told):
     problems = Problems("x")
-    check("clip-easy", steps, problems)
+    check_steps("clip-easy", steps, problems)
     assert problems.lines == told
 
 
@@ -115,7 +115,7 @@ def test_every_contradiction_is_told_at_once():
     wrong["screen"]["clip-easy"]["dropped"] = {}
     wrong["batch"]["tasks"]["pt-hard"] = 6
     with pytest.raises(UserError) as caught:
-        funnels(wrong, {**RELEASED, "pt-easy": 3})
+        make_funnels(wrong, {**RELEASED, "pt-easy": 3})
     assert caught.value.problems == [
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run: 4 problems",
         "clip-easy, screen: 6 in, but 5 kept and 0 dropped",
@@ -127,14 +127,14 @@ def test_every_contradiction_is_told_at_once():
 
 def test_the_funnel_of_a_run_ends_with_its_items(run):
     # The reports and the records are written apart: the last number of each funnel is that of the UQs in items.jsonl.
-    for subset, steps in funnels(run.reports, run.released).items():
+    for subset, steps in make_funnels(run.reports, run.released).items():
         assert steps[-1].kept == sum(item.unanswerable for item in run.items.get(subset, []))
 
 
 def test_a_reason_of_a_run_has_a_question_that_fell_out_for_it(run):
     told = {
         (subset, step.stage, reason)
-        for subset, steps in funnels(run.reports, run.released).items()
+        for subset, steps in make_funnels(run.reports, run.released).items()
         for step in steps
         if step.stage != "rank"
         for reason, count in step.dropped.items()

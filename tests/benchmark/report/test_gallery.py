@@ -8,19 +8,29 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.benchmark.report.gallery import (
-    LARGE,
-    MOST,
-    SMALL,
-    Concerned,
-    concerned,
-    data_uri,
-    drawn,
-    gallery,
-    marked,
-    vote,
+    LARGE_IMAGE,
+    MAX_CARDS,
+    SMALL_IMAGE,
+    HighlightedObjects,
+    find_objects,
+    highlight_edits,
+    make_gallery,
+    make_image_data_uri,
+    make_vote,
+    sample_uqs,
 )
 from pipeline.core.errors import UserError
-from pipeline.core.records import Edit, Item, Question, Scene, SceneObject, Step, Task, TaskQuestion, Verdict
+from pipeline.core.records import (
+    Edit,
+    Item,
+    Question,
+    SceneGraph,
+    SceneObject,
+    Step,
+    Task,
+    TaskQuestion,
+    Verdict,
+)
 from pipeline.language.lexicon import Lexicon
 from tests.benchmark.report.conftest import changed
 from tests.conftest import ATTRIBUTE_TYPES, CATEGORIES
@@ -44,20 +54,20 @@ def items(count):
 
 
 def test_the_draw_is_of_uqs_alone_without_repetition_and_depends_on_nothing_but_the_ids():
-    some = drawn(items(100), 12, "pt-easy")
+    some = sample_uqs(items(100), 12, "pt-easy")
     assert len({item.item_id for item in some}) == 12 and all(item.unanswerable for item in some)
-    assert some == drawn(items(100)[::-1], 12, "pt-easy") == sorted(some, key=lambda item: item.item_id)
-    assert some != drawn(items(100), 12, "pt-hard")
+    assert some == sample_uqs(items(100)[::-1], 12, "pt-easy") == sorted(some, key=lambda item: item.item_id)
+    assert some != sample_uqs(items(100), 12, "pt-hard")
 
 
 def test_a_draw_of_more_than_there_are_takes_all():
-    assert len(drawn(items(10), 25, "pt-easy")) == 5
-    assert drawn(items(10), 0, "pt-easy") == []
+    assert len(sample_uqs(items(10), 25, "pt-easy")) == 5
+    assert sample_uqs(items(10), 0, "pt-easy") == []
 
 
 def task(candidate_first):
     asked = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
-    known = TaskQuestion(key="f", text="filter", role="filter", expected="valid")
+    known = TaskQuestion(key="f", text="filter", role="filter", expected_choice="valid")
     first, second = (asked, known) if candidate_first else (known, asked)
     return Task(task_id="t", picture_id="n1", subset="pt-easy", first=first, second=second)
 
@@ -77,8 +87,8 @@ def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_fi
         first_reason=why_first,
         second_reason=why_second,
     )
-    found = vote(task(candidate_first), verdict, "x", "filter failed")
-    assert (found.annotator, found.said, found.reason, found.aside) == (
+    found = make_vote(task(candidate_first), verdict, "x", "filter failed")
+    assert (found.annotator, found.choice, found.reason, found.exclusion_reason) == (
         "ann",
         "invalid",
         "missing object",
@@ -88,12 +98,12 @@ def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_fi
 
 def test_unsure_is_shown_as_such():
     verdict = Verdict(verdict_id="v", task_id="t", annotator="ann", first="unsure", second="valid")
-    assert vote(task(True), verdict, "x", "").said == "unsure (counts as valid)"
+    assert make_vote(task(True), verdict, "x", "").choice == "unsure (counts as valid)"
 
 
 @pytest.fixture
 def cards(run):
-    return gallery(run, 25)
+    return make_gallery(run, 25)
 
 
 def test_every_subset_shows_its_items_with_all_votes(cards, run):
@@ -129,14 +139,14 @@ def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
     own = [card for subset in ("pt-easy", "pt-hard") for card in cards[subset]]
     assert own and all(card.concerned.boxes for card in own)
     assert any(card.concerned.edited for card in own)
-    bare = gallery(changed(run, scenes={}), 2)
+    bare = make_gallery(changed(run, scenes={}), 2)
     assert not [
-        card for shown in bare.values() for card in shown if card.concerned.boxes or card.concerned.unlisted
+        card for shown in bare.values() for card in shown if card.objects.boxes or card.objects.unlisted_names
     ]
 
 
 LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
-SCENE = Scene(
+SCENE = SceneGraph(
     picture_id="n1",
     split="val",
     width=400,
@@ -163,7 +173,7 @@ def question(program=STEPS, picture="n1"):
 
 
 def edited_item(*steps):
-    edits = tuple(Edit(start=0, end=1, kind="object", old="a", new="b", step=step) for step in steps)
+    edits = tuple(Edit(start=0, end=1, kind="object", old="a", new="b", step_index=step) for step in steps)
     return Item(
         item_id="x",
         subset="pt-easy",
@@ -178,8 +188,8 @@ def edited_item(*steps):
     )
 
 
-def told(found: Concerned):
-    return [(box.name, box.object_id in found.edited) for box in found.boxes]
+def told(found: HighlightedObjects):
+    return [(box.name, box.object_id in found.edited_ids) for box in found.boxes]
 
 
 @pytest.mark.parametrize(
@@ -193,11 +203,11 @@ def told(found: Concerned):
     ],
 )
 def test_an_own_question_shows_the_objects_of_its_program_and_which_were_edited(edited, expected):
-    assert told(concerned(edited_item(*edited), question(), SCENE, LEXICON)) == expected
+    assert told(find_objects(edited_item(*edited), question(), SCENE, LEXICON)) == expected
 
 
 def test_a_box_is_that_of_the_graph():
-    box = concerned(edited_item(), question(), SCENE, LEXICON).boxes[1]
+    box = find_objects(edited_item(), question(), SCENE, LEXICON).boxes[1]
     assert (box.x, box.y, box.w, box.h) == (120, 170, 30, 30)
 
 
@@ -208,9 +218,9 @@ def test_a_question_of_another_picture_shows_what_answers_to_its_names():
         Step(operation="relate", argument="animal,near,s (98)", dependencies=(0,)),
         Step(operation="exist", argument="?", dependencies=(1,)),
     )
-    found = concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    found = find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
     assert told(found) == [("dog", False), ("cat", False)]
-    assert found.unlisted == ("tractor",)
+    assert found.unlisted_names == ("tractor",)
 
 
 def test_ids_of_another_picture_are_not_looked_up_in_this_one():
@@ -219,8 +229,8 @@ def test_ids_of_another_picture_are_not_looked_up_in_this_one():
         Step(operation="select", argument="bench (12)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     )
-    found = concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
-    assert (found.boxes, found.unlisted) == ((), ("bench",))
+    found = find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    assert (found.boxes, found.unlisted_names) == ((), ("bench",))
 
 
 def test_the_scene_itself_is_no_object():
@@ -228,12 +238,14 @@ def test_the_scene_itself_is_no_object():
         Step(operation="select", argument="scene", dependencies=()),
         Step(operation="query", argument="place", dependencies=(0,)),
     )
-    assert concerned(edited_item(), question(program, picture="n2"), SCENE, LEXICON) == Concerned()
+    assert (
+        find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON) == HighlightedObjects()
+    )
 
 
 @pytest.mark.parametrize(("program", "scene"), [((), SCENE), (STEPS, None)])
 def test_without_a_graph_or_a_program_there_are_no_boxes(program, scene):
-    assert concerned(edited_item(), question(program), scene, LEXICON) == Concerned()
+    assert find_objects(edited_item(), question(program), scene, LEXICON) == HighlightedObjects()
 
 
 def decoded(uri):
@@ -251,33 +263,36 @@ def noise(path, mode="RGB", size=(1600, 1200)):
     return path
 
 
-@pytest.mark.parametrize("size", [LARGE, SMALL])
+@pytest.mark.parametrize("size", [LARGE_IMAGE, SMALL_IMAGE])
 @pytest.mark.parametrize(("mode", "ending"), [("RGB", "jpg"), ("L", "png"), ("P", "gif")])
 def test_any_picture_becomes_a_small_jpeg_of_the_same_shape(tmp_path, mode, ending, size):
-    data = decoded(data_uri(noise(tmp_path / f"x.{ending}", mode), size))
+    data = decoded(make_image_data_uri(noise(tmp_path / f"x.{ending}", mode), size))
     with Image.open(io.BytesIO(data)) as picture:
         assert picture.format == "JPEG" and picture.size == (size[0], size[0] * 3 // 4)
     assert len(data) <= size[1]
 
 
 def test_a_square_of_noise_keeps_the_bound_too(tmp_path):
-    assert len(decoded(data_uri(noise(tmp_path / "x.png", size=(900, 900)), LARGE))) <= LARGE[1]
+    assert (
+        len(decoded(make_image_data_uri(noise(tmp_path / "x.png", size=(900, 900)), LARGE_IMAGE)))
+        <= LARGE_IMAGE[1]
+    )
 
 
 def test_the_fullest_gallery_stays_below_ten_megabytes():
     # 4 subsets, a large and a small picture for each item, base64 makes 4 bytes of 3
-    assert 4 * MOST * (LARGE[1] + SMALL[1]) * 4 / 3 < 9e6
+    assert 4 * MAX_CARDS * (LARGE_IMAGE[1] + SMALL_IMAGE[1]) * 4 / 3 < 9e6
 
 
 def test_a_small_picture_is_not_blown_up(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "x.png")
-    with Image.open(io.BytesIO(decoded(data_uri(tmp_path / "x.png", LARGE)))) as picture:
+    with Image.open(io.BytesIO(decoded(make_image_data_uri(tmp_path / "x.png", LARGE_IMAGE)))) as picture:
         assert picture.size == (40, 20)
 
 
 def test_the_same_file_gives_the_same_bytes(tmp_path):
     path = noise(tmp_path / "x.png")
-    assert data_uri(path, LARGE) == data_uri(path, LARGE)
+    assert make_image_data_uri(path, LARGE_IMAGE) == make_image_data_uri(path, LARGE_IMAGE)
 
 
 @pytest.mark.parametrize("content", [None, b"no picture", b"\x89PNG\r\n\x1a\n"])
@@ -286,7 +301,7 @@ def test_a_picture_that_is_gone_or_damaged_is_named(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UserError, match="n1.png: "):
-        data_uri(path, LARGE)
+        make_image_data_uri(path, LARGE_IMAGE)
 
 
 def edit(source: str, old: str, new: str, kind: str = "object") -> Edit:
@@ -357,14 +372,14 @@ def marks(pieces):
     ],
 )
 def test_what_an_edit_changed_is_marked(source, edited, swaps, out, put_in):
-    before, after = marked(source, edited, [edit(source, *swap) for swap in swaps])
+    before, after = highlight_edits(source, edited, [edit(source, *swap) for swap in swaps])
     assert (marks(before), marks(after)) == (out, put_in)
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.integers(0, 40), st.integers(0, 10))
 def test_the_pieces_joined_are_the_whole_text(source, edited, start, length):
     swap = Edit(start=start, end=start + length, kind="object", old="", new="")
-    before, after = marked(source, edited, [swap])
+    before, after = highlight_edits(source, edited, [swap])
     assert ("".join(p.text for p in before), "".join(p.text for p in after)) == (source, edited)
 
 
@@ -373,7 +388,7 @@ def test_every_edit_of_a_run_is_marked_with_the_words_it_names(run):
     assert edited
     for item in edited:
         source = run.questions[item.question_id].text
-        before, after = marked(source, item.text, item.edits)
+        before, after = highlight_edits(source, item.text, item.edits)
         assert any(mark == "edit" for _, mark in marks(before)) and any(
             mark == "edit" for _, mark in marks(after)
         ), item.text

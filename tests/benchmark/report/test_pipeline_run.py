@@ -1,11 +1,11 @@
-from pipeline.benchmark.report.pipeline_run import _examples
+from pipeline.benchmark.report.pipeline_run import _pick_dropped_examples
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Dropped, Item, Verified
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import CollectedCandidate, DroppedCandidate, Item
 
 
 def test_a_run_has_its_items_by_subset_and_what_concerns_them(run):
-    items = list(read_jsonl(Folders().stage("balance") / "items.jsonl", Item))
+    items = list(read_jsonl(DatasetFolders().stage_dir("balance") / "items.jsonl", Item))
     assert sorted(item.item_id for item in run.all_items) == sorted(item.item_id for item in items)
     uqs = {item.item_id for item in items if item.unanswerable}
     assert set(run.verified) == uqs
@@ -25,7 +25,7 @@ def test_a_simulated_run_says_so(run):
 
 def test_each_reason_has_an_example_whatever_the_order_of_the_rows(run):
     rows = [
-        Dropped(
+        DroppedCandidate(
             candidate_id=f"c{i}",
             subset="pt-easy",
             picture_id="p",
@@ -36,14 +36,14 @@ def test_each_reason_has_an_example_whatever_the_order_of_the_rows(run):
         )
         for i, reason in enumerate(("one", "one", "other"))
     ]
-    examples = _examples(rows)
-    assert examples == _examples(rows[::-1])
+    examples = _pick_dropped_examples(rows)
+    assert examples == _pick_dropped_examples(rows[::-1])
     assert examples["pt-easy", "screen", "one"] in ("text 0", "text 1")
     assert examples["pt-easy", "screen", "other"] == "text 2"
 
 
 def test_candidates_that_verdicts_ended_have_examples_too(run):
-    verified = read_jsonl(Folders().stage("collect") / "verified.jsonl", Verified)
+    verified = read_jsonl(DatasetFolders().stage_dir("collect") / "verified.jsonl", CollectedCandidate)
     ended = {
         (row.candidate.subset, "collect", row.status) for row in verified if row.status != "unanswerable"
     }

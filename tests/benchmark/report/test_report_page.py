@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.benchmark.report.pipeline_run import Run
-from pipeline.benchmark.report.report_page import _clip, page, report
-from pipeline.benchmark.report.sunburst import arcs, starts
+from pipeline.benchmark.report.pipeline_run import PipelineRun
+from pipeline.benchmark.report.report_page import _make_clip_histograms, render_page, write_report
+from pipeline.benchmark.report.sunburst import count_starts, make_arcs
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
-from pipeline.core.params import version
-from pipeline.core.paths import Folders
+from pipeline.core.params import read_release_version
+from pipeline.core.paths import DatasetFolders
 from tests.benchmark.report.conftest import changed
 
 HOSTILE = "</style></title><script>alert(1)</script><img src=x onerror=alert(1)>\"'{{ 7 * 7 }}&amp;"
@@ -57,7 +57,7 @@ class Seen(HTMLParser):
 @pytest.fixture(scope="module")
 def html(project) -> str:
     with contextlib.chdir(project):
-        return page(Run(Folders(), version()), 3)
+        return render_page(PipelineRun(DatasetFolders(), read_release_version()), 3)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_what_was_simulated_says_so(seen, run):
             s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()
         },
     )
-    assert "simulated." not in told(Seen(page(people, 0)))
+    assert "simulated." not in told(Seen(render_page(people, 0)))
 
 
 def test_the_paper_stands_beside_the_set(seen, run):
@@ -187,7 +187,7 @@ def test_edits_are_marked_and_boxes_drawn(seen):
 
 
 def test_histograms_have_the_audits_figures(run):
-    found = _clip(run)
+    found = _make_clip_histograms(run)
     assert list(found["histograms"]) == list(run.items) and not any(found["unscored"].values())
     for subset, drawn in found["histograms"].items():
         audit = run.audit.subsets[subset]
@@ -198,30 +198,34 @@ def test_items_without_a_score_are_left_out_of_the_histogram_and_counted(run):
     rows = run.items["pt-hard"]
     first, *others = [item for item in rows if item.unanswerable]
     some = [msgspec.structs.replace(item, score=None) if item is first else item for item in rows]
-    found = _clip(changed(run, items=run.items | {"pt-hard": some}))
+    found = _make_clip_histograms(changed(run, items=run.items | {"pt-hard": some}))
     assert found["unscored"] == {subset: int(subset == "pt-hard") for subset in run.items}
     scores = [item.score for item in others]
     assert found["histograms"]["pt-hard"].uq_mean == pytest.approx(sum(scores) / len(scores))
-    html = page(changed(run, items=run.items | {"pt-hard": some}), 0)
+    html = render_page(changed(run, items=run.items | {"pt-hard": some}), 0)
     assert html.count("; 1 items have no score") == 1
 
 
 def test_first_words_are_dashes_of_circles_as_long_as_their_share_and_labels_stand_upright(seen, html, run):
     aqs = [item for item in run.all_items if not item.unanswerable]
-    first = [arc for arc in arcs(starts(item.text for item in aqs), words_of(aqs)) if len(arc.words) == 1]
+    first = [
+        arc
+        for arc in make_arcs(count_starts(item.text for item in aqs), words_of(aqs))
+        if len(arc.words) == 1
+    ]
     dashes = [dict(a) for a in seen.all("circle")]
     assert dashes[0]["r"] == str(first[0].radius) and dashes[0]["transform"].startswith(
         "rotate(-89."
     )  # from the top
     drawn, around = map(float, dashes[0]["stroke-dasharray"].split())
-    assert drawn / around == pytest.approx(max(arc.share for arc in first), abs=0.01)
+    assert drawn / around == pytest.approx(max(arc.proportion for arc in first), abs=0.01)
     turns = re.findall(r'<text transform="rotate\(([-\d.]+)\) translate\([\d.]+\)( rotate\(180\))?"', html)
     assert turns and all((float(turn) > 90) == bool(turned) for turn, turned in turns)
 
 
 def words_of(items) -> list[str]:
     """First words, the commonest first."""
-    return [words[0] for words, _ in starts(i.text for i in items).most_common() if len(words) == 1]
+    return [words[0] for words, _ in count_starts(i.text for i in items).most_common() if len(words) == 1]
 
 
 def test_text_of_the_data_stays_text(run):
@@ -275,7 +279,7 @@ def test_text_of_the_data_stays_text(run):
         aside=dict.fromkeys(run.verdicts, HOSTILE),
         examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.examples},
     )
-    seen = Seen(page(hostile, 3))
+    seen = Seen(render_page(hostile, 3))
     harmless(seen)
     assert (seen.badly_closed, seen.open) == ([], [])
     shown = "".join(seen.text)
@@ -284,7 +288,7 @@ def test_text_of_the_data_stays_text(run):
 
 
 def test_the_same_run_gives_the_same_bytes(html, run):
-    assert page(run, 3) == html
+    assert render_page(run, 3) == html
 
 
 def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
@@ -296,8 +300,10 @@ def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
 
 
 def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
-    monkeypatch.setattr("pipeline.benchmark.report.report_page.page", lambda run, cards: f"{cards} cards")
-    assert report().as_posix() == "data/tiny/report.html"
+    monkeypatch.setattr(
+        "pipeline.benchmark.report.report_page.render_page", lambda run, cards: f"{cards} cards"
+    )
+    assert write_report().as_posix() == "data/tiny/report.html"
     assert (here / "data/tiny/report.html").read_text() == "12 cards"
     (here / "data/tiny/report.html").unlink()
 
@@ -305,7 +311,7 @@ def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
 @pytest.mark.parametrize("cards", [-1, 26])
 def test_a_gallery_that_would_make_the_page_too_heavy_is_refused(here, cards):
     with pytest.raises(UserError, match=f"--gallery is {cards}, wanted 0 to 25"):
-        report(cards=cards)
+        write_report(num_cards=cards)
 
 
 def test_stages_that_have_not_run_are_named_all_at_once(here, tmp_path, monkeypatch):
@@ -315,7 +321,7 @@ def test_stages_that_have_not_run_are_named_all_at_once(here, tmp_path, monkeypa
     shutil.rmtree("data/tiny/interim/audit")
     (tmp_path / "copy/data/tiny/interim/collect/verdicts.jsonl").unlink()
     with pytest.raises(UserError) as caught:
-        report()
+        write_report()
     assert caught.value.problems == [
         "data set 'tiny', version 0.1.0: 3 stages have not run to their end; run: dvc repro",
         "collect: no data/tiny/interim/collect/verdicts.jsonl",
@@ -332,4 +338,4 @@ def test_a_release_of_another_run_is_noticed(here, tmp_path, monkeypatch):
     gone = next(i for i, line in enumerate(lines) if '"UQ"' in line and i < len(lines) - 2)
     path.write_text("\n".join(lines[:gone] + lines[gone + 1 :]) + "\n")
     with pytest.raises(UserError, match="pt-easy, release: .* in, but"):
-        report()
+        write_report()

@@ -2,31 +2,33 @@ import numpy as np
 import pytest
 
 from pipeline.benchmark.report.score_curves import (
-    acc_band,
-    acc_fpr,
-    by_category,
-    confidences,
-    reliability,
-    risk_coverage,
+    compute_acc_band,
+    compute_acc_fpr,
+    compute_auaf_by_category,
+    compute_confidence_histograms,
+    compute_reliability,
+    compute_risk_coverage,
 )
 from pipeline.scoring.items import BenchmarkItem, Items
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.selective_prediction import FEW_ANSWERS
-from tests.scoring.conftest import ROWS, answered, join, model
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.selective_prediction import MIN_ANSWERS
+from tests.scoring.conftest import ROWS, answered, join_predictions, model
 
 # By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; a picture for each pair.
 
 
 def test_the_curve_goes_from_nothing_to_everything():
-    assert np.array([(row["x"], row["y"]) for row in acc_fpr(answered(), Options())]) == pytest.approx(
+    assert np.array(
+        [(row["x"], row["y"]) for row in compute_acc_fpr(answered(), ScoringOptions())]
+    ) == pytest.approx(
         np.array([(0, 0), (0, 1 / 3), (0, 1 / 3), (1 / 3, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 2 / 3), (1, 2 / 3)])
     )
-    assert acc_fpr(answered([row for row in ROWS if row[0][0] == "a"]), Options()) == []
+    assert compute_acc_fpr(answered([row for row in ROWS if row[0][0] == "a"]), ScoringOptions()) == []
 
 
 def test_the_band_holds_the_accuracy_of_resampled_pictures_at_each_fpr():
-    options = Options(bootstrap=40, seed=3)
-    band = acc_band(answered(), options)
+    options = ScoringOptions(bootstrap=40, seed=3)
+    band = compute_acc_band(answered(), options)
     assert len(band) == 101 and (band[0]["x"], band[-1]["x"]) == (0.0, 1.0)
     # At FPR 1 everything is accepted: ACC is the share of right AQs, which are those of pictures n1 and n3.
     drawn = [np.random.default_rng([3, repetition]).integers(0, 3, 3) for repetition in range(40)]
@@ -34,23 +36,25 @@ def test_the_band_holds_the_accuracy_of_resampled_pictures_at_each_fpr():
     low, high = np.quantile(right, [0.025, 0.975])
     assert (band[-1]["low"], band[-1]["high"]) == pytest.approx((low, high))
     assert all(row["low"] <= row["high"] for row in band)
-    assert acc_band(answered(), Options(bootstrap=0)) == []
+    assert compute_acc_band(answered(), ScoringOptions(bootstrap=0)) == []
 
 
 def test_risk_begins_where_there_are_answers_enough():
-    items = Items.of(BenchmarkItem(str(i), "n", {"red": 1.0}) for i in range(100))
+    items = Items.from_rows(BenchmarkItem(str(i), "n", {"red": 1.0}) for i in range(100))
     # The first 20 by confidence are wrong, all others right.
-    at = join(items, model({str(i): ("red" if i < 80 else "blue", i / 100) for i in range(100)}), Options())
-    rows = risk_coverage(at, Options())
-    assert (rows[0]["x"], rows[0]["y"]) == (FEW_ANSWERS / 100, 1.0) and (rows[-1]["x"], rows[-1]["y"]) == (
+    at = join_predictions(
+        items, model({str(i): ("red" if i < 80 else "blue", i / 100) for i in range(100)}), ScoringOptions()
+    )
+    rows = compute_risk_coverage(at, ScoringOptions())
+    assert (rows[0]["x"], rows[0]["y"]) == (MIN_ANSWERS / 100, 1.0) and (rows[-1]["x"], rows[-1]["y"]) == (
         1.0,
         pytest.approx(0.2),
     )
-    assert len(risk_coverage(answered(), Options())) == 1  # six items: at the end alone
+    assert len(compute_risk_coverage(answered(), ScoringOptions())) == 1  # six items: at the end alone
 
 
 def test_confidences_are_held_against_both_outcomes():
-    rows = reliability(answered(), Options())
+    rows = compute_reliability(answered(), ScoringOptions())
     right = [(row["items"], row["x"], row["y"]) for row in rows if row["of"] == "the answer is right"]
     # 15 bins: u3 0.1 | u1 0.2 | a3 0.6, right (0.6 closes a bin) | u2 0.7 | a2 0.8, wrong | a1 0.9, right.
     assert np.array(right) == pytest.approx(
@@ -58,11 +62,11 @@ def test_confidences_are_held_against_both_outcomes():
     )
     assert {row["of"] for row in rows} == {"the answer is right", "the question is answerable"}
     high = answered([(*row[:-1], 10 * row[-1]) for row in ROWS])
-    assert reliability(high, Options()) == []
+    assert compute_reliability(high, ScoringOptions()) == []
 
 
 def test_every_confidence_is_in_one_bar_of_its_kind():
-    rows = confidences(answered(), Options())
+    rows = compute_confidence_histograms(answered(), ScoringOptions())
     for kind in ("answerable (AQ)", "unanswerable (UQ)"):
         assert sum(row["items"] for row in rows if row["kind"] == kind) == 3
     last = max(row["from"] for row in rows)
@@ -70,8 +74,8 @@ def test_every_confidence_is_in_one_bar_of_its_kind():
 
 
 def test_of_few_uqs_a_category_has_the_interval_alone():
-    missing, wrong = by_category(answered(), Options(bootstrap=10))
+    missing, wrong = compute_auaf_by_category(answered(), ScoringOptions(bootstrap=10))
     assert missing["kind"] == "missing object (2 UQs)" and wrong["kind"] == "wrong attribute (1 UQs)"
     assert missing["x"] is None and 0 <= missing["low"] < missing["high"] <= 1
     plain = answered([(*row[:5], None, *row[6:]) for row in ROWS])
-    assert by_category(plain, Options()) == []
+    assert compute_auaf_by_category(plain, ScoringOptions()) == []

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
-from pipeline.benchmark.report.score_frame import COLUMNS, score_frame, table_problems, write_frame
-from pipeline.scoring.model_comparison import Change, Difference
-from pipeline.scoring.model_report import ModelReport, Report
+from pipeline.benchmark.report.score_frame import COLUMNS, check_table_suffix, make_score_frame, write_frame
+from pipeline.scoring.model_comparison import ModelComparison, ScoreDifference
+from pipeline.scoring.model_report import ModelReport, ScoreReport
 
 GROUPS = {
     "counts": {"items": 4},
@@ -18,13 +18,13 @@ GROUPS = {
     "intervals": {"auaf": (0.2, 0.4), "dual_accuracy": (0.0, 1.0), "right/ece": (0.125, 0.5)},
 }
 MEAN = {"realistic": {"auaf": 0.5}, "intervals": {"auaf": (0.45, 0.55)}}
-CHANGE = Change(-0.1, (-0.2, 0.1), 0.125)
-REPORT = Report(
+CHANGE = ScoreDifference(-0.1, (-0.2, 0.1), 0.125)
+REPORT = ScoreReport(
     {},
     {},
     {},
     [ModelReport("=m", "", {"x": GROUPS}, MEAN, {"requests": 3})],
-    [Difference("n", "=m", {"x": {"auaf": CHANGE}})],
+    [ModelComparison("n", "=m", {"x": {"auaf": CHANGE}})],
 )
 ROWS = [
     ("=m", "x", "counts", "items", 4.0, None, None),
@@ -52,7 +52,7 @@ def rows_of(frame):
 
 
 def test_every_number_is_a_row_with_its_interval():
-    frame = score_frame(REPORT)
+    frame = make_score_frame(REPORT)
     assert list(frame.columns) == COLUMNS == ["model", "subset", "group", "score", "value", "low", "high"]
     assert rows_of(frame) == ROWS
 
@@ -62,19 +62,19 @@ def test_every_number_is_a_row_with_its_interval():
     [("t.csv", pd.read_csv), ("t.XLSX", pd.read_excel), ("t.parquet", pd.read_parquet)],
 )
 def test_a_table_is_read_back_as_it_was_written(tmp_path, name, read):
-    write_frame(score_frame(REPORT), tmp_path / "new" / name)
+    write_frame(make_score_frame(REPORT), tmp_path / "new" / name)
     rows = rows_of(read(tmp_path / "new" / name).fillna({"subset": ""}).replace("inf", math.inf))
     # Excel keeps 16 digits: 0.1 + 0.2 is 0.3 there.
     assert rows == [tuple(0.3 if x == 0.1 + 0.2 and "XLSX" in name else x for x in row) for row in ROWS]
 
 
 def test_a_name_that_begins_like_a_formula_stays_a_name_in_excel(tmp_path):
-    write_frame(score_frame(REPORT), tmp_path / "t.xlsx")
+    write_frame(make_score_frame(REPORT), tmp_path / "t.xlsx")
     sheet = load_workbook(tmp_path / "t.xlsx")["table"]
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"inlineStr", "s", "n"}
     assert sheet["A2"].value == "=m" and sheet.freeze_panes == "A2"
 
 
 def test_a_table_needs_a_name_that_says_its_kind(tmp_path):
-    assert table_problems(None) == [] == table_problems(tmp_path / "t.parquet")
-    assert "wanted a name that ends in .csv, .xlsx, .parquet" in table_problems(tmp_path / "t.json")[0]
+    assert check_table_suffix(None) == [] == check_table_suffix(tmp_path / "t.parquet")
+    assert "wanted a name that ends in .csv, .xlsx, .parquet" in check_table_suffix(tmp_path / "t.json")[0]

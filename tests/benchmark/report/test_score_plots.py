@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from pipeline.benchmark.report.score_plots import COLOURS, plot
-from pipeline.cli.score import COLOURS as MOST
+from pipeline.benchmark.report.score_plots import PALETTE, write_plots
+from pipeline.cli.score import MAX_PLOTTED_MODELS
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from pipeline.scoring.joined_predictions import Options, Predictions
+from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 
 
 @pytest.fixture
 def benchmark():
     items = [BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if i % 2 else {}) for i in range(20)]
-    return Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.of(items)}, frozenset())
+    return Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.from_rows(items)}, frozenset())
 
 
 def predictions(name, scale):
@@ -19,7 +19,9 @@ def predictions(name, scale):
 
 
 def test_every_plot_is_drawn_as_svg_and_png(benchmark, tmp_path):
-    paths = plot(benchmark, [predictions("one", 1.0), predictions("two", 0.5)], Options(), tmp_path)
+    paths = write_plots(
+        benchmark, [predictions("one", 1.0), predictions("two", 0.5)], ScoringOptions(), tmp_path
+    )
     assert sorted(path.name for path in paths) == sorted(
         f"clip-easy-{name}.{kind}"
         for name in ("acc-fpr", "risk-coverage", "reliability", "confidences")
@@ -37,25 +39,27 @@ def test_categories_are_drawn_where_they_are_known(benchmark, tmp_path):
     items = [
         item._replace(category="" if item.answers else "odd <one>") for item in benchmark.subsets["clip-easy"]
     ]
-    known = benchmark._replace(subsets={"clip-easy": Items.of(items)})
-    plot(known, [predictions("one", 1.0), predictions("two", 0.5)], Options(bootstrap=0), tmp_path)
+    known = benchmark._replace(subsets={"clip-easy": Items.from_rows(items)})
+    write_plots(
+        known, [predictions("one", 1.0), predictions("two", 0.5)], ScoringOptions(bootstrap=0), tmp_path
+    )
     drawn = (tmp_path / "clip-easy-by-category.svg").read_text()
     assert "odd &lt;one&gt; (10 UQs)" in drawn and "interval alone" in drawn
 
 
 def test_each_model_has_a_colour_of_its_own_and_its_name_in_the_legend(benchmark, tmp_path):
-    assert len(COLOURS) == MOST
-    names = [f"model {i}" for i in range(len(COLOURS))]
-    plot(benchmark, [predictions(name, 1.0) for name in names], Options(bootstrap=5), tmp_path)
+    assert len(PALETTE) == MAX_PLOTTED_MODELS
+    names = [f"model {i}" for i in range(len(PALETTE))]
+    write_plots(benchmark, [predictions(name, 1.0) for name in names], ScoringOptions(bootstrap=5), tmp_path)
     drawn = (tmp_path / "clip-easy-acc-fpr.svg").read_text()
     assert all(name in drawn for name in names)
-    assert all(f'stroke="{colour}"' in drawn or f'fill="{colour}"' in drawn for colour in COLOURS)
+    assert all(f'stroke="{colour}"' in drawn or f'fill="{colour}"' in drawn for colour in PALETTE)
 
 
 def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(benchmark, tmp_path):
     assert not [
         path
-        for path in plot(benchmark, [predictions("logits", 9.0)], Options(), tmp_path)
+        for path in write_plots(benchmark, [predictions("logits", 9.0)], ScoringOptions(), tmp_path)
         if "reliability" in path.name
     ]
 
@@ -67,10 +71,10 @@ def test_items_too_few_for_an_interval_are_drawn_without(labels, tmp_path):
         BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if aq else {}, category="" if aq else "odd")
         for i, aq in enumerate(labels)
     ]
-    few = Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.of(items)}, frozenset())
+    few = Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.from_rows(items)}, frozenset())
     said = Predictions(
         "one", "", {str(i): i for i in range(len(items))}, ["red"] * len(items), np.ones(len(items))
     )
-    paths = plot(few, [said], Options(), tmp_path)
+    paths = write_plots(few, [said], ScoringOptions(), tmp_path)
     assert "clip-easy-risk-coverage.png" in {path.name for path in paths}
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths if path.suffix == ".png")

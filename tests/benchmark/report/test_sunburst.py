@@ -2,13 +2,20 @@ from math import pi
 
 import pytest
 
-from pipeline.benchmark.report.sunburst import FEWEST, INNER, RING, arcs, common_starts, starts
+from pipeline.benchmark.report.sunburst import (
+    INNER_RADIUS,
+    MIN_PROPORTION,
+    RING_WIDTH,
+    count_starts,
+    find_common_starts,
+    make_arcs,
+)
 
 TEXTS = ["What color is it?"] * 4 + ["What color are they?"] * 2 + ["What is it?"] * 2 + ["Is it?"] * 4
 
 
 def test_starts_are_counted_to_the_third_word():
-    assert starts(["Is it?", "What color is it?", "what COLOR are they?", ""]) == {
+    assert count_starts(["Is it?", "What color is it?", "what COLOR are they?", ""]) == {
         ("is",): 1,
         ("is", "it"): 1,
         ("what",): 2,
@@ -19,7 +26,7 @@ def test_starts_are_counted_to_the_third_word():
 
 
 def test_a_sector_is_as_wide_as_its_share_and_lies_in_its_ring():
-    found = {" ".join(arc.words): arc for arc in arcs(starts(TEXTS), ["what", "is"])}
+    found = {" ".join(arc.words): arc for arc in make_arcs(count_starts(TEXTS), ["what", "is"])}
     # of 12: what 8, what color 6, what color is 4, are 2, what is it 2, is it 4. Clockwise, larger first: what from 0
     # to 8/12 with color 0 to 6/12 and is 6/12 to 8/12; is 8/12 to 1
     expected = {
@@ -34,14 +41,14 @@ def test_a_sector_is_as_wide_as_its_share_and_lies_in_its_ring():
     }
     assert set(found) == set(expected)
     for words, (start, end, depth) in expected.items():
-        assert found[words].start == pytest.approx(start / 12)
-        assert found[words].share == pytest.approx((end - start) / 12)
-        assert found[words].radius == INNER + (depth - 0.5) * RING
+        assert found[words].start_fraction == pytest.approx(start / 12)
+        assert found[words].proportion == pytest.approx((end - start) / 12)
+        assert found[words].radius == INNER_RADIUS + (depth - 0.5) * RING_WIDTH
 
 
 def test_first_words_keep_their_place_and_colour_in_both_circles():
-    one = arcs(starts(["What?"] * 9 + ["Is?"]), ["is", "what"])
-    other = arcs(starts(["What?"] + ["Is?"] * 9), ["is", "what"])
+    one = make_arcs(count_starts(["What?"] * 9 + ["Is?"]), ["is", "what"])
+    other = make_arcs(count_starts(["What?"] + ["Is?"] * 9), ["is", "what"])
     assert [arc.words for arc in one] == [arc.words for arc in other] == [("is",), ("what",)]
     assert [arc.colour for arc in one] == [arc.colour for arc in other]
     assert one[0].colour != one[1].colour
@@ -51,8 +58,8 @@ def test_rare_beginnings_are_left_white():
     texts = (
         ["What is it?"] * 1000 + ["Why is it?"] * 3 + ["Who is it?"] * 6
     )  # 3 of 1,009 are less than 0.4 %, 6 are more
-    assert FEWEST == 0.004
-    found = arcs(starts(texts), ["what", "who", "why"])
+    assert MIN_PROPORTION == 0.004
+    found = make_arcs(count_starts(texts), ["what", "who", "why"])
     assert [arc.words[0] for arc in found] == ["what", "who"] * 3 and [len(arc.words) for arc in found] == [
         1,
         1,
@@ -64,24 +71,26 @@ def test_rare_beginnings_are_left_white():
 
 
 def test_a_whole_circle_is_drawn():
-    (ring,) = arcs(starts(["What?"] * 5), ["what"])
-    assert (ring.start, ring.share) == (0, 1)
+    (ring,) = make_arcs(count_starts(["What?"] * 5), ["what"])
+    assert (ring.start_fraction, ring.proportion) == (0, 1)
 
 
 def test_labels_are_readable():
     """Only where one fits: as high as the arc at its inner edge, as long as the ring is wide."""
     texts = TEXTS * 20 + ["Internationalisation is it?"] * 100 + [f"Is word{i} it?" for i in range(60)]
-    found = arcs(starts(texts), ["what", "is", "internationalisation"])
+    found = make_arcs(count_starts(texts), ["what", "is", "internationalisation"])
     by_words = {arc.words: arc for arc in found}
     assert by_words["what",].label == "what" and by_words["what", "color"].label == "color"
     assert by_words["internationalisation",].label == ""  # longer than its ring is wide
-    assert not [arc for arc in found if arc.label and arc.share * 2 * pi * (arc.radius - RING / 2) < 11]
+    assert not [
+        arc for arc in found if arc.label and arc.proportion * 2 * pi * (arc.radius - RING_WIDTH / 2) < 11
+    ]
 
 
 def test_common_starts_weigh_both_kinds_the_same():
     # AQ: what 3 of 4, is 1 of 4; UQ: who 30 of 40, is 10 of 40. what and who have 0.75, is 0.25 + 0.25.
-    aq, uq = starts(["What?"] * 3 + ["Is?"]), starts(["Who?"] * 30 + ["Is?"] * 10)
-    assert [(row.words, row.aq, row.uq) for row in common_starts(aq, uq, 1)] == [
+    aq, uq = count_starts(["What?"] * 3 + ["Is?"]), count_starts(["Who?"] * 30 + ["Is?"] * 10)
+    assert [(row.words, row.aq, row.uq) for row in find_common_starts(aq, uq, 1)] == [
         ("what", 0.75, 0.0),
         ("who", 0.0, 0.75),
         ("is", 0.25, 0.25),

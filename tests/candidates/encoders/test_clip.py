@@ -27,7 +27,7 @@ QUESTIONS = [
 ]
 
 
-def vectors(batches: clip.Batches, count: int) -> np.ndarray:
+def vectors(batches: clip.EmbeddingBatches, count: int) -> np.ndarray:
     """The rows of all batches, in the order of the input."""
     out = np.full((count, 16), np.nan, np.float32)
     for indices, rows in batches:
@@ -45,8 +45,8 @@ def pictures(folder: Path, count: int) -> list[Path]:
 
 def test_all_vectors_have_length_one(tiny_clip: Path, tmp_path: Path) -> None:
     encoder = clip.Encoder(f"local-dir:{tiny_clip}")
-    texts = vectors(encoder.texts(QUESTIONS, 2), 3)
-    images = vectors(encoder.pictures(pictures(tmp_path, 3), 2), 3)
+    texts = vectors(encoder.encode_texts(QUESTIONS, 2), 3)
+    images = vectors(encoder.encode_images(pictures(tmp_path, 3), 2), 3)
     np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1, atol=1e-6)
 
@@ -63,7 +63,7 @@ def test_vectors_are_those_of_the_model_itself_at_full_context(tiny_clip: Path) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # cutting must have been found harmless
         np.testing.assert_allclose(
-            vectors(clip.Encoder(f"local-dir:{tiny_clip}").texts(QUESTIONS, 1), 3), expected, atol=1e-6
+            vectors(clip.Encoder(f"local-dir:{tiny_clip}").encode_texts(QUESTIONS, 1), 3), expected, atol=1e-6
         )
 
 
@@ -76,17 +76,17 @@ def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_pa
     with torch.inference_mode():
         expected = network.eval().encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
     np.testing.assert_allclose(
-        vectors(clip.Encoder(f"local-dir:{tiny_clip}").pictures([path], 1), 1), expected, atol=1e-6
+        vectors(clip.Encoder(f"local-dir:{tiny_clip}").encode_images([path], 1), 1), expected, atol=1e-6
     )
 
 
 def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
     encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
     np.testing.assert_array_equal(
-        vectors(encoder.pictures(paths, 1), 7), vectors(encoder.pictures(paths, 7), 7)
+        vectors(encoder.encode_images(paths, 1), 7), vectors(encoder.encode_images(paths, 7), 7)
     )
     np.testing.assert_array_equal(
-        vectors(encoder.texts(QUESTIONS, 1), 3), vectors(encoder.texts(QUESTIONS, 3), 3)
+        vectors(encoder.encode_texts(QUESTIONS, 1), 3), vectors(encoder.encode_texts(QUESTIONS, 3), 3)
     )
 
 
@@ -127,12 +127,16 @@ def test_vectors_do_not_depend_on_the_processor(tiny_clip: Path, tmp_path: Path)
 def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
     encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
     np.testing.assert_allclose(
-        encoder.table(encoder.pictures(paths, 2), 3), vectors(encoder.pictures(paths, 1), 3), atol=1e-6
+        encoder.stack_batches(encoder.encode_images(paths, 2), 3),
+        vectors(encoder.encode_images(paths, 1), 3),
+        atol=1e-6,
     )
     np.testing.assert_allclose(
-        encoder.table(encoder.texts(QUESTIONS, 2), 3), vectors(encoder.texts(QUESTIONS, 1), 3), atol=1e-6
+        encoder.stack_batches(encoder.encode_texts(QUESTIONS, 2), 3),
+        vectors(encoder.encode_texts(QUESTIONS, 1), 3),
+        atol=1e-6,
     )
-    assert encoder.table(encoder.texts([], 2), 0).shape == (0, 16)
+    assert encoder.stack_batches(encoder.encode_texts([], 2), 0).shape == (0, 16)
 
 
 def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
@@ -152,7 +156,7 @@ def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
             .numpy()
         )
     with pytest.warns(UserWarning, match="cannot be cut"):
-        got = vectors(clip.Encoder(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)
+        got = vectors(clip.Encoder(f"local-dir:{folder}").encode_texts(QUESTIONS, 1), 3)
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
@@ -160,7 +164,7 @@ def test_a_separate_causal_text_tower_is_cut_too(make_clip: Make, tmp_path: Path
     folder = make_clip(tmp_path, custom_text=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isfinite(vectors(clip.Encoder(f"local-dir:{folder}").texts(QUESTIONS, 1), 3)).all()
+        assert np.isfinite(vectors(clip.Encoder(f"local-dir:{folder}").encode_texts(QUESTIONS, 1), 3)).all()
 
 
 COCA = {"embed_cls": True, "output_tokens": True}
@@ -194,21 +198,21 @@ def test_a_coca_model_gives_the_vectors_that_open_clip_gives(make_clip: Make, tm
         images = network.encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
     encoder = clip.Encoder(f"local-dir:{folder}")
     with pytest.warns(UserWarning, match="cannot be cut"):
-        np.testing.assert_allclose(vectors(encoder.texts(QUESTIONS, 2), 3), texts, atol=1e-5)
-    np.testing.assert_allclose(vectors(encoder.pictures([path], 1), 1), images, atol=1e-5)
+        np.testing.assert_allclose(vectors(encoder.encode_texts(QUESTIONS, 2), 3), texts, atol=1e-5)
+    np.testing.assert_allclose(vectors(encoder.encode_images([path], 1), 1), images, atol=1e-5)
 
 
 def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     # start + 18 words + end = 20 tokens just fit; 19 words do not
     fits, over, far_over = " ".join(["red"] * 18), " ".join(["red"] * 19), " ".join(["dog"] * 300)
     encoder = clip.Encoder(f"local-dir:{tiny_clip}")
-    assert len(vectors(encoder.texts([fits], 1), 1)) == 1
+    assert len(vectors(encoder.encode_texts([fits], 1), 1)) == 1
     with pytest.raises(UserError) as caught:
-        list(encoder.texts([fits, over, QUESTIONS[0], far_over], 2))
+        list(encoder.encode_texts([fits, over, QUESTIONS[0], far_over], 2))
     first, *rest = caught.value.problems
     assert first == "texts longer than the model's context of 20 tokens: 2 problems"
     assert rest[0].startswith(repr(over) + ": 21 tokens") and rest[1].startswith(repr(far_over))
-    batches = list(encoder.texts([far_over, fits, over, QUESTIONS[0]], 1, skip_long=True))
+    batches = list(encoder.encode_texts([far_over, fits, over, QUESTIONS[0]], 1, skip_long=True))
     assert [indices.tolist() for indices, _ in batches] == [[3], [1]]  # the shorter one first
 
 
@@ -222,7 +226,7 @@ def test_every_unreadable_picture_is_named_after_the_others_are_encoded(
     text.write_text("not a picture")
     seen: list[int] = []
     with pytest.raises(UserError) as caught:
-        for indices, _ in clip.Encoder(f"local-dir:{tiny_clip}").pictures(
+        for indices, _ in clip.Encoder(f"local-dir:{tiny_clip}").encode_images(
             [good[0], empty, good[1], cut, text, good[2]], 2
         ):
             seen.extend(indices)
@@ -249,7 +253,7 @@ def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, t
 
 def test_a_folder_that_says_everything_gives_the_record_of_the_loaded_model() -> None:
     model = f"local-dir:{REPO / 'data/sample/clip'}"
-    assert clip.written_record(model) == clip.Encoder(model, device="cpu").record
+    assert clip.read_model_record(model) == clip.Encoder(model, device="cpu").record
 
 
 @pytest.mark.parametrize(
@@ -268,12 +272,12 @@ def test_a_folder_that_leaves_something_to_open_clip_gives_no_record(tmp_path: P
     config = json.loads((source / "open_clip_config.json").read_text())
     (tmp_path / "open_clip_model.safetensors").write_bytes(b"not read")
     (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
-    assert clip.written_record(f"local-dir:{tmp_path}") is not None
+    assert clip.read_model_record(f"local-dir:{tmp_path}") is not None
     change(config)
     (tmp_path / "open_clip_config.json").write_text(json.dumps(config))
-    assert clip.written_record(f"local-dir:{tmp_path}") is None
+    assert clip.read_model_record(f"local-dir:{tmp_path}") is None
 
 
 def test_a_model_by_name_or_a_folder_that_is_not_there_gives_no_record(tmp_path: Path) -> None:
-    assert clip.written_record("ViT-B-32", "laion2b_s34b_b79k") is None
-    assert clip.written_record(f"local-dir:{tmp_path / 'none'}") is None
+    assert clip.read_model_record("ViT-B-32", "laion2b_s34b_b79k") is None
+    assert clip.read_model_record(f"local-dir:{tmp_path / 'none'}") is None

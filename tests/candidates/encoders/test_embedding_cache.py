@@ -18,17 +18,17 @@ import pytest
 from pipeline.candidates.encoders import embedding_cache
 from pipeline.candidates.encoders.clip import ModelRecord
 from pipeline.candidates.encoders.embedding_cache import (
-    Cache,
+    EmbeddingCache,
     EmbedParams,
     EmbedReport,
     SimilarityReport,
-    export_vectors,
-    keys,
-    read_seed,
-    write_seed,
+    export_embeddings,
+    make_cache_keys,
+    read_precomputed,
+    write_precomputed,
 )
 from pipeline.core.errors import UserError
-from pipeline.core.params import convert
+from pipeline.core.params import convert_params
 
 MODEL = ModelRecord(
     model="m",
@@ -52,48 +52,48 @@ def lengths(texts):
 
 
 def test_only_what_the_cache_lacks_is_encoded_and_equal_contents_once(tmp_path):
-    cache, asked = Cache(tmp_path / "v.sqlite", 2), []
+    cache, asked = EmbeddingCache(tmp_path / "v.sqlite", 2), []
 
     def encode(texts):
         asked.extend(texts)
         yield from lengths(texts)
 
     texts = ["red", "blue", "red", "green"]
-    wanted = keys(MODEL, "text", texts)
+    wanted = make_cache_keys(MODEL, "text", texts)
     cache.put(wanted[1:2], np.array([[9, 9]], np.float32))
-    assert cache.fill(wanted, texts, encode, "texts") == 2
+    assert cache.encode_missing(wanted, texts, encode, "texts") == 2
     assert asked == ["red", "green"]
     assert cache.get(wanted).tolist() == [[3, 1], [9, 9], [3, 1], [5, 1]]
-    assert cache.fill(wanted, texts, encode, "texts") == 0
+    assert cache.encode_missing(wanted, texts, encode, "texts") == 0
 
 
 def test_a_table_written_in_parts_is_the_table(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedding_cache, "WRITTEN_AT_ONCE", 2)
-    cache, wanted = Cache(tmp_path / "v.sqlite", 2), keys(MODEL, "text", "abcde")
+    monkeypatch.setattr(embedding_cache, "WRITE_CHUNK_ROWS", 2)
+    cache, wanted = EmbeddingCache(tmp_path / "v.sqlite", 2), make_cache_keys(MODEL, "text", "abcde")
     vectors = np.arange(10, dtype=np.float32).reshape(5, 2)
     cache.put(wanted, vectors)
-    cache.write(tmp_path / "t.npy", [*wanted, wanted[0]])
+    cache.write_npy(tmp_path / "t.npy", [*wanted, wanted[0]])
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), [*vectors, vectors[0]])
 
 
 def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, monkeypatch):
     from pipeline.core.json_files import write_json, write_jsonl
-    from pipeline.core.records import Picture
+    from pipeline.core.records import ImageRecord
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "params.yaml").write_text("dataset: d\nd: {}\n")
     folder = tmp_path / "data/d/interim/embed"
     folder.mkdir(parents=True)
-    picture = Picture(picture_id="n1", split="val", path="n1.jpg", width=1, height=1, sha256="00ff")
+    picture = ImageRecord(picture_id="n1", split="val", path="n1.jpg", width=1, height=1, sha256="00ff")
     write_jsonl(tmp_path / "data/d/interim/ingest/pictures.jsonl", [picture])
     write_json(folder / "texts.json", ["red"])
     write_json(folder / "embed.json", EmbedReport(model=MODEL, pictures=1, questions=1, distinct_texts=1))
     np.save(folder / "pictures.npy", np.array([[1, 0]], np.float32))
     np.save(folder / "texts.npy", np.array([[0, 1]], np.float32))
-    exported = dict(zip(*read_seed(export_vectors()), strict=True))
+    exported = dict(zip(*read_precomputed(export_embeddings()), strict=True))
     assert {key: row.tolist() for key, row in exported.items()} == {
-        keys(MODEL, "picture", ["00ff"])[0]: [1, 0],
-        keys(MODEL, "text", ["red"])[0]: [0, 1],
+        make_cache_keys(MODEL, "picture", ["00ff"])[0]: [1, 0],
+        make_cache_keys(MODEL, "text", ["red"])[0]: [0, 1],
     }
 
     # What similarity encoded goes with it, a text that both have once; unless another model made it.
@@ -107,16 +107,20 @@ def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, mo
     ):
         report = SimilarityReport(model=model, candidates=2, distinct_texts=2, too_long=0, score_quantiles={})
         write_json(edited / "similarity.json", report)
-        found, rows = read_seed(export_vectors())
-        assert sorted(found) == sorted([*keys(MODEL, "picture", ["00ff"]), *keys(MODEL, "text", texts)])
+        found, rows = read_precomputed(export_embeddings())
+        assert sorted(found) == sorted(
+            [*make_cache_keys(MODEL, "picture", ["00ff"]), *make_cache_keys(MODEL, "text", texts)]
+        )
         exported = dict(zip(found, rows.tolist(), strict=True))
-        assert [exported[key] for key in keys(MODEL, "text", texts)] == [[1, 0], [0, 1]][-len(texts) :]
+        assert [exported[key] for key in make_cache_keys(MODEL, "text", texts)] == [[1, 0], [0, 1]][
+            -len(texts) :
+        ]
 
 
 @pytest.mark.parametrize("batch", [0, 5000, "many"])
 def test_a_batch_has_1_to_4096_rows(batch):
     with pytest.raises(Exception, match="text_batch"):
-        convert({"model": "m", "text_batch": batch}, EmbedParams, "params.yaml")
+        convert_params({"model": "m", "text_batch": batch}, EmbedParams, "params.yaml")
 
 
 KEYS = [bytes([i]) * 32 for i in range(6)]
@@ -136,7 +140,7 @@ def key(fingerprint: str, preprocessing: str, kind: Literal["picture", "text"], 
         open_clip="3",
         torch="2",
     )
-    (found,) = keys(model, kind, [content])
+    (found,) = make_cache_keys(model, kind, [content])
     return found
 
 
@@ -154,17 +158,17 @@ def test_a_key_changes_with_each_of_its_parts_and_with_nothing_else() -> None:
 
 
 def test_vectors_come_back_bit_for_bit_in_the_order_asked(tmp_path: Path) -> None:
-    first = Cache(tmp_path / "a" / "v.sqlite", 3)
+    first = EmbeddingCache(tmp_path / "a" / "v.sqlite", 3)
     first.put(KEYS, ROWS / 7)
     first.close()
-    again = Cache(tmp_path / "a" / "v.sqlite", 3)
+    again = EmbeddingCache(tmp_path / "a" / "v.sqlite", 3)
     np.testing.assert_array_equal(again.get([KEYS[4], KEYS[0], KEYS[4]]), (ROWS / 7)[[4, 0, 4]])
 
 
 def test_missing_keys_are_told_once_each_in_order(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "v.sqlite", 3)
+    cache = EmbeddingCache(tmp_path / "v.sqlite", 3)
     cache.put(KEYS[1:3], ROWS[1:3])
-    assert cache.missing([KEYS[5], KEYS[1], KEYS[0], KEYS[5], KEYS[2]]) == [KEYS[5], KEYS[0]]
+    assert cache.find_missing([KEYS[5], KEYS[1], KEYS[0], KEYS[5], KEYS[2]]) == [KEYS[5], KEYS[0]]
 
 
 def test_what_was_put_before_a_kill_9_is_there_afterwards(tmp_path: Path) -> None:
@@ -181,41 +185,41 @@ cache._base.execute("INSERT INTO vectors VALUES (?, ?)", (bytes([9]) * 32, b"hal
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
-    cache = Cache(path, 3)
+    cache = EmbeddingCache(path, 3)
     np.testing.assert_array_equal(cache.get(KEYS[:4])[:, 0], [0, 1, 2, 3])
-    assert cache.missing([bytes([9]) * 32]) != []  # the transaction in work left nothing
+    assert cache.find_missing([bytes([9]) * 32]) != []  # the transaction in work left nothing
 
 
 def test_a_full_disk_is_told_as_such_and_loses_nothing(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "v.sqlite", 1000)
+    cache = EmbeddingCache(tmp_path / "v.sqlite", 1000)
     cache.put(KEYS[:1], np.ones((1, 1000)))
-    cache._base.execute("PRAGMA max_page_count = 4")  # SQLite's own way to stand on a full disk
+    cache._connection.execute("PRAGMA max_page_count = 4")  # SQLite's own way to stand on a full disk
     with pytest.raises(OSError) as caught:
         cache.put(KEYS[1:], np.ones((5, 1000)))
     assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(tmp_path / "v.sqlite")
-    assert cache.missing(KEYS) == KEYS[1:]
+    assert cache.find_missing(KEYS) == KEYS[1:]
 
 
 def test_a_damaged_cache_says_that_it_may_be_deleted(tmp_path: Path) -> None:
     (tmp_path / "v.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(UserError, match="delete the file and run again"):
-        Cache(tmp_path / "v.sqlite", 3)
+        EmbeddingCache(tmp_path / "v.sqlite", 3)
 
 
 def test_a_seed_gives_the_same_bytes_whatever_the_order(tmp_path: Path) -> None:
-    write_seed(tmp_path / "one", KEYS, ROWS)
-    write_seed(tmp_path / "two", KEYS[::-1], ROWS[::-1])
+    write_precomputed(tmp_path / "one", KEYS, ROWS)
+    write_precomputed(tmp_path / "two", KEYS[::-1], ROWS[::-1])
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    keys, rows = read_seed(tmp_path / "one")
+    keys, rows = read_precomputed(tmp_path / "one")
     assert keys == KEYS
     np.testing.assert_array_equal(rows, ROWS)
 
 
 def test_the_seed_wins_over_what_this_machine_computed(tmp_path: Path) -> None:
     # only so are the bytes the same on every machine, also where something was encoded before the seed came
-    Cache(tmp_path / "v.sqlite", 3).put(KEYS[:2], ROWS[:2] + 1e-7)
-    write_seed(tmp_path / "seed", KEYS[:1], ROWS[:1])
-    cache = Cache(tmp_path / "v.sqlite", 3, seed=tmp_path / "seed")
+    EmbeddingCache(tmp_path / "v.sqlite", 3).put(KEYS[:2], ROWS[:2] + 1e-7)
+    write_precomputed(tmp_path / "seed", KEYS[:1], ROWS[:1])
+    cache = EmbeddingCache(tmp_path / "v.sqlite", 3, precomputed=tmp_path / "seed")
     np.testing.assert_array_equal(cache.get(KEYS[:2]), [ROWS[0], ROWS[1] + np.float32(1e-7)])
 
 
@@ -223,12 +227,12 @@ def test_the_seed_wins_over_what_this_machine_computed(tmp_path: Path) -> None:
 def test_a_broken_seed_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "seed").write_bytes(content)
     with pytest.raises(UserError, match="seed: not a file of vectors"):
-        Cache(tmp_path / "v.sqlite", 3, seed=tmp_path / "seed")
+        EmbeddingCache(tmp_path / "v.sqlite", 3, precomputed=tmp_path / "seed")
 
 
 def test_vectors_of_another_width_are_refused_in_one_sentence(tmp_path: Path) -> None:
-    write_seed(tmp_path / "seed", KEYS, ROWS)
-    cache = Cache(tmp_path / "v.sqlite", 4, seed=tmp_path / "seed")
+    write_precomputed(tmp_path / "seed", KEYS, ROWS)
+    cache = EmbeddingCache(tmp_path / "v.sqlite", 4, precomputed=tmp_path / "seed")
     with pytest.raises(
         UserError, match=r"v.sqlite: vectors of 3 numbers, but the model's have 4; delete"
     ) as caught:
@@ -237,6 +241,6 @@ def test_vectors_of_another_width_are_refused_in_one_sentence(tmp_path: Path) ->
 
 
 def test_the_cache_is_plain_sqlite(tmp_path: Path) -> None:
-    Cache(tmp_path / "v.sqlite", 3).put(KEYS[:1], ROWS[:1])
+    EmbeddingCache(tmp_path / "v.sqlite", 3).put(KEYS[:1], ROWS[:1])
     ((k, v),) = sqlite3.connect(tmp_path / "v.sqlite").execute("SELECT key, vector FROM vectors")
     assert (k, v) == (KEYS[0], ROWS[0].tobytes())

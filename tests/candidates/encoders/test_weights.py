@@ -75,7 +75,10 @@ def test_a_model_is_loaded_by_its_hub_name(hub: Path, tiny_clip: Path) -> None:
     fetched, local = clip.Encoder("hf-hub:owner/name"), clip.Encoder(f"local-dir:{tiny_clip}")
     assert fetched.record.weights_sha256 == local.record.weights_sha256
     assert fetched.record.fingerprint == local.record.fingerprint
-    ((_, one),), ((_, other),) = fetched.texts(["Is it red?"], 1), local.texts(["Is it red?"], 1)
+    ((_, one),), ((_, other),) = (
+        fetched.encode_texts(["Is it red?"], 1),
+        local.encode_texts(["Is it red?"], 1),
+    )
     np.testing.assert_array_equal(one, other)
 
 
@@ -189,7 +192,7 @@ def test_without_tags_a_file_is_prepared_as_open_clip_trains(named: Path) -> Non
     ],
 )
 def test_known_models_are_prepared_as_they_were_trained(model, mean, mode) -> None:
-    prepared = weights._prepared(model, "")
+    prepared = weights._get_preprocessing(model, "")
     assert prepared is not None
     assert (tuple(prepared["mean"]), prepared["resize_mode"]) == (mean, mode)
 
@@ -197,7 +200,7 @@ def test_known_models_are_prepared_as_they_were_trained(model, mean, mode) -> No
 @pytest.mark.parametrize("model", ["ViT-L-14", "ViT-H-14", "ViT-H-14-quickgelu"])
 def test_known_models_whose_tags_differ_are_asked_for(model) -> None:
     with pytest.raises(UserError, match="TAG=FILE"):
-        weights._prepared(model, "")
+        weights._get_preprocessing(model, "")
 
 
 def test_quick_gelu_is_checked_for_a_file_with_a_tag(tmp_path) -> None:
@@ -210,7 +213,7 @@ def test_a_tokenizer_of_the_hub_says_what_to_fetch_and_where_it_belongs(tmp_path
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(UserError) as caught:
-        weights.tokenizer_of("ViT-B-16-SigLIP")
+        weights.load_tokenizer("ViT-B-16-SigLIP")
     told = "\n".join(caught.value.problems)
     assert "hf download timm/ViT-B-16-SigLIP" in told and "models--timm--ViT-B-16-SigLIP" in told
 

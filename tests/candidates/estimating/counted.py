@@ -1,6 +1,6 @@
 """A small vocabulary, counted by hand."""
 
-from pipeline.core.records import ObjectEntry, Showing, Vocabulary
+from pipeline.core.records import ObjectCooccurrence, ObjectEntry, Vocabulary
 
 TYPES = {"red": "color", "blue": "color", "green": "color", "wood": "material"}
 
@@ -30,14 +30,14 @@ def vocabulary(partial=False, pictures=100):
         attribute_types=TYPES,
         relations={"on": 20, "to the left of": 10},
         categories={},
-        places={},
+        locations={},
         weathers={},
-        asked={"cup": 5, "dog": 5},
-        shown=Showing(
-            pictures=pictures,
-            partial=partial,
-            each=2.0,
-            names={"cup": 40, "table": 20, "dog": 50, "zebra": 2},
-            together={"cup": {"table": 16, "dog": 10}, "dog": {"table": 10}},
+        presupposed_objects={"cup": 5, "dog": 5},
+        cooccurrence=ObjectCooccurrence(
+            num_images=pictures,
+            from_questions=partial,
+            mean_names_per_image=2.0,
+            image_counts={"cup": 40, "table": 20, "dog": 50, "zebra": 2},
+            pair_counts={"cup": {"table": 16, "dog": 10}, "dog": {"table": 10}},
         ),
     )

@@ -2,22 +2,24 @@
 
 import pytest
 
-from pipeline.candidates.estimating.claims import Beliefs, Claim, claims
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.presence_model import SUREST, names_known
+from pipeline.candidates.estimating.claims import Claim, ClaimEstimator, extract_program_claims
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.presence_model import MAX_PROBABILITY, get_known_names
 from tests.candidates.estimating.counted import vocabulary
 from tests.notation import LEXICON, facts, scene, steps
 
-BELIEFS = Beliefs(vocabulary())
+BELIEFS = ClaimEstimator(vocabulary())
 
 
 def claimed(program):
-    return [(c.kind, c.name, c.words, c.other) for c in claims(parse(steps(program)))]
+    return [
+        (c.kind, c.name, c.words, c.other_name) for c in extract_program_claims(parse_program(steps(program)))
+    ]
 
 
 def seen(*objects):
-    return facts_of(scene(*objects, complete=False), LEXICON)
+    return build_scene_evidence(scene(*objects, complete=False), LEXICON)
 
 
 def test_what_is_looked_for_is_taken_for_granted_and_what_is_asked_is_not():
@@ -54,52 +56,58 @@ def test_the_scene_and_whatever_may_be_meant_are_no_things():
 def test_a_thing_is_there_if_it_is_known_and_else_by_its_presence():
     known = seen("cup 1")
     there = Claim("object", 0, "cup")
-    assert BELIEFS.probability(there, known, names_known(known)) == SUREST
-    assert BELIEFS.probability(there, None, frozenset()) == BELIEFS.presence.of("cup", ())
+    assert BELIEFS.estimate_probability(there, known, get_known_names(known)) == MAX_PROBABILITY
+    assert BELIEFS.estimate_probability(there, None, frozenset()) == BELIEFS.presence.estimate_probability(
+        "cup", ()
+    )
     table = Claim("object", 0, "table")
-    assert BELIEFS.probability(table, known, frozenset(("cup",))) > BELIEFS.presence.of("table", ())
+    assert BELIEFS.estimate_probability(
+        table, known, frozenset(("cup",))
+    ) > BELIEFS.presence.estimate_probability("table", ())
 
 
 def test_an_attribute_holds_of_any_thing_of_the_name():
     # Of 40 coloured cups 30 are red; of all 42 things with a colour 30: (30.5 / 45) borrowed 4 times. 1.5 cups a picture.
     share = (30 + 4 * 30.5 / 45) / 44
     red = Claim("attribute", 0, "cup", ("red",), "color")
-    assert BELIEFS.probability(red, None, frozenset()) == pytest.approx(1 - (1 - share) ** 1.5)
+    assert BELIEFS.estimate_probability(red, None, frozenset()) == pytest.approx(1 - (1 - share) ** 1.5)
 
 
 def test_what_contradicts_the_evidence_holds_of_another_thing_at_most():
     share = (30 + 4 * 30.5 / 45) / 44
     red = Claim("attribute", 0, "cup", ("red",), "color")
     blue = seen("cup 1: blue")
-    assert BELIEFS.probability(red, blue, names_known(blue)) == pytest.approx(1 - (1 - share) ** 0.5)
-    assert BELIEFS.probability(red, seen("cup 1: red"), frozenset()) == SUREST
-    assert BELIEFS.probability(red._replace(negated=True), seen("cup 1: red"), frozenset()) < 0.5
+    assert BELIEFS.estimate_probability(red, blue, get_known_names(blue)) == pytest.approx(
+        1 - (1 - share) ** 0.5
+    )
+    assert BELIEFS.estimate_probability(red, seen("cup 1: red"), frozenset()) == MAX_PROBABILITY
+    assert BELIEFS.estimate_probability(red._replace(negated=True), seen("cup 1: red"), frozenset()) < 0.5
 
 
 def test_a_relation_is_counted_of_the_pairs_of_such_things():
     # 16 pictures show both, with 1.5 cups and a table each: 24 pairs, of which 20 cups are on tables, all that are on anything.
-    on = Claim("relation", 1, "cup", ("on",), other="table")
-    assert BELIEFS.share(on) == pytest.approx((20 + 1 / 20) / 25)
-    turned = Claim("relation", 1, "table", ("on",), other="cup", subject=False)
-    assert BELIEFS.share(turned) == BELIEFS.share(on)
-    assert BELIEFS.share(on._replace(subject=False)) < 0.01
-    assert BELIEFS.probability(on, facts("cup 1: ; on 2", "table 2"), frozenset()) == SUREST
+    on = Claim("relation", 1, "cup", ("on",), other_name="table")
+    assert BELIEFS.base_rate(on) == pytest.approx((20 + 1 / 20) / 25)
+    turned = Claim("relation", 1, "table", ("on",), other_name="cup", is_subject=False)
+    assert BELIEFS.base_rate(turned) == BELIEFS.base_rate(on)
+    assert BELIEFS.base_rate(on._replace(is_subject=False)) < 0.01
+    assert BELIEFS.estimate_probability(on, facts("cup 1: ; on 2", "table 2"), frozenset()) == MAX_PROBABILITY
 
 
 def test_a_relation_is_counted_from_either_end():
-    left = Claim("relation", 1, "dog", ("to the left of",), other="dog")
+    left = Claim("relation", 1, "dog", ("to the left of",), other_name="dog")
     right = left._replace(words=("to the right of",))
-    assert BELIEFS.share(left) == BELIEFS.share(right) > 0.05
+    assert BELIEFS.base_rate(left) == BELIEFS.base_rate(right) > 0.05
 
 
 def test_questions_tell_few_relations_so_one_counts_among_those_told():
-    told = Beliefs(vocabulary(partial=True))
+    told = ClaimEstimator(vocabulary(partial=True))
     # All 20 that are told of cups and tables are "on"; of all told from either end (10 to the left, 10 to the right) it is half.
     usual = (20 + 1 / 20) / 41
-    assert told.share(Claim("relation", 1, "cup", ("on",), other="table")) == pytest.approx(
+    assert told.base_rate(Claim("relation", 1, "cup", ("on",), other_name="table")) == pytest.approx(
         (20 + 4 * usual) / 24
     )
 
 
 def test_a_place_in_the_picture_is_one_of_three():
-    assert BELIEFS.share(Claim("attribute", 0, "cup", ("left",), "hposition")) == pytest.approx(1 / 3)
+    assert BELIEFS.base_rate(Claim("attribute", 0, "cup", ("left",), "hposition")) == pytest.approx(1 / 3)

@@ -6,15 +6,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from pipeline.candidates.estimating.claims import Beliefs
-from pipeline.candidates.estimating.held_out_graphs import Swaps, drawn_pictures, hidden_graphs
-from pipeline.language.functional_programs import parse
+from pipeline.candidates.estimating.claims import ClaimEstimator
+from pipeline.candidates.estimating.held_out_graphs import ProgramEditor, build_training_cases, sample_images
+from pipeline.language.functional_programs import parse_program
 from pipeline.language.lexicon import Lexicon
 from tests.candidates.estimating.counted import TYPES, vocabulary
 from tests.notation import question, scene, steps
 
 VOCABULARY = vocabulary()
-BELIEFS = Beliefs(VOCABULARY)
+BELIEFS = ClaimEstimator(VOCABULARY)
 SCENES = {
     key: msgspec.structs.replace(scene(*objects, complete=False), picture_id=key, split="train")
     for key, objects in (
@@ -31,8 +31,8 @@ ASKED = {
 
 
 def test_each_question_is_asked_of_the_other_pictures_and_edited_at_its_own():
-    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
-    foreign = [(case.picture_id, case.answerable) for case in found.cases if not case.row[4]]
+    found = build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    foreign = [(case.picture_id, case.is_answerable) for case in found.cases if not case.features[4]]
     # Cup, zebra and dog; the dog of b is the only one that another picture's question meets.
     assert sorted(foreign) == [
         ("a", False),
@@ -42,15 +42,15 @@ def test_each_question_is_asked_of_the_other_pictures_and_edited_at_its_own():
         ("c", False),
         ("c", False),
     ]
-    edited = [case.picture_id for case in found.cases if case.row[4]]
+    edited = [case.picture_id for case in found.cases if case.features[4]]
     assert edited and len(edited) == len(set(edited))
 
 
 def test_a_colour_that_is_not_listed_says_nothing():
     bare = {"b": msgspec.structs.replace(scene("dog 1", complete=False), picture_id="b", split="train")}
     asked = {"b": [*ASKED["c"], *ASKED["a"]]}
-    found = hidden_graphs(SCENES | bare, asked, VOCABULARY, BELIEFS, seed=1)
-    assert (found.own, found.own_answerable) == (
+    found = build_training_cases(SCENES | bare, asked, VOCABULARY, BELIEFS, seed=1)
+    assert (found.num_own, found.num_own_answerable) == (
         1,
         0,
     )  # the cup that is not there; of the dog's colour nothing is known
@@ -58,28 +58,30 @@ def test_a_colour_that_is_not_listed_says_nothing():
 
 def test_what_only_the_graph_tells_is_hidden():
     """The dog of b is in its graph; its own question tells of a zebra alone."""
-    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    found = build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
     (row,) = [
-        case.row for case in found.cases if case.picture_id == "b" and case.answerable and not case.row[4]
+        case.features
+        for case in found.cases
+        if case.picture_id == "b" and case.is_answerable and not case.features[4]
     ]
-    odds = BELIEFS.presence.of("dog", ("zebra",))
+    odds = BELIEFS.presence.estimate_probability("dog", ("zebra",))
     assert row[0] == pytest.approx(math.log(odds / (1 - odds)))
 
 
 def test_own_questions_tell_how_much_the_graphs_lack():
-    found = hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
-    assert (found.own, found.own_answerable) == (3, 2)  # the dog of c is not in its graph
+    found = build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
+    assert (found.num_own, found.num_own_answerable) == (3, 2)  # the dog of c is not in its graph
 
 
 def test_the_same_seed_gives_the_same_cases():
-    assert hidden_graphs(SCENES, ASKED, VOCABULARY, BELIEFS, 1) == hidden_graphs(
+    assert build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, 1) == build_training_cases(
         SCENES, ASKED, VOCABULARY, BELIEFS, 1
     )
 
 
 def test_a_swap_changes_one_word_that_is_taken_for_granted():
-    swap = Swaps(VOCABULARY, Lexicon({}, TYPES))
-    program = parse(steps("select: cup (1)->filter color: red [0]->query: material [1]"))
+    swap = ProgramEditor(VOCABULARY, Lexicon({}, TYPES))
+    program = parse_program(steps("select: cup (1)->filter color: red [0]->query: material [1]"))
     made = [swap(program, np.random.default_rng(seed)) for seed in range(40)]
     kinds = set()
     for edited in filter(None, made):
@@ -90,10 +92,10 @@ def test_a_swap_changes_one_word_that_is_taken_for_granted():
         assert after.verb == before.verb and (after.name, after.values) != (before.name, before.values)
         assert TYPES.get(after.values[0] if after.values else "red") == "color"
     assert kinds == {"select", "filter"}
-    assert swap(parse(steps("select: cup (1)->exist: ? [0]")), np.random.default_rng(1)) is None
+    assert swap(parse_program(steps("select: cup (1)->exist: ? [0]")), np.random.default_rng(1)) is None
 
 
 def test_pictures_are_drawn_by_lot_and_in_order():
     ids = [f"{number:03}" for number in range(100)]
-    drawn = drawn_pictures(ids, 10)
-    assert len(drawn) == 10 and drawn == sorted(drawn) == drawn_pictures(ids[::-1], 10) != ids[:10]
+    drawn = sample_images(ids, 10)
+    assert len(drawn) == 10 and drawn == sorted(drawn) == sample_images(ids[::-1], 10) != ids[:10]

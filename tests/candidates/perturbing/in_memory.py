@@ -8,18 +8,18 @@ import msgspec
 import numpy as np
 
 from pipeline.candidates.perturbing.edit_slots import EditCase
-from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_picture, surveyed
-from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.core.records import Candidate, Dropped, Tagged, Vocabulary
-from pipeline.language.alignment import align
-from pipeline.language.functional_programs import parse
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs, calibrate_inputs, perturb_picture
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
+from pipeline.core.records import Candidate, DroppedCandidate, TaggedText, Vocabulary
+from pipeline.language.alignment import align_program
+from pipeline.language.functional_programs import parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.language.presuppositions import premises
-from pipeline.verifier.verification import evidence_for
+from pipeline.language.presuppositions import find_presuppositions
+from pipeline.verifier.verification import build_evidence
 from tests.notation import graphs, steps
 
 NO_WORDS = Vocabulary(
-    objects={}, attributes={}, attribute_types={}, relations={}, categories={}, places={}, weathers={}
+    objects={}, attributes={}, attribute_types={}, relations={}, categories={}, locations={}, weathers={}
 )
 
 
@@ -48,23 +48,23 @@ def perturb(
     for question in questions:
         asked[question.picture_id].append(question)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = partial(evidence_for, scenes=scenes, told=graphs(asked, lexicon), lexicon=lexicon)
-    tagged = {text: Tagged(text=text, words=words) for text, words in tags.items()}
+    facts = partial(build_evidence, scenes=scenes, partial_graphs=graphs(asked, lexicon), lexicon=lexicon)
+    tagged = {text: TaggedText(text=text, words=words) for text, words in tags.items()}
     params = msgspec.structs.replace(params, weak_share=weak_share)
-    inputs = PerturbInputs(asked, facts, tagged, Replacements(vocabulary, params))
+    inputs = PerturbInputs(asked, facts, tagged, ReplacementSampler(vocabulary, params))
     if anything_fits:
-        inputs.replacements.plausible = AnythingFits(inputs.replacements)
-    inputs = surveyed(inputs, asked)
+        inputs.replacements.plausibility = AnythingFits(inputs.replacements)
+    inputs = calibrate_inputs(inputs, asked)
     rows = sorted(
         (row for p in asked for row in perturb_picture(inputs, p)), key=lambda row: row.candidate_id
     )
-    return [[row for row in rows if isinstance(row, kind)] for kind in (Candidate, Dropped)]
+    return [[row for row in rows if isinstance(row, kind)] for kind in (Candidate, DroppedCandidate)]
 
 
 def case_of(text, semantic, words=(), random=0.0):
     """A question with its program, of a picture of which nothing is known; all its random numbers are alike."""
-    program = parse(steps(semantic)) if semantic else ()
-    sentence = align(text, program, {}, words)
-    nothing = Replacements(NO_WORDS, PerturbParams())
-    said = premises(program, sentence)
+    program = parse_program(steps(semantic)) if semantic else ()
+    sentence = align_program(text, program, {}, words)
+    nothing = ReplacementSampler(NO_WORDS, PerturbParams())
+    said = find_presuppositions(program, sentence)
     return EditCase(sentence, program, said, None, np.zeros(0), nothing, [(random, random)] * 12)

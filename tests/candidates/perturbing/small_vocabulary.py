@@ -2,7 +2,7 @@
 
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import ObjectEntry, Vocabulary
-from pipeline.language.word_classification import WordClasses
+from pipeline.language.word_classification import WordClassifier
 from tests.candidates.perturbing.in_memory import perturb
 from tests.notation import question
 
@@ -69,10 +69,10 @@ def vocabulary(
             (*RELATIONS, "to the left of", "to the right of", "above", "below", "in front of", "behind"), 10
         ),
         categories=kinds or {},
-        places={},
+        locations={},
         weathers={},
-        alternatives=dict(CHOICES),
-        described=dict.fromkeys(OPPOSITES, 10**9),
+        attribute_alternatives=dict(CHOICES),
+        presupposed_properties=dict.fromkeys(OPPOSITES, 10**9),
     )
 
 
@@ -88,9 +88,9 @@ def made(
 ):
     """The text of the candidate, or why there is none."""
     asked = question(text, semantic, answer, annotations)
-    tagged = WordClasses(words).classify(text, tags or plain_tags(text))
+    tagged = WordClassifier(words).classify(text, tags or plain_tags(text))
     candidates, dropped = perturb(
-        [asked], {text: tagged}, words, PerturbParams(preset=preset, even_words=False), anything_fits=True
+        [asked], {text: tagged}, words, PerturbParams(preset=preset, balance_words=False), anything_fits=True
     )
     found = [row for row in (*candidates, *dropped) if row.subset == subset]
     assert len(found) == 1

@@ -1,10 +1,10 @@
 import pytest
 
-from pipeline.candidates.perturbing.attribute_edits import affirm, deny, leave_or_enter_the_middle
+from pipeline.candidates.perturbing.attribute_edits import add_negation, remove_negation, swap_center_and_edge
 from pipeline.candidates.perturbing.replacements import PerturbParams
-from pipeline.candidates.perturbing.surface_realization import edited, rewrite
+from pipeline.candidates.perturbing.surface_realization import edit_program, rewrite_text
 from pipeline.core.records import Candidate
-from pipeline.language.functional_programs import parse
+from pipeline.language.functional_programs import parse_program
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import CHOICES, LOOKS, made, vocabulary
 from tests.notation import question, steps
@@ -288,7 +288,7 @@ def test_a_look_never_changes_its_type():
 def test_two_looks_of_one_thing_do_not_become_the_same():
     words = vocabulary("cup", looks=("red", "white", "blue", "green"))
     words.attribute_types.update(white="color", green="color")
-    words.described.update(red=5, white=5, blue=5, green=5)
+    words.presupposed_properties.update(red=5, white=5, blue=5, green=5)
     asked = [
         question(
             "Where is the cup that is red and white?",
@@ -298,7 +298,7 @@ def test_two_looks_of_one_thing_do_not_become_the_same():
         )
         for i in range(20)
     ]
-    candidates, _ = perturb(asked, {asked[0].text: ()}, words, PerturbParams(even_words=False))
+    candidates, _ = perturb(asked, {asked[0].text: ()}, words, PerturbParams(balance_words=False))
     assert {c.text for c in candidates if c.subset == "pt-hard"} == {
         "Where is the cup that is blue and green?",
         "Where is the cup that is green and blue?",
@@ -341,7 +341,7 @@ def test_half_of_what_is_on_a_side_comes_to_the_middle():
         "select: cup (1)->filter hposition: left [0]->query: color [1]",
     )
     came = [case_of(text, semantic, random=random) for random in (0.49, 0.51)]
-    texts = [rewrite(case.sentence, leave_or_enter_the_middle(case)) for case in came]
+    texts = [rewrite_text(case.sentence, swap_center_and_edge(case)) for case in came]
     assert texts == ["What color is the cup in the middle?", text]
 
 
@@ -349,9 +349,9 @@ def test_half_of_what_is_on_a_side_comes_to_the_middle():
 def test_what_is_in_the_middle_goes_to_an_edge(text, position, random, expected):
     semantic = f"select: cup (1)->filter {position}: middle [0]->query: color [1]"
     case = case_of(text, semantic, random=random)
-    swaps = leave_or_enter_the_middle(case)
-    assert rewrite(case.sentence, swaps) == expected
-    edge = edited(steps(semantic), case.program, swaps)[1].argument
+    swaps = swap_center_and_edge(case)
+    assert rewrite_text(case.sentence, swaps) == expected
+    edge = edit_program(steps(semantic), case.program, swaps)[1].argument
     assert edge in expected
 
 
@@ -361,61 +361,61 @@ def test_a_middle_that_is_asked_for_or_denied_stays():
         "What color is the cup that is not in the middle?",
         "select: cup (1)->filter hposition: not(middle) [0]->query: color [1]",
     )
-    assert leave_or_enter_the_middle(asked) == leave_or_enter_the_middle(denied) == []
+    assert swap_center_and_edge(asked) == swap_center_and_edge(denied) == []
 
 
 NEGATED = [  # how, question, program, text after it, what the filter then says ("" and no swap: stays)
     (
-        affirm,
+        remove_negation,
         "What is the cup that is not red on?",
         "select: cup (1)->filter color: not(red) [0]->relate: _,on,o (2) [1]->query: name [2]",
         "What is the cup that is red on?",
         "red",
     ),
     (
-        affirm,
+        remove_negation,
         "Which kind of food isn't sliced?",
         "select: food (1)->filter: not(sliced) [0]->query: name [1]",
         "Which kind of food is sliced?",
         "sliced",
     ),
     (
-        affirm,
+        remove_negation,
         "Are the chairs that aren't wooden small?",
         "select: chairs (1)->filter material: not(wood) [0]->verify size: small [1]",
         "Are the chairs that are wooden small?",
         "wood",
     ),
     (
-        affirm,
+        remove_negation,
         "Is there a cup that is not red?",
         "select: cup (1)->filter color: not(red) [0]->exist: ? [1]",
         "",
         "",
     ),
     (
-        affirm,
+        remove_negation,
         "Is the cup that is red large?",
         "select: cup (1)->filter color: red [0]->verify size: large [1]",
         "",
         "",
     ),
     (
-        deny,
+        add_negation,
         "What is the man that is posing wearing?",
         "select: man (1)->filter activity: posing [0]->relate: _,wearing,o (2) [1]->query: name [2]",
         "What is the man that is not posing wearing?",
         "not(posing)",
     ),
     (
-        deny,
+        add_negation,
         "What is the posing man wearing?",
         "select: man (1)->filter activity: posing [0]->relate: _,wearing,o (2) [1]->query: name [2]",
         "",
         "",
     ),
     (
-        deny,
+        add_negation,
         "What is the man that is not posing wearing?",
         "select: man (1)->filter activity: not(posing) [0]->relate: _,wearing,o (2) [1]->query: name [2]",
         "",
@@ -423,20 +423,26 @@ NEGATED = [  # how, question, program, text after it, what the filter then says 
     ),
     # "What clothing is not hanging?" nearly always has an answer; race is not to be told by looks
     (
-        deny,
+        add_negation,
         "What kind of laundry is hanging?",
         "select: laundry (1)->filter: hanging [0]->query: name [1]",
         "",
         "",
     ),
     (
-        deny,
+        add_negation,
         "Is the man that is Asian tall?",
         "select: man (1)->filter race: asian [0]->verify height: tall [1]",
         "",
         "",
     ),
-    (deny, "Is red the cup?", "select: cup (1)->filter color: red [0]->verify size: large [1]", "", ""),
+    (
+        add_negation,
+        "Is red the cup?",
+        "select: cup (1)->filter color: red [0]->verify size: large [1]",
+        "",
+        "",
+    ),
 ]
 
 
@@ -444,8 +450,8 @@ NEGATED = [  # how, question, program, text after it, what the filter then says 
 def test_not_is_taken_away_and_put_in(how, text, semantic, expected, said):
     case = case_of(text, semantic)
     swaps = how(case)
-    assert (rewrite(case.sentence, swaps) if swaps else "") == expected
+    assert (rewrite_text(case.sentence, swaps) if swaps else "") == expected
     if swaps:
-        changed = edited(steps(semantic), case.program, swaps)
+        changed = edit_program(steps(semantic), case.program, swaps)
         assert changed[1].argument == said
-        assert parse(changed)[1].negated is said.startswith("not")
+        assert parse_program(changed)[1].is_negated is said.startswith("not")

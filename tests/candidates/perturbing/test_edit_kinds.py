@@ -2,9 +2,9 @@ from collections import Counter
 
 import pytest
 
-from pipeline.candidates.perturbing.edit_kinds import ONLY_WEAK, edit
+from pipeline.candidates.perturbing.edit_kinds import QUERY_ONLY_QUOTA_REACHED, edit_question
 from pipeline.candidates.perturbing.replacements import PerturbParams
-from pipeline.language.word_classification import WordClasses
+from pipeline.language.word_classification import WordClassifier
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import made, plain_tags, vocabulary
 from tests.notation import question
@@ -21,7 +21,7 @@ def test_of_several_things_those_stay_that_are_too_seldom_put_in():
     asked = [question(text, semantic, "yes", question_id=f"q{i}") for i in range(200)]
 
     def edits(even_words: bool) -> set[int]:
-        candidates, _ = perturb(asked, {text: ()}, words, PerturbParams(even_words=even_words))
+        candidates, _ = perturb(asked, {text: ()}, words, PerturbParams(balance_words=even_words))
         return {len(c.edits) for c in candidates if c.subset == "pt-easy"}
 
     assert (edits(True), edits(False)) == ({1}, {2})
@@ -41,15 +41,17 @@ def test_where_only_one_of_several_things_has_another_it_may_not_stay():
 
 def test_what_nothing_excludes_is_denied_only_where_there_is_no_other_edit():
     glazed = "select: cup (1)->filter other: glazed [0]->query: material [1]"
-    swaps, reason = edit("pt-hard", case_of("What is the cup that is glazed made of?", glazed))
+    swaps, reason = edit_question("pt-hard", case_of("What is the cup that is glazed made of?", glazed))
     assert ([swap.new for swap in swaps], reason) == (["not(glazed)"], "")
     both = "select: cup (1)->filter other: glazed [0]->filter color: not(red) [1]->query: material [2]"
-    swaps, reason = edit("pt-hard", case_of("What is the cup that is glazed and is not red made of?", both))
+    swaps, reason = edit_question(
+        "pt-hard", case_of("What is the cup that is glazed and is not red made of?", both)
+    )
     assert ([swap.new for swap in swaps], reason) == (["red"], "")
 
 
 def test_a_question_that_names_nothing_has_no_edit():
-    assert edit("pt-easy", case_of("What place is this?", "select: scene->query: place [0]")) == (
+    assert edit_question("pt-easy", case_of("What place is this?", "select: scene->query: place [0]")) == (
         [],
         "names no object",
     )
@@ -86,7 +88,7 @@ WEAK = [  # where what is asked for is gives way only where nothing else can; qu
 @pytest.mark.parametrize("text, semantic, edited, weak", WEAK)
 def test_where_the_thing_asked_for_is_gives_way_only_where_nothing_else_can(text, semantic, edited, weak):
     row = made("pt-hard", text, semantic, vocabulary("cup", "vase", seen=("above", "in front of", "behind")))
-    assert (row.text, row.weak) == (edited, weak)
+    assert (row.text, row.query_only) == (edited, weak)
 
 
 def test_weak_edits_are_at_most_a_share_of_those_made():
@@ -109,8 +111,8 @@ def test_weak_edits_are_at_most_a_share_of_those_made():
         rows, dropped = perturb(asked, tags, words, PerturbParams(), anything_fits=True, weak_share=share)
         hard = [row for row in rows if row.subset == "pt-hard"]
         reasons = [row.reason for row in dropped if row.subset == "pt-hard"]
-        assert len(hard) + reasons.count(ONLY_WEAK) == 150
-        return sum(row.weak for row in hard)
+        assert len(hard) + reasons.count(QUERY_ONLY_QUOTA_REACHED) == 150
+        return sum(row.query_only for row in hard)
 
     assert (weak(0.0), weak(1.0)) == (0, 60)
     assert abs(weak(0.1) - 10) < 9
@@ -123,9 +125,9 @@ def test_of_a_question_that_could_only_be_affirmed_it_is_said_that_there_are_eno
     )
     asked, words = [question(text, semantic)], vocabulary("cup")
     _, dropped = perturb(asked, {text: ()}, words, PerturbParams(), weak_share=0.0)
-    assert [row.reason for row in dropped if row.subset == "pt-hard"] == [ONLY_WEAK]
+    assert [row.reason for row in dropped if row.subset == "pt-hard"] == [QUERY_ONLY_QUOTA_REACHED]
     (row,) = [row for row in perturb(asked, {text: ()}, words, PerturbParams())[0] if row.subset == "pt-hard"]
-    assert (row.text, row.weak) == ("What kind of food is red?", True)
+    assert (row.text, row.query_only) == ("What kind of food is red?", True)
 
 
 def candidates_of(count_of, words, subset):
@@ -135,7 +137,7 @@ def candidates_of(count_of, words, subset):
         for (text, semantic), count in count_of.items()
         for i in range(count)
     ]
-    classes = WordClasses(words)
+    classes = WordClassifier(words)
     tags = {text: classes.classify(text, plain_tags(text)) for text, _ in count_of}
     candidates, _ = perturb(asked, tags, words, PerturbParams(), anything_fits=True)
     return [row for row in candidates if row.subset == subset]

@@ -3,13 +3,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from pipeline.candidates.perturbing.edit_slots import thing_slots
-from pipeline.candidates.perturbing.object_edits import demands, everything_said
-from pipeline.candidates.perturbing.plausibility import Demands, Plausible
-from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
+from pipeline.candidates.perturbing.edit_slots import find_object_slots
+from pipeline.candidates.perturbing.object_edits import collect_constraints, extract_program_constraints
+from pipeline.candidates.perturbing.plausibility import ObjectConstraints, PlausibilityModel
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.core.records import Candidate
-from pipeline.language.functional_programs import parse
-from pipeline.language.word_classification import WordClasses
+from pipeline.language.functional_programs import parse_program
+from pipeline.language.word_classification import WordClassifier
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import entry, made, plain_tags, vocabulary
 from tests.notation import question, steps
@@ -497,7 +497,7 @@ def test_a_look_that_only_the_text_says_is_asked_of_what_takes_the_place():
     words = vocabulary("box", looks=("wood",), seen=("to the left of",))
     words.objects["dog"] = entry("dog", looks=("old",), seen=("to the left of",))
     text = "Is the wood gate to the left or to the right of her?"
-    tagged = WordClasses(words).classify(text, plain_tags(text))
+    tagged = WordClassifier(words).classify(text, plain_tags(text))
     semantic = "select: she (1)->choose rel: gate,to the left of|to the right of,s (2) [0]"
     for i in range(12):
         asked = question(text, semantic, question_id=f"q{i}")
@@ -507,7 +507,7 @@ def test_a_look_that_only_the_text_says_is_asked_of_what_takes_the_place():
 
 def test_of_two_things_one_is_drawn_given_the_other():
     names = ("cup", "table", "dog", "boat", "lake", "bird", "branch", "book", "shelf", "car", "road", "rug")
-    words = msgspec.structs.replace(vocabulary(*names, seen=()), asked=dict.fromkeys(names, 1))
+    words = msgspec.structs.replace(vocabulary(*names, seen=()), presupposed_objects=dict.fromkeys(names, 1))
     asked = [
         question(
             "What color is the cat on the couch?",
@@ -519,45 +519,49 @@ def test_of_two_things_one_is_drawn_given_the_other():
         for i in range(60)
     ]
     candidates, _ = perturb(asked, {asked[0].text: ()}, words, PerturbParams())
-    model = Plausible(words, sorted((*names, "cat", "couch")))
+    model = PlausibilityModel(words, sorted((*names, "cat", "couch")))
     pairs = {
         (c.program[1].argument.split(",")[0], c.program[0].argument.split(" ")[0])
         for c in candidates
         if c.subset == "pt-easy"
     }
-    assert len(pairs) >= 6 and all(model.relation(subject, "on", other) for subject, other in pairs)
+    assert len(pairs) >= 6 and all(model.score_relation(subject, "on", other) for subject, other in pairs)
 
 
 SAID = [  # program, the step that names the thing, what is said of it
     (
         "select: cup (1)->filter color: red [0]->query: material [1]",
         0,
-        Demands(attributes=(("red",),), types=("material",)),
+        ObjectConstraints(attributes=(("red",),), types=("material",)),
     ),
-    ("select: cup (1)->filter color: not(red) [0]->query: name [1]", 0, Demands(types=("color",))),
+    ("select: cup (1)->filter color: not(red) [0]->query: name [1]", 0, ObjectConstraints(types=("color",))),
     (
         "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
         0,
-        Demands(relations=(("on", "o", "cup"),)),
+        ObjectConstraints(relations=(("on", "o", "cup"),)),
     ),
     (
         "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
         1,
-        Demands(relations=(("on", "s", "table"),), types=("color",)),
+        ObjectConstraints(relations=(("on", "s", "table"),), types=("color",)),
     ),
-    ("select: fence (1)->choose material: wood|metal [0]", 0, Demands(attributes=(("wood", "metal"),))),
-    ("select: door (1)->choose : open|closed [0]", 0, Demands(attributes=(("open", "closed"),))),
+    (
+        "select: fence (1)->choose material: wood|metal [0]",
+        0,
+        ObjectConstraints(attributes=(("wood", "metal"),)),
+    ),
+    ("select: door (1)->choose : open|closed [0]", 0, ObjectConstraints(attributes=(("open", "closed"),))),
     (
         "select: cup (1)->filter hposition: left [0]->query: name [1]",
         0,
-        Demands(types=("hposition",)),
+        ObjectConstraints(types=("hposition",)),
     ),  # what is on the left is no sky
 ]
 
 
 @pytest.mark.parametrize("semantic, step, expected", SAID)
 def test_what_takes_a_things_place_should_be_as_the_question_says(semantic, step, expected):
-    assert demands(parse(steps(semantic)), step) == expected
+    assert extract_program_constraints(parse_program(steps(semantic)), step) == expected
 
 
 PERSONS = [  # question, program, edited
@@ -598,16 +602,16 @@ KIN = [  # question, program, whether only its own kind takes the place of the f
 @pytest.mark.parametrize("text, semantic, kin", KIN)
 def test_an_owner_of_parts_and_what_is_compared_give_way_to_their_own_kind(text, semantic, kin):
     case = case_of(text, semantic)
-    slots, _ = thing_slots(case)
-    assert everything_said(case, slots[0], ()).kin is kin
+    slots, _ = find_object_slots(case)
+    assert collect_constraints(case, slots[0], ()).same_category is kin
 
 
 def test_without_a_program_a_look_that_is_asked_for_is_the_first_things():
     text, words = "What color is the cup near the table?", vocabulary("cup", "table")
     tags = ((0, 4, "WP"), (5, 10, "NN"), (11, 13, "VBZ"), (14, 17, "DT"), (18, 21, "NN"), (22, 26, "IN"), (27, 30, "DT"), (31, 36, "NN"))  # fmt: skip
-    case = case_of(text, "", WordClasses(words).classify(text, tags))
-    case = replace(case, replacements=Replacements(words, PerturbParams()))
-    asked_of = {slot.word: everything_said(case, slot, ()).types for slot in thing_slots(case)[0]}
+    case = case_of(text, "", WordClassifier(words).classify(text, tags))
+    case = replace(case, replacements=ReplacementSampler(words, PerturbParams()))
+    asked_of = {slot.word: collect_constraints(case, slot, ()).types for slot in find_object_slots(case)[0]}
     assert asked_of == {"cup": ("color",), "table": ()}
 
 

@@ -8,7 +8,7 @@ def test_the_papers_rule_edits_blindly_what_is_asked_too():
     easy = made("pt-easy", asked, "select: cup (1)->verify color: red [0]", words, preset="paper")
     hard = made("pt-hard", asked, "select: cup (1)->verify color: red [0]", words, preset="paper")
     assert (easy.text, hard.text) == ("Is the kite red?", "Is the cup blue?")
-    assert hard.edits[0].step == 1 and hard.program == steps("select: cup (1)->verify color: blue [0]")
+    assert hard.edits[0].step_index == 1 and hard.program == steps("select: cup (1)->verify color: blue [0]")
     exist = made("pt-easy", "Is there a cup?", "select: cup (1)->exist: ? [0]", words, preset="paper")
     assert exist.text == "Is there a kite?"
     both = made(
@@ -38,7 +38,7 @@ def test_a_question_without_a_program_is_edited_in_its_definite_phrases_only():
     easy = made("pt-easy", "What is the red cup made of?", "", words, tags=tags)
     hard = made("pt-hard", "What is the red cup made of?", "", words, tags=tags)
     assert (easy.text, hard.text) == ("What is the red kite made of?", "What is the blue cup made of?")
-    assert easy.program == () and easy.edits[0].step == -1
+    assert easy.program == () and easy.edits[0].step_index == -1
     assert made("pt-easy", "Is there a cup?", "", words).reason == "names no object"
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.candidates.perturbing.edit_kinds import ALWAYS
-from pipeline.candidates.perturbing.edit_slots import look_and_place_slots, thing_slots
+from pipeline.candidates.perturbing.edit_kinds import UNCONDITIONAL_EDITS
+from pipeline.candidates.perturbing.edit_slots import find_attribute_and_relation_slots, find_object_slots
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import Candidate, ObjectEntry, Vocabulary
 from pipeline.language.tagger import Tagger
-from pipeline.language.word_classification import WordClasses
+from pipeline.language.word_classification import WordClassifier
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.notation import question
 
@@ -739,7 +739,7 @@ def vocabulary(name: str) -> Vocabulary:
         attribute_types=TYPES,
         relations=dict.fromkeys(RELATIONS, 5),
         categories={"person": people, "animal": ("dog", "cat"), "furniture": ("table", "chair")},
-        places={},
+        locations={},
         weathers={},
     )
 
@@ -747,7 +747,7 @@ def vocabulary(name: str) -> Vocabulary:
 @pytest.fixture(scope="module")
 def tags():
     texts = sorted({row[0] for row in CASES})
-    classes = WordClasses(vocabulary("kite"))
+    classes = WordClassifier(vocabulary("kite"))
     return {
         text: classes.classify(text, found) for text, found in zip(texts, Tagger().tag(texts), strict=True)
     }
@@ -761,11 +761,11 @@ def ids(value):
 def test_only_what_is_taken_for_granted_may_be_edited(text, semantic, things, looks, offer, expected, tags):
     case = case_of(text, semantic, tags[text])
     sentence = case.sentence
-    said_things = [sentence.said(slot.span) for slot in thing_slots(case)[0]]
+    said_things = [sentence.get_text(slot.span) for slot in find_object_slots(case)[0]]
     assert said_things == [*filter(None, things.split(";"))]
-    slots, _ = look_and_place_slots(case)
-    slots += [swap.slot for kind in ALWAYS["pt-hard"] for swap in kind(case)]
-    said = sorted({sentence.said(slot.span).removesuffix(" side") for slot in slots})
+    slots, _ = find_attribute_and_relation_slots(case)
+    slots += [swap.slot for kind in UNCONDITIONAL_EDITS["pt-hard"] for swap in kind(case)]
+    said = sorted({sentence.get_text(slot.span).removesuffix(" side") for slot in slots})
     assert said == sorted(filter(None, looks.split(";")))
     assert not any(word in (*" ".join([*said_things, *said]).split(),) for word in FRAME_WORDS)
 

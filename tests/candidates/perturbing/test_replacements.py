@@ -3,8 +3,8 @@ from collections import Counter
 import msgspec
 import numpy as np
 
-from pipeline.candidates.perturbing.replacements import PerturbParams, Replacements
-from pipeline.verifier.presence_model import Presence
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
+from pipeline.verifier.presence_model import PresenceModel
 from tests.candidates.perturbing.in_memory import perturb
 from tests.candidates.perturbing.small_vocabulary import vocabulary
 from tests.notation import question
@@ -14,7 +14,7 @@ def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
     # 180 "on", 120 "in front of", 100 "behind": none is more than half of all, so that it can be done; "under",
     # which nobody says, is not said. A count of 400 draws has a standard deviation of at most 10.
     said = {"on": 180, "in front of": 120, "behind": 100}
-    words = msgspec.structs.replace(vocabulary("cup", seen=()), described=said)
+    words = msgspec.structs.replace(vocabulary("cup", seen=()), presupposed_properties=said)
     relations = [relation for relation, count in said.items() for _ in range(count)]
     asked = [
         question(
@@ -28,7 +28,9 @@ def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
     tags = {f"What color is the dog {relation} the cup?": () for relation in said}
 
     def put(even_words: bool) -> Counter[str]:
-        candidates, _ = perturb(asked, tags, words, PerturbParams(even_words=even_words), anything_fits=True)
+        candidates, _ = perturb(
+            asked, tags, words, PerturbParams(balance_words=even_words), anything_fits=True
+        )
         return Counter(edit.new for c in candidates if c.subset == "pt-hard" for edit in c.edits)
 
     even = put(True)
@@ -44,9 +46,10 @@ def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_picture_has
     )
     words = msgspec.structs.replace(words, attribute_types=dict.fromkeys(("red", "blue", "white"), "color"))
     words.attributes.update({"red": 5, "blue": 90, "white": 10})
-    presence = Presence(words)
+    presence = PresenceModel(words)
     blue, white = (
-        seen * (1 - presence.look(look, "cup")) for look, seen in (("blue", 90.5), ("white", 10.5))
+        seen * (1 - presence.estimate_attribute_presence(look, "cup"))
+        for look, seen in (("blue", 90.5), ("white", 10.5))
     )
     asked = [
         question(
@@ -57,32 +60,34 @@ def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_picture_has
         )
         for i in range(500)
     ]
-    candidates, _ = perturb(asked, {"Where is the red cup?": ()}, words, PerturbParams(even_words=False))
+    candidates, _ = perturb(asked, {"Where is the red cup?": ()}, words, PerturbParams(balance_words=False))
     drawn = sum("blue" in c.text for c in candidates if c.subset == "pt-hard")
     share = blue / (blue + white)
     assert abs(drawn - 500 * share) < 4 * (500 * share * (1 - share)) ** 0.5
 
 
 def test_a_thing_is_drawn_by_how_probably_the_picture_does_not_show_it_and_never_if_it_likely_does():
-    replacements = Replacements(vocabulary("kite", "vase", "drum"), PerturbParams())
+    replacements = ReplacementSampler(vocabulary("kite", "vase", "drum"), PerturbParams())
     present = {"kite": 0.1, "vase": 0.58, "drum": 0.59}
-    rows = replacements.table.row
-    of_each = np.array([present.get(name, 0.0) for name in replacements.table.names])
-    replacements.presence.given = lambda known: of_each
-    absent = replacements.absent(None)
+    rows = replacements.object_table.row_by_name
+    of_each = np.array([present.get(name, 0.0) for name in replacements.object_table.names])
+    replacements.presence.estimate_probabilities = lambda known: of_each
+    absent = replacements.estimate_absence(None)
     assert [round(float(absent[rows[name]]), 6) for name in present] == [0.9, 0.42, 0.0]
 
 
 def test_a_context_too_rare_for_factors_of_its_own_has_those_of_its_sort():
     words = vocabulary("cup")
-    numbers = Replacements(words, PerturbParams()).numbers["look"]
+    numbers = ReplacementSampler(words, PerturbParams()).index_by_word["look"]
     only = {look: np.eye(len(numbers))[numbers[look]] for look in ("blue", "metal")}
-    replacements = Replacements(
+    replacements = ReplacementSampler(
         words, PerturbParams(), {("look", ""): only["blue"], ("look", "common"): only["metal"]}
     )
     for context, drawn in (("rare", "blue"), ("common", "metal")):
         options = {"blue": 1.0, "metal": 1.0}
-        assert {replacements.either(("look", context), "red", options, r) for r in (0.1, 0.9)} == {drawn}
+        assert {
+            replacements.sample_from_weights(("look", context), "red", options, r) for r in (0.1, 0.9)
+        } == {drawn}
 
 
 def test_a_thing_gives_way_to_one_of_its_own_category_as_often_as_is_asked():
@@ -96,7 +101,7 @@ def test_a_thing_gives_way_to_one_of_its_own_category_as_often_as_is_asked():
     ]
 
     def chairs(share: float) -> int:
-        params = PerturbParams(even_words=False, same_category=share)
+        params = PerturbParams(balance_words=False, same_category_rate=share)
         candidates, _ = perturb(asked, {text: ()}, words, params, anything_fits=True)
         return sum(edit.new == "chair" for c in candidates if c.subset == "pt-easy" for edit in c.edits)
 

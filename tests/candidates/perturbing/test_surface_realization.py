@@ -15,7 +15,7 @@ def test_the_program_is_edited_in_step_with_the_text():
     assert hard.program == steps(
         "select: dog (4)->relate: cup,to the right of,s (-) [0]->filter color: blue [1]->query: material [2]"
     )
-    assert [(e.kind, e.old, e.new, e.step) for e in hard.edits] == [
+    assert [(e.kind, e.old, e.new, e.step_index) for e in hard.edits] == [
         ("attribute", "red", "blue", 2),
         ("relation", "to the left of", "to the right of", 1),
     ]

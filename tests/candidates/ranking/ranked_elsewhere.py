@@ -4,8 +4,8 @@ import hashlib
 
 import numpy as np
 
-from pipeline.candidates.ranking.exact_scores import sum_pairs
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.ranking.exact_scores import compute_dot_products
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from tests.candidates.ranking.test_topk import near_ties, random_world, table_of
 
 
@@ -16,11 +16,11 @@ def main() -> None:
     worlds.append((a, b, table))
     digest = hashlib.sha256()
     for pictures, texts, questions in worlds:
-        for end in ends(pictures, texts, questions, 300, 50)[:2]:
+        for end in top_and_bottom_k(pictures, texts, questions, 300, 50)[:2]:
             digest.update(np.concatenate(end).tobytes())
     print(digest.hexdigest())
     pairs = np.arange(240) % 40, np.arange(240)
-    print(hashlib.sha256(sum_pairs(a, b, *pairs).tobytes()).hexdigest())
+    print(hashlib.sha256(compute_dot_products(a, b, *pairs).tobytes()).hexdigest())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline.candidates.ranking.rank_inputs import Vectors
+from pipeline.candidates.ranking.rank_inputs import Embeddings
 from pipeline.core.records import Question, Step
 
 PICTURES, EACH = 12, 8
@@ -39,6 +39,6 @@ def world():
     ids, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(n, 24)).astype(np.float32) for n in (len(ids), len(texts)))
-    return questions, Vectors(
+    return questions, Embeddings(
         a / np.linalg.norm(a, axis=1, keepdims=True), ids, b / np.linalg.norm(b, axis=1, keepdims=True), texts
     )

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from pipeline.candidates.ranking import approximate_matmul
-from pipeline.candidates.ranking.approximate_matmul import filter_product as product_for
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.ranking.approximate_matmul import choose_matmul
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from tests.candidates.ranking.test_topk import random_world
 
 
@@ -14,8 +14,8 @@ def processor(monkeypatch, tmp_path):
     def give(flags):
         path = tmp_path / "cpuinfo"
         path.write_text(f"processor : 0\nflags : {flags} fpu\n")
-        monkeypatch.setattr(approximate_matmul, "PROCESSOR", path)
-        monkeypatch.setattr(approximate_matmul, "MANY", 1)
+        monkeypatch.setattr(approximate_matmul, "CPU_INFO_PATH", path)
+        monkeypatch.setattr(approximate_matmul, "MIN_PAIRS_FOR_TORCH", 1)
 
     return give
 
@@ -39,25 +39,25 @@ def test_a_product_is_off_by_no_more_than_it_says(processor, flags, kinds):
     processor(flags)
     one, other = (units(kind, count) for kind, count in zip(kinds, (33, 70), strict=True))
     out = np.empty((33, 70), np.float32)
-    with product_for(one, other) as product:
+    with choose_matmul(one, other) as product:
         product.multiply(one, other, out)
     error = np.abs(out - one.astype(float) @ other.astype(float).T).max()
     # 8 bits of a number are kept: 2**-8 of it is lost at most, of two numbers twice that.
     most = 256 * 2.0**-23 + (1.04 * 2.0**-7 if "amx" in flags else 0)
-    assert error <= product.error <= most
+    assert error <= product.max_error <= most
 
 
 def test_bfloat16_is_for_many_pairs_on_a_processor_that_multiplies_it(processor, monkeypatch):
     def rounded(pictures=1):
-        with product_for(units("normal", 2)[:pictures], units("normal", 2)) as product:
-            return product.error > 0.001
+        with choose_matmul(units("normal", 2)[:pictures], units("normal", 2)) as product:
+            return product.max_error > 0.001
 
     processor("amx_bf16 amx_tile")
     assert rounded()
     assert not rounded(pictures=0)
     processor("amx_tile avx512_bf16")
     assert not rounded()
-    monkeypatch.setattr(approximate_matmul, "PROCESSOR", approximate_matmul.PROCESSOR.parent / "none")
+    monkeypatch.setattr(approximate_matmul, "CPU_INFO_PATH", approximate_matmul.CPU_INFO_PATH.parent / "none")
     assert not rounded()
 
 
@@ -66,7 +66,7 @@ def test_torch_is_left_as_it_was(processor):
 
     processor("amx_bf16")
     before = torch.get_float32_matmul_precision(), torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), product_for(units("normal", 2), units("normal", 2)):
+    with pytest.raises(ZeroDivisionError), choose_matmul(units("normal", 2), units("normal", 2)):
         assert torch.get_float32_matmul_precision() == "medium"
         raise ZeroDivisionError
     assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
@@ -77,7 +77,7 @@ def test_a_mapped_file_is_multiplied_without_a_warning(processor, tmp_path, recw
     texts = units("normal", 20)
     np.save(tmp_path / "texts.npy", texts)
     mapped = np.load(tmp_path / "texts.npy", mmap_mode="r")
-    with product_for(texts, mapped) as product:
+    with choose_matmul(texts, mapped) as product:
         product.multiply(texts, mapped, np.empty((20, 20), np.float32))
     assert not recwarn.list
 
@@ -87,6 +87,6 @@ def test_the_ranking_is_the_same_by_either_product(processor):
     results = []
     for flags in ("avx2", "amx_bf16"):
         processor(flags)
-        found = ends(a, b, table, 200, 50, rows=7, tile=100)
-        results.append([array.tobytes() for end in (found.best, found.last) for array in end])
+        found = top_and_bottom_k(a, b, table, 200, 50, block_images=7, tile_texts=100)
+        results.append([array.tobytes() for end in (found.top, found.bottom) for array in end])
     assert results[0] == results[1]

@@ -3,21 +3,31 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.clip_candidates import RankParams, pair_counts, parts, propose, spread
-from pipeline.candidates.ranking.pair_selection import Drawn
-from pipeline.candidates.ranking.rank_inputs import question_table
-from pipeline.candidates.ranking.topk import End
+from pipeline.candidates.ranking.clip_candidates import (
+    RankParams,
+    assign_splits,
+    count_pairs,
+    propose_candidates,
+    summarize_selection,
+)
+from pipeline.candidates.ranking.pair_selection import SelectedPairs
+from pipeline.candidates.ranking.rank_inputs import build_question_table
+from pipeline.candidates.ranking.topk import Extreme
 from pipeline.core.errors import UserError
 from pipeline.core.records import Question
 from tests.candidates.ranking.small_world import world
 
-EVEN = RankParams(hard_draw=4, hard_pool=25, easy_last=3, easy_pool=25, cap=2, dev_share=0.0)
+EVEN = RankParams(
+    hard_draw=4, hard_pool=25, easy_last=3, easy_pool=25, max_question_uses=2, validation_proportion=0.0
+)
 PAPER = RankParams(preset="paper", hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25)
 
 
 def proposed(p):
     questions, vectors = world()
-    candidates, report = propose(questions, vectors, parts(vectors.picture_ids, p.dev_share, p.seed), p)
+    candidates, report = propose_candidates(
+        questions, vectors, assign_splits(vectors.picture_ids, p.dev_share, p.seed), p
+    )
     return questions, vectors, candidates, report
 
 
@@ -69,7 +79,7 @@ def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
 def test_no_cap_leaves_the_papers_rule():
     assert (
         proposed(PAPER)[2]
-        == proposed(RankParams(cap=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
+        == proposed(RankParams(max_question_uses=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
     )
 
 
@@ -89,9 +99,9 @@ def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked()
 
 
 def test_questions_stay_within_their_part():
-    p = RankParams(hard_draw=2, hard_pool=40, easy_last=2, easy_pool=40, dev_share=0.5, seed=3)
+    p = RankParams(hard_draw=2, hard_pool=40, easy_last=2, easy_pool=40, validation_proportion=0.5, seed=3)
     questions, vectors, candidates, _ = proposed(p)
-    part = parts(vectors.picture_ids, 0.5, 3)
+    part = assign_splits(vectors.picture_ids, 0.5, 3)
     owner = {q.question_id: q.picture_id for q in questions}
     assert set(part.values()) == {"dev", "test"} and candidates
     assert all(part[c.picture_id] == part[owner[c.question_id]] for c in candidates)
@@ -113,7 +123,7 @@ def test_pairs_left_out_are_counted_by_reason():
 def test_a_set_of_existence_questions_alone_is_refused():
     questions, vectors = world()
     with pytest.raises(UserError, match="no question can be proposed"):
-        propose([q for q in questions if q.detailed == "exist"], vectors, {}, PAPER)
+        propose_candidates([q for q in questions if q.detailed == "exist"], vectors, {}, PAPER)
 
 
 IDS = [f"n{i}" for i in range(2000)]
@@ -121,15 +131,15 @@ IDS = [f"n{i}" for i in range(2000)]
 
 def test_the_share_of_dev_is_about_what_was_asked_for():
     # 2,000 pictures, share 0.2: 400 expected, standard deviation 18.
-    assert 330 < sum(part == "dev" for part in parts(IDS, 0.2, 0).values()) < 470
-    assert set(parts(IDS, 0.0, 0).values()) == {"test"}
-    assert set(parts(IDS, 1.0, 0).values()) == {"dev"}
+    assert 330 < sum(part == "dev" for part in assign_splits(IDS, 0.2, 0).values()) < 470
+    assert set(assign_splits(IDS, 0.0, 0).values()) == {"test"}
+    assert set(assign_splits(IDS, 1.0, 0).values()) == {"dev"}
 
 
 def test_a_pictures_part_depends_on_its_id_and_the_seed_alone():
-    whole = parts(IDS, 0.2, 0)
-    assert all(part == whole[picture] for picture, part in parts(IDS[500:700], 0.2, 0).items())
-    assert whole != parts(IDS, 0.2, 1)
+    whole = assign_splits(IDS, 0.2, 0)
+    assert all(part == whole[picture] for picture, part in assign_splits(IDS[500:700], 0.2, 0).items())
+    assert whole != assign_splits(IDS, 0.2, 1)
 
 
 ASKED = [("1", "a", "x"), ("2", "a", "y"), ("3", "b", "z"), ("4", "c", "x")]
@@ -137,14 +147,14 @@ QUESTIONS = [
     Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
     for i, p, t in ASKED
 ]
-TABLE = question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
+TABLE = build_question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
 
 
 def test_how_evenly_candidates_are_spread():
     # Candidates: question 3 at a; 1 and 2 at b.
-    end = End(np.array([[2, -1], [0, 1], [-1, -1]]), np.array([[100_000, 0], [200_000, 300_000], [0, 0]]))
-    drawn = Drawn(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
-    figures = spread(drawn, end, TABLE, 2)
+    end = Extreme(np.array([[2, -1], [0, 1], [-1, -1]]), np.array([[100_000, 0], [200_000, 300_000], [0, 0]]))
+    drawn = SelectedPairs(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
+    figures = summarize_selection(drawn, end, TABLE, 2)
     # Asked: a once, b twice, c never. Given: a twice, b once, c never.
     assert figures["asked"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
     assert figures["asked_minus_given"] == {"largest": 1, "sum": 2}
@@ -159,7 +169,7 @@ def test_how_evenly_candidates_are_spread():
 
 def test_pairs_left_out_and_admissible_are_all_pairs():
     # 3 pictures x 4 questions; 4 are a picture's own, and x of a and c is the text of an own question once each.
-    assert pair_counts(TABLE) == {
+    assert count_pairs(TABLE) == {
         "all": 12,
         "existence question": 0,
         "own question": 4,

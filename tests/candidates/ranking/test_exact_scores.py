@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.exact_scores import append_passing, score_pairs, sum_pairs
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.ranking.exact_scores import append_survivors, compute_dot_products, score_pairs
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from tests.candidates.ranking.test_topk import random_world
 
 
 def test_single_pairs_are_scored_as_in_the_ranking():
     a, b, _, texts_of, table = random_world(6, 4000, 24)
-    found = ends(a, b, table, 300, 300)
+    found = top_and_bottom_k(a, b, table, 300, 300)
     rows = np.repeat(np.arange(6), 300)
-    for places, scores in (found.best, found.last):
+    for places, scores in (found.top, found.bottom):
         assert (score_pairs(a, b, rows, texts_of[places.ravel()].astype(np.int64)) == scores.ravel()).all()
 
 
@@ -33,7 +33,7 @@ def test_sums_are_taken_in_the_order_that_is_written_down_to_the_last_bit(dimens
     rng = np.random.default_rng(dimension)
     a, b = (rng.normal(size=(200, dimension)).astype(np.float32) for _ in range(2))
     pairs = np.arange(200)
-    assert sum_pairs(a, b, pairs, pairs).tolist() == [
+    assert compute_dot_products(a, b, pairs, pairs).tolist() == [
         in_the_written_order(x, y) for x, y in zip(a, b, strict=True)
     ]
 
@@ -53,7 +53,7 @@ def test_what_finds_no_room_in_its_row_is_counted_and_written_into_no_other():
         (np.zeros(3, np.int32), np.zeros(0, np.int32)),
     )
     best, last, counts = np.full((2, 3), -1), np.full((2, 3), -1), np.zeros((2, 2), np.int64)
-    append_passing(
+    append_survivors(
         pictures @ texts.T, 0, limits, pictures, texts, np.arange(2), one_each, none, (best, last), counts
     )
     assert counts.tolist() == [[8, 0], [8, 0]]

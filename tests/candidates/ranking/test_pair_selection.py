@@ -7,51 +7,51 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.candidates.ranking.pair_selection import (
-    FILLED,
-    REUSED,
-    REUSES,
-    ChosenPairs,
+    MAX_PRICED_REUSES,
+    TEXT_REUSE_COST,
+    UNFILLED_PAIR_COST,
     PairPool,
-    choose,
-    draw_by_the_paper,
-    draw_evenly,
-    pair_pool,
+    PoolAssignment,
+    build_pair_pool,
+    select_balanced_pairs,
+    select_pairs_by_paper_rule,
+    solve_pair_assignment,
 )
-from pipeline.candidates.ranking.rank_inputs import question_table
+from pipeline.candidates.ranking.rank_inputs import build_question_table
 from pipeline.core import min_cost_circulation
-from pipeline.core.min_cost_circulation import SMALL
+from pipeline.core.min_cost_circulation import MAX_SIMPLEX_ARCS
 from pipeline.core.records import Question
 
 PLACES = np.array([[5, 3, 1, 0, -1], [9, 8, 7, 6, 5]])
 
 
 def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
-    drawn = [draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, seed) for seed in range(30)]
-    assert all(Counter(d.picture.tolist()) == {0: 3, 1: 3} for d in drawn)
-    assert {p for d in drawn for p in d.place[d.picture == 0].tolist()} == {
+    drawn = [select_pairs_by_paper_rule("clip-hard", PLACES, ["a", "b"], 3, seed) for seed in range(30)]
+    assert all(Counter(d.image_rows.tolist()) == {0: 3, 1: 3} for d in drawn)
+    assert {p for d in drawn for p in d.rank_columns[d.image_rows == 0].tolist()} == {
         0,
         1,
         2,
         3,
     }  # never the empty fifth place
-    assert {p for d in drawn for p in d.place[d.picture == 1].tolist()} == {0, 1, 2, 3, 4}
-    assert all(len(set(d.place[:3].tolist())) == 3 for d in drawn)
+    assert {p for d in drawn for p in d.rank_columns[d.image_rows == 1].tolist()} == {0, 1, 2, 3, 4}
+    assert all(len(set(d.rank_columns[:3].tolist())) == 3 for d in drawn)
 
 
 def test_a_pictures_draw_depends_on_no_other_picture():
     whole, alone = (
-        draw_by_the_paper("clip-hard", PLACES, ["a", "b"], 3, 0),
-        draw_by_the_paper("clip-hard", PLACES[1:], ["b"], 3, 0),
+        select_pairs_by_paper_rule("clip-hard", PLACES, ["a", "b"], 3, 0),
+        select_pairs_by_paper_rule("clip-hard", PLACES[1:], ["b"], 3, 0),
     )
-    assert whole.place[whole.picture == 1].tolist() == alone.place.tolist()
+    assert whole.rank_columns[whole.image_rows == 1].tolist() == alone.rank_columns.tolist()
 
 
 def test_the_papers_easy_draw_takes_the_last():
-    drawn = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 5, 0)
-    assert drawn.picture.tolist() == [0] * 4 + [1] * 5
-    assert drawn.place.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
-    fewer = draw_by_the_paper("clip-easy", PLACES, ["a", "b"], 2, 0)  # of more places the first ones
-    assert fewer.place.tolist() == [0, 1, 0, 1]
+    drawn = select_pairs_by_paper_rule("clip-easy", PLACES, ["a", "b"], 5, 0)
+    assert drawn.image_rows.tolist() == [0] * 4 + [1] * 5
+    assert drawn.rank_columns.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
+    fewer = select_pairs_by_paper_rule("clip-easy", PLACES, ["a", "b"], 2, 0)  # of more places the first ones
+    assert fewer.rank_columns.tolist() == [0, 1, 0, 1]
 
 
 def world(pictures=12, each=6):
@@ -70,11 +70,11 @@ def world(pictures=12, each=6):
         )
         for n, text in enumerate(texts)
     ]
-    table = question_table(rows, [f"p{i:02d}" for i in range(pictures)], sorted(set(texts)))
+    table = build_question_table(rows, [f"p{i:02d}" for i in range(pictures)], sorted(set(texts)))
     rng = np.random.default_rng(0)
     places = np.full((pictures, 40), -1, np.int32)
     for p in range(pictures):
-        own = set(table.asked[[p]].indices.tolist())
+        own = set(table.texts_by_image[[p]].indices.tolist())
         free = [q for q in range(len(rows)) if table.text_rows[q] not in own]
         places[p] = rng.permutation(free)[:40]
     return table, places
@@ -84,23 +84,23 @@ def test_the_even_draw_is_even_capped_and_within_parts():
     table, places = world()
     dev = np.arange(12) < 5
     for subset in ("clip-hard", "clip-easy"):
-        drawn = draw_evenly(subset, places, table, dev, 5, 2, seed=0)
-        questions = places[drawn.picture, drawn.place]
+        drawn = select_balanced_pairs(subset, places, table, dev, 5, 2, seed=0)
+        questions = places[drawn.image_rows, drawn.rank_columns]
         givers = table.picture_rows[questions]
-        assert (dev[givers] == dev[drawn.picture]).all()
+        assert (dev[givers] == dev[drawn.image_rows]).all()
         assert max(Counter(questions.tolist()).values()) <= 2
-        asked, gave = np.bincount(drawn.picture, minlength=12), np.bincount(givers, minlength=12)
+        asked, gave = np.bincount(drawn.image_rows, minlength=12), np.bincount(givers, minlength=12)
         assert (asked == gave).all() and asked.max() == 5 and asked.sum() >= 50
-        pairs = list(zip(drawn.picture.tolist(), table.text_rows[questions].tolist(), strict=True))
+        pairs = list(zip(drawn.image_rows.tolist(), table.text_rows[questions].tolist(), strict=True))
         assert len(pairs) == len(set(pairs))  # no text twice for one picture
-        assert drawn.method == "exact" and len(pairs) <= drawn.bound
+        assert drawn.method == "exact" and len(pairs) <= drawn.upper_bound
 
 
 def test_the_easy_draw_prefers_the_end_of_the_ranking():
     table, places = world()
     everybody = np.zeros(12, bool)
     easy, hard = (
-        draw_evenly(subset, places, table, everybody, 3, 3, seed=0).place
+        select_balanced_pairs(subset, places, table, everybody, 3, 3, seed=0).rank_columns
         for subset in ("clip-easy", "clip-hard")
     )
     assert easy.mean() < 8 < hard.mean()  # of places 0 to 39; a draw at random has mean 19.5
@@ -112,31 +112,34 @@ def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
         Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
         for i, p, t in (("0", "a", "x"), ("1", "b", "x"), ("2", "a", "y"), ("3", "c", "z"))
     ]
-    table = question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
+    table = build_question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
     places = np.array([[3, -1], [2, 3], [2, 0]], np.int32)
-    pool = pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2)
-    assert list(zip(pool.picture.tolist(), pool.text.tolist(), strict=True)) == [
+    pool = build_pair_pool(places, table, np.arange(3), np.arange(4), lambda row, columns: columns / 2)
+    assert list(zip(pool.pair_images.tolist(), pool.pair_texts.tolist(), strict=True)) == [
         (0, 2),
         (1, 1),
         (1, 2),
         (2, 1),
     ]
-    assert pool.cost.tolist() == [0.0, 0.0, 0.5, 0.0]
+    assert pool.pair_costs.tolist() == [0.0, 0.0, 0.5, 0.0]
 
 
-@pytest.fixture(params=[0, SMALL], ids=["cost scaling", "simplex"], scope="module")
+@pytest.fixture(params=[0, MAX_SIMPLEX_ARCS], ids=["cost scaling", "simplex"], scope="module")
 def solver(request):
     """Either solver of networks, whatever their size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(min_cost_circulation, "SMALL", request.param)
+        patch.setattr(min_cost_circulation, "MAX_SIMPLEX_ARCS", request.param)
         yield
 
 
 def price(pool, choice, bound):
     """What a choice costs (see the module's head); `bound` counts the pairs that might have been made."""
     uses = np.bincount(pool.text[choice.pair], minlength=pool.texts)
-    reuse = sum(REUSED * min(k, REUSES) * int((uses > k).sum()) for k in range(1, int(uses.max(initial=0))))
-    return FILLED * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
+    reuse = sum(
+        TEXT_REUSE_COST * min(k, MAX_PRICED_REUSES) * int((uses > k).sum())
+        for k in range(1, int(uses.max(initial=0)))
+    )
+    return UNFILLED_PAIR_COST * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
 
 
 def make(pairs, questions, pictures, texts, cost=None):
@@ -184,13 +187,13 @@ def counts(pool, choice):
 @settings(max_examples=60, deadline=None)
 @given(pools(pictures=6, texts=12, questions=30), st.integers(1, 5), st.integers(1, 3))
 def test_limits_hold_and_a_text_is_given_by_a_question_of_another_picture(solver, pool, per_picture, cap):
-    choice = choose(pool, per_picture, cap)
+    choice = solve_pair_assignment(pool, per_picture, cap)
     asked, given_, uses = counts(pool, choice)
     assert (asked == given_).all()
     assert asked.max(initial=0) <= per_picture and uses.max(initial=0) <= cap
-    assert (pool.given[choice.question] == pool.text[choice.pair]).all()
-    assert (pool.giver[choice.question] != pool.picture[choice.pair]).all()
-    assert len(choice.pair) == len(set(choice.pair.tolist())) <= pool.bound(per_picture, cap)
+    assert (pool.given[choice.question_indices] == pool.text[choice.pair_indices]).all()
+    assert (pool.giver[choice.question_indices] != pool.picture[choice.pair_indices]).all()
+    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.bound(per_picture, cap)
 
 
 def cheapest_by_trying(pool, per_picture, cap):
@@ -199,7 +202,7 @@ def cheapest_by_trying(pool, per_picture, cap):
         for pairs in combinations(range(len(pool.picture)), size):
             ways = [[q for q in range(len(pool.giver)) if pool.given[q] == pool.text[p]] for p in pairs]
             for questions in product(*ways):
-                choice = ChosenPairs(np.array(pairs, int), np.array(questions, int))
+                choice = PoolAssignment(np.array(pairs, int), np.array(questions, int))
                 asked, given_, uses = counts(pool, choice)
                 if (
                     (asked == given_).all()
@@ -213,7 +216,7 @@ def cheapest_by_trying(pool, per_picture, cap):
 @settings(max_examples=30, deadline=None)
 @given(pools(pictures=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
 def test_nothing_is_cheaper_than_the_choice(solver, pool, per_picture, cap):
-    assert price(pool, choose(pool, per_picture, cap), bound=100) == pytest.approx(
+    assert price(pool, solve_pair_assignment(pool, per_picture, cap), bound=100) == pytest.approx(
         cheapest_by_trying(pool, per_picture, cap),
         abs=1e-5,  # five questions, costs rounded to millionths
     )
@@ -222,7 +225,9 @@ def test_nothing_is_cheaper_than_the_choice(solver, pool, per_picture, cap):
 def test_a_price_counts_what_is_missing_and_what_is_repeated():
     # Text 0 used three times: its second use costs 4, its third 8. One pair of 4 is missing. Costs .1 + .2 + .3.
     pool = make([(1, 0), (2, 0), (3, 0)], [(0, 0)], 4, 1, [0.1, 0.2, 0.3])
-    assert price(pool, ChosenPairs(np.arange(3), np.zeros(3, int)), 4) == pytest.approx(FILLED + 4 + 8 + 0.6)
+    assert price(pool, PoolAssignment(np.arange(3), np.zeros(3, int)), 4) == pytest.approx(
+        UNFILLED_PAIR_COST + 4 + 8 + 0.6
+    )
 
 
 def test_texts_that_are_not_used_yet_come_first(solver):
@@ -230,8 +235,8 @@ def test_texts_that_are_not_used_yet_come_first(solver):
     pool = make(
         [(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9]
     )
-    assert choose(pool, 1, 3).pair.tolist() == [1, 2]  # the cheaper ones
-    assert choose(pool, 2, 3).pair.tolist() == [0, 1, 2, 3]
+    assert solve_pair_assignment(pool, 1, 3).pair_indices.tolist() == [1, 2]  # the cheaper ones
+    assert solve_pair_assignment(pool, 2, 3).pair_indices.tolist() == [0, 1, 2, 3]
 
 
 def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
@@ -239,8 +244,8 @@ def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
     # Three uses and one cost 4 + 8, two and two 4 + 4.
     pairs = [(0, t) for t in range(2, 6)] + [(p, t) for p in range(1, 5) for t in (0, 1)]
     pool = make(pairs, [(0, 0), (0, 1)] + [(p, p + 1) for p in range(1, 5)], 5, 6, [0.0] * 4 + [0.0, 0.9] * 4)
-    choice = choose(pool, 4, 3)
-    assert np.bincount(pool.text[choice.pair]).tolist() == [2, 2, 1, 1, 1, 1]
+    choice = solve_pair_assignment(pool, 4, 3)
+    assert np.bincount(pool.pair_texts[choice.pair_indices]).tolist() == [2, 2, 1, 1, 1, 1]
 
 
 def test_sixty_pictures_are_asked_all_that_they_may_be(solver):
@@ -249,7 +254,7 @@ def test_sixty_pictures_are_asked_all_that_they_may_be(solver):
     questions = [(p, 10 * p + i) for p in range(60) for i in range(10)]
     pairs = sorted((p, t) for p in range(60) for t in range(600) if t // 10 != p and rng.random() < 0.3)
     pool = make(pairs, questions, 60, 600, rng.random(len(pairs)))
-    assert len(choose(pool, 12, 3).pair) == pool.bound(12, 3) == 720
+    assert len(solve_pair_assignment(pool, 12, 3).pair_indices) == pool.compute_upper_bound(12, 3) == 720
 
 
 def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
@@ -257,14 +262,19 @@ def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
     pairs = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (3, 0)]
     pool = make(pairs, [(4, 0), (4, 1), (4, 2)], 5, 3, [0.2, 0.9, 0.3, 0.1, 0.2, 0.4])
     for most, stay in ((6, range(6)), (5, [0, 1, 2, 3, 4]), (4, [1, 3, 4]), (0, [1, 3, 4])):
-        assert pool.thinned(most).cost.tolist() == pool.cost[list(stay)].tolist(), most
+        assert pool.keep_cheapest_pairs(most).pair_costs.tolist() == pool.pair_costs[list(stay)].tolist(), (
+            most
+        )
 
 
 def test_how_a_draw_is_made_is_told():
     table, places = world()
-    drawn = [draw_evenly("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs) for arcs in (0, 10**6)]
+    drawn = [
+        select_balanced_pairs("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs)
+        for arcs in (0, 10**6)
+    ]
     assert [each.method for each in drawn] == ["exact, of each text's cheapest pairs", "exact"]
-    assert [each.bound for each in drawn] == [24, 24]  # 12 pictures, 2 each
+    assert [each.upper_bound for each in drawn] == [24, 24]  # 12 pictures, 2 each
     assert (
-        drawn[0].place.mean() > drawn[1].place.mean()
+        drawn[0].rank_columns.mean() > drawn[1].rank_columns.mean()
     )  # of each text one pair is left, few of the nearest to the end

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.rank_inputs import question_table, read_vectors
+from pipeline.candidates.ranking.rank_inputs import build_question_table, load_embeddings
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json
 from pipeline.core.records import Question, Step
@@ -14,16 +14,19 @@ from tests.candidates.ranking.small_world import world
 def embedded(tmp_path):
     """The vectors of the small world as embed writes them."""
     _, vectors = world()
-    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_list)):
+    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_strings)):
         write_json(tmp_path / f"{name}.json", value)
-    np.save(tmp_path / "pictures.npy", vectors.pictures)
-    np.save(tmp_path / "texts.npy", vectors.texts)
+    np.save(tmp_path / "pictures.npy", vectors.image_vectors)
+    np.save(tmp_path / "texts.npy", vectors.text_vectors)
     return tmp_path
 
 
 def test_vectors_are_read_as_they_were_written(embedded):
-    vectors = read_vectors(embedded)
-    assert np.array_equal(vectors.texts, world()[1].texts) and vectors.picture_ids == world()[1].picture_ids
+    vectors = load_embeddings(embedded)
+    assert (
+        np.array_equal(vectors.text_vectors, world()[1].text_vectors)
+        and vectors.picture_ids == world()[1].picture_ids
+    )
 
 
 def test_vectors_that_do_not_fit_are_all_named(embedded):
@@ -33,17 +36,17 @@ def test_vectors_that_do_not_fit_are_all_named(embedded):
     np.save(embedded / "texts.npy", texts)
     np.save(embedded / "pictures.npy", np.zeros((2, 24), np.float32))
     with pytest.raises(UserError) as caught:
-        read_vectors(embedded)
+        load_embeddings(embedded)
     text = str(caught.value)
-    named = world()[1].text_list
+    named = world()[1].text_strings
     assert "(2, 24), expected float32 with 12 rows" in text and "row 5" in text
     assert f"texts.npy, row 3: {named[3]!r} has length 2, expected 1" in text
     (embedded / "pictures.npy").write_bytes(b"")
     with pytest.raises(UserError, match="pictures.npy"):
-        read_vectors(embedded)
+        load_embeddings(embedded)
     (embedded / "texts.json").write_text(json.dumps(["a"]))
     with pytest.raises(UserError, match="expected float32 with 1 row"):
-        read_vectors(embedded)
+        load_embeddings(embedded)
 
 
 def test_texts_may_lie_in_another_folder_and_must_fit_all_the_same(embedded, tmp_path):
@@ -51,13 +54,13 @@ def test_texts_may_lie_in_another_folder_and_must_fit_all_the_same(embedded, tmp
     other.mkdir()
     write_json(other / "texts.json", ["edited"])
     np.save(other / "texts.npy", np.eye(1, 24, dtype=np.float32))
-    assert read_vectors(embedded, other).text_list == ["edited"]
+    assert load_embeddings(embedded, other).text_strings == ["edited"]
     np.save(other / "texts.npy", np.eye(1, 9, dtype=np.float32))
     with pytest.raises(UserError, match="similarity/texts.npy: of 24 and 9 dimensions"):
-        read_vectors(embedded, other)
+        load_embeddings(embedded, other)
     np.save(other / "texts.npy", np.zeros((0, 24), np.float32))
     write_json(other / "texts.json", [])
-    assert read_vectors(embedded, other).texts.shape == (0, 24)
+    assert load_embeddings(embedded, other).text_vectors.shape == (0, 24)
 
 
 def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
@@ -85,27 +88,27 @@ def test_the_table_numbers_questions_by_id_and_knows_what_each_picture_was_asked
         question("4", "a", "x"),
         question("9", "other", "z"),
     ]
-    table = question_table(rows, ["a", "b"], ["e", "x", "y"])
-    assert table.questions == ["1", "2", "3", "4"]
+    table = build_question_table(rows, ["a", "b"], ["e", "x", "y"])
+    assert table.question_ids == ["1", "2", "3", "4"]
     assert table.text_rows.tolist() == [1, 1, 2, 1]
     assert table.picture_rows.tolist() == [0, 1, 1, 0]
-    assert [table.of_text[[t]].indices.tolist() for t in range(3)] == [
+    assert [table.questions_by_text[[t]].indices.tolist() for t in range(3)] == [
         [],
         [0, 1, 3],
         [2],
     ]
-    assert [table.asked[[p]].indices.tolist() for p in range(2)] == [
+    assert [table.texts_by_image[[p]].indices.tolist() for p in range(2)] == [
         [0, 1],
         [1, 2],
     ]
-    assert table.existence == 1
+    assert table.num_existence == 1
     # For a: only y (x is its own text, also under b's id). For b: nothing.
-    assert table.admissible().tolist() == [1, 0]
+    assert table.count_eligible().tolist() == [1, 0]
 
 
 def test_texts_that_were_not_embedded_are_all_named():
     with pytest.raises(UserError) as caught:
-        question_table(
+        build_question_table(
             [question("1", text="x"), question("2", text="y"), question("3", text="z")], ["a"], ["y"]
         )
     assert len(caught.value.problems) == 3  # the heading and two texts

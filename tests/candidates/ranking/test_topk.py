@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.candidates.ranking import topk
-from pipeline.candidates.ranking.approximate_matmul import Product
-from pipeline.candidates.ranking.rank_inputs import question_table
-from pipeline.candidates.ranking.topk import ends
+from pipeline.candidates.ranking.approximate_matmul import ApproximateMatmul
+from pipeline.candidates.ranking.rank_inputs import build_question_table
+from pipeline.candidates.ranking.topk import top_and_bottom_k
 from pipeline.core.records import Question
 
 
@@ -28,7 +28,7 @@ def table_of(owners, texts_of, pictures, texts):
         )
         for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))
     ]
-    return question_table(rows, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+    return build_question_table(rows, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
 
 
 def sorted_by_hand(scores, owners, texts_of, picture):
@@ -64,14 +64,14 @@ def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best
     # 64 components of +-1/8: unit vectors whose products are multiples of 1/32, so nearly all scores are tied.
     pictures, texts, owners, texts_of, rng = world
     a, b = (rng.choice([-1, 1], (n, 64)) for n in (pictures, texts))
-    found = ends(
+    found = top_and_bottom_k(
         (a / 8).astype(np.float32),
         (b / 8).astype(np.float32),
         table_of(owners, texts_of, pictures, texts),
         best,
         last,
-        rows=rows,
-        tile=tile,
+        block_images=rows,
+        tile_texts=tile,
     )
     exact = (a @ b.T) * 15_625  # 10**6 / 64
     assert_equal_to_sorting(found, exact.tolist(), owners.tolist(), texts_of.tolist(), best, last)
@@ -93,7 +93,7 @@ def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rou
     table = table_of(owners, texts_of, len(a), len(b))
     for rows, tile in ((1, 7), (2, 1000), (512, 2048)):
         assert_equal_to_sorting(
-            ends(a, b, table, 200, 50, rows=rows, tile=tile),
+            top_and_bottom_k(a, b, table, 200, 50, block_images=rows, tile_texts=tile),
             scores.tolist(),
             owners.tolist(),
             texts_of.tolist(),
@@ -117,9 +117,9 @@ def random_world(pictures, questions, dimension, seed=1):
 @pytest.mark.parametrize("fault", ["too high", "no room"])
 def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_done_again(monkeypatch, fault):
     a, b, owners, texts_of, table = random_world(6, 4000, 24)
-    right = ends(a, b, table, 100, 30)
-    assert right.redone == 0
-    thresholds = topk._thresholds
+    right = top_and_bottom_k(a, b, table, 100, 30)
+    assert right.num_recomputed == 0
+    thresholds = topk._estimate_thresholds
 
     def spoilt(guess, sizes, questions, depth):
         limits, rooms = thresholds(guess, sizes, questions, depth)
@@ -128,11 +128,11 @@ def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_d
         stricter = np.array([[0.2], [-0.2]], np.float32)
         return (limits + stricter, rooms) if fault == "too high" else (limits, (sizes[0] + 5, sizes[1] + 5))
 
-    monkeypatch.setattr(topk, "_thresholds", spoilt)
-    again = ends(a, b, table, 100, 30)
-    assert again.redone == 6
-    for end, right_end in ((again.best, right.best), (again.last, right.last)):
-        assert (end.places == right_end.places).all() and (end.scores == right_end.scores).all()
+    monkeypatch.setattr(topk, "_estimate_thresholds", spoilt)
+    again = top_and_bottom_k(a, b, table, 100, 30)
+    assert again.num_recomputed == 6
+    for end, right_end in ((again.top, right.top), (again.bottom, right.bottom)):
+        assert (end.questions == right_end.questions).all() and (end.scores == right_end.scores).all()
     scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
     assert_equal_to_sorting(again, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
 
@@ -146,10 +146,10 @@ def test_a_filter_that_errs_as_much_as_it_says_changes_nothing(monkeypatch, erro
     def multiply(one, other, out):
         out[:] = one @ other.T + error * rng.choice([-0.99, 0.99], out.shape)
 
-    monkeypatch.setattr(topk, "filter_product", lambda *_: nullcontext(Product(multiply, error)))
+    monkeypatch.setattr(topk, "choose_matmul", lambda *_: nullcontext(ApproximateMatmul(multiply, error)))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # one generator
     scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
-    found = ends(a, b, table, 100, 30, tile=300)
+    found = top_and_bottom_k(a, b, table, 100, 30, tile_texts=300)
     assert_equal_to_sorting(found, scores.tolist(), owners.tolist(), texts_of.tolist(), 100, 30)
 
 
@@ -158,7 +158,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     results = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        results.append(ends(a, b, table, 200, 50, rows=7, tile=100))
+        results.append(top_and_bottom_k(a, b, table, 200, 50, block_images=7, tile_texts=100))
     assert len({b"".join(a.tobytes() for end in (r.best, r.last) for a in end) for r in results}) == 1
 
 
@@ -190,7 +190,7 @@ def test_memory_does_not_grow_with_the_number_of_questions():
     for questions in (80_000, 160_000):
         a, b, _, _, table = random_world(64, questions, 8)
         tracemalloc.start()
-        ends(a, b, table, 100, 20, rows=64, tile=512)
+        top_and_bottom_k(a, b, table, 100, 20, block_images=64, tile_texts=512)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] - peaks[0] < 3e6  # the sample is drawn from a permutation of the questions, 8 bytes each
@@ -198,8 +198,8 @@ def test_memory_does_not_grow_with_the_number_of_questions():
 
 def test_actors_are_asked_for_by_the_number_of_pairs(monkeypatch):
     asked = []
-    monkeypatch.setattr(topk, "engine", lambda: "ray")
-    monkeypatch.setattr(topk, "processes", lambda pairs, each: asked.append((pairs, each)) or 1)
+    monkeypatch.setattr(topk, "get_engine", lambda: "ray")
+    monkeypatch.setattr(topk, "choose_num_workers", lambda pairs, each: asked.append((pairs, each)) or 1)
     pictures, texts = np.eye(3, 8, dtype=np.float32), np.eye(5, 8, dtype=np.float32)
-    ends(pictures, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
-    assert asked == [(15, topk.WORTH)]  # 3 pictures by 5 texts
+    top_and_bottom_k(pictures, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
+    assert asked == [(15, topk.MIN_PAIRS_PER_ACTOR)]  # 3 pictures by 5 texts

@@ -6,17 +6,17 @@ from functools import partial
 from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
 from pipeline.core.records import (
     Candidate,
-    Dropped,
+    DroppedCandidate,
     Edit,
     ObjectEntry,
-    Scene,
+    SceneGraph,
     SceneObject,
-    Screened,
+    ScreenedCandidate,
     Vocabulary,
 )
 from pipeline.core.records import Relation as To
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.verification import evidence_for
+from pipeline.verifier.verification import build_evidence
 from tests.notation import graphs, question, steps
 
 VOCABULARY = Vocabulary(
@@ -32,12 +32,12 @@ VOCABULARY = Vocabulary(
     },
     relations={},
     categories={"furniture": ("table", "chair")},
-    places={},
+    locations={},
     weathers={},
 )
 
 # What picture n1 shows, told by its scene graph (published graphs are incomplete): a red cup on a table, a dog.
-SCENE = Scene(
+SCENE = SceneGraph(
     picture_id="n1",
     split="testdev",
     width=100,
@@ -66,10 +66,10 @@ def screen(candidates, questions, scenes, vocabulary):
         for record in records:
             groups[record.picture_id].append(record)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    facts = partial(evidence_for, scenes=scenes, told=graphs(asked, lexicon), lexicon=lexicon)
+    facts = partial(build_evidence, scenes=scenes, partial_graphs=graphs(asked, lexicon), lexicon=lexicon)
     inputs = ScreenInputs(proposed, asked, facts, vocabulary)
     rows = [row for picture_id in proposed for row in screen_picture(inputs, picture_id)]
-    return [[row for row in rows if isinstance(row, kind)] for kind in (Screened, Dropped)]
+    return [[row for row in rows if isinstance(row, kind)] for kind in (ScreenedCandidate, DroppedCandidate)]
 
 
 def kept_or_why(source, new_text="", new_semantic="", edits=(), scenes=(SCENE,), others=(), subset="pt-hard"):
@@ -85,7 +85,12 @@ def kept_or_why(source, new_text="", new_semantic="", edits=(), scenes=(SCENE,),
         program=steps(new_semantic or semantic) if semantic else (),
         edits=tuple(
             Edit(
-                start=text.index(old), end=text.index(old) + len(old), kind=kind, old=old, new=new, step=step
+                start=text.index(old),
+                end=text.index(old) + len(old),
+                kind=kind,
+                old=old,
+                new=new,
+                step_index=step,
             )
             for kind, old, new, step in edits
         ),

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.candidates.screening.grammar import slip
+from pipeline.candidates.screening.grammar import find_grammar_error
 
 SLIPS = [
     "What is the wall that the dog is behind of made of?",
@@ -43,9 +43,9 @@ SOUND = [
 
 @pytest.mark.parametrize("text", SLIPS)
 def test_slips_of_the_source_are_found(text):
-    assert slip(text)
+    assert find_grammar_error(text)
 
 
 @pytest.mark.parametrize("text", SOUND)
 def test_sound_wording_is_left_alone(text):
-    assert slip(text) == ""
+    assert find_grammar_error(text) == ""

@@ -8,7 +8,7 @@ from pipeline.candidates.screening import screen_rules as rules
 from pipeline.candidates.screening.screen_checks import ScreenCase
 from pipeline.core.errors import UserError
 from pipeline.core.records import Candidate, Edit
-from pipeline.language.functional_programs import parse
+from pipeline.language.functional_programs import parse_program
 from tests.candidates.screening.in_memory import SIZE, VOCABULARY, kept_or_why, screen
 from tests.notation import question, steps
 
@@ -47,7 +47,7 @@ SAID_TWICE = [  # text, the option that stands on both sides of "or"
 
 @pytest.mark.parametrize("text, option", SAID_TWICE)
 def test_the_words_tell_whether_one_option_is_offered_twice(text, option):
-    assert faults.same_choice(case(text)) == (option and f"{option} or {option}")
+    assert faults.find_repeated_option(case(text)) == (option and f"{option} or {option}")
 
 
 TEXTS = [  # questions without a program, and whether they give their answer away
@@ -64,7 +64,7 @@ TEXTS = [  # questions without a program, and whether they give their answer awa
 
 @pytest.mark.parametrize("text, gives_away", TEXTS)
 def test_without_a_program_the_words_tell_whether_the_answer_is_given_away(text, gives_away):
-    assert bool(faults.asked_look_is_said(case(text))) == gives_away
+    assert bool(faults.find_given_attribute_in_text(case(text))) == gives_away
 
 
 BACK = [  # relation to the thing in the middle, the thing's relation to the lamp, whether that leads back to the lamp
@@ -78,7 +78,7 @@ BACK = [  # relation to the thing in the middle, the thing's relation to the lam
 @pytest.mark.parametrize("outer, inner, back", BACK)
 def test_a_way_there_and_back_ends_at_the_thing_that_the_text_names(outer, inner, back):
     semantic = f"select: lamp (1)->relate: cup,{inner} (2) [0]->relate: _,{outer} (3) [1]->query: name [2]"
-    fault = faults.there_and_back(case("What is there?", semantic))
+    fault = faults.find_inverse_relation(case("What is there?", semantic))
     assert fault == ("the lamp that the text names is an answer" if back else None)
 
 
@@ -87,11 +87,11 @@ EDITED = (Edit(start=0, end=1, kind="object", old="a", new="b"),)
 
 def test_an_edited_question_goes_if_it_or_its_source_has_a_slip_and_a_source_question_may_keep_it():
     slips, sound = "What is the cup near of?", "What is the cup near?"
-    assert faults.slip_of_grammar(case(slips, edits=EDITED)) == "a preposition too many"
+    assert faults.is_ungrammatical(case(slips, edits=EDITED)) == "a preposition too many"
     of_slips = msgspec.structs.replace(question(slips, "", ""), text=slips)
-    assert faults.slip_of_grammar(dataclasses.replace(case(sound, edits=EDITED), question=of_slips))
-    assert faults.slip_of_grammar(case(sound, edits=EDITED)) is None
-    assert faults.slip_of_grammar(case(slips)) is None
+    assert faults.is_ungrammatical(dataclasses.replace(case(sound, edits=EDITED), question=of_slips))
+    assert faults.is_ungrammatical(case(sound, edits=EDITED)) is None
+    assert faults.is_ungrammatical(case(slips)) is None
 
 
 def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
@@ -132,7 +132,7 @@ def test_what_takes_something_for_granted_has_no_answer_at_every_picture():
         "select: cup (1)->query: color [0]",
         "select: scene->choose place: kitchen|office [0]",  # it may be a street, and must be indoors or outdoors
     ):
-        assert not faults.always_answerable(parse(steps(semantic)))
+        assert not faults.is_always_answerable(parse_program(steps(semantic)))
 
 
 def test_a_text_already_asked_of_the_picture_goes_whatever_its_capitals_and_blanks():
@@ -158,7 +158,7 @@ def test_without_programs_the_same_text_is_an_edit_without_effect():
     source = ("What is the red cup on?", "", "table")
     assert (
         kept_or_why(source, "What is the red cup on?", "", [("attribute", "red", "red", -1)], scenes=())
-        == rules.WITHOUT_EFFECT
+        == rules.EDITED_WITHOUT_EFFECT
     )
 
 
@@ -167,7 +167,7 @@ def test_without_programs_swapping_both_sides_is_seen_in_the_words():
     edits = [("relation", "left", "right", -1)]
     assert (
         kept_or_why(source, "Is the cup to the right or to the left of the dog?", "", edits, scenes=())
-        == rules.WITHOUT_EFFECT
+        == rules.EDITED_WITHOUT_EFFECT
     )
 
 

@@ -25,7 +25,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "What color are the black shoes?",
         "select: shoes (-)->filter color: black [0]->query: color [1]",
         [("attribute", "large", "black", 1)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "whether the red cup is red",
@@ -33,7 +33,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "Is the blue cup red?",
         "select: cup (1)->filter color: blue [0]->verify color: red [1]",
         [("attribute", "large", "blue", 1)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "which side of what is on the left",
@@ -45,7 +45,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "On which side is the left cup?",
         "select: cup (1)->filter hposition: left [0]->query: hposition [1]",
         [("attribute", "red", "left", 1)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "whether the open door is open",
@@ -53,7 +53,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "Is the open door open?",
         "select: door (1)->filter: open [0]->verify: open [1]",
         [("attribute", "large", "open", 1)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "what the sofa is called",
@@ -65,7 +65,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "What is the large sofa called?",
         "select: sofa (-)->filter size: large [0]->query: name [1]",
         [("object", "furniture", "sofa", 0)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "what the furniture is called",
@@ -89,7 +89,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "What is the man holding the kite holding?",
         "select: kite (-)->relate: man,holding,s (2) [0]->relate: _,holding,o (3) [1]->query: name [2]",
         [("object", "hat", "kite", 0)],
-        rules.GIVES_AWAY,
+        rules.REVEALS_ANSWER,
     ),
     (
         "blue or blue",
@@ -97,7 +97,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "Is the cup blue or blue?",
         "select: cup (1)->choose color: blue|blue [0]",
         [("attribute", "red", "blue", 1)],
-        rules.SAME_CHOICE,
+        rules.REPEATED_OPTION,
     ),
     (
         "both sides swapped",
@@ -109,7 +109,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "Is the cup to the right or to the left of the dog?",
         "select: dog (3)->choose rel: cup,to the right of|to the left of,s (1) [0]",
         [("relation", "left", "right", 1)],
-        rules.WITHOUT_EFFECT,
+        rules.EDITED_WITHOUT_EFFECT,
     ),
     (
         "the same text",
@@ -117,7 +117,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "What size is the red cup?",
         SIZE[1],
         [("attribute", "red", "red", 1)],
-        rules.WITHOUT_EFFECT,
+        rules.EDITED_WITHOUT_EFFECT,
     ),
     (
         "an asserted and a presupposed colour",
@@ -137,7 +137,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "What is the red cup on?",
         "select: cup (4)->filter color: red [0]->relate: _,on,o (5) [1]->query: name [2]",
         [("attribute", "blue", "red", 1)],
-        rules.BY_EVIDENCE,
+        rules.ANSWERABLE_BY_EVIDENCE,
     ),
 ]
 
@@ -152,11 +152,11 @@ def test_a_candidate_goes_for_the_first_reason_that_holds(what, source, text, se
 def test_reasons_that_claim_something_of_the_picture_are_those_that_hold_it_answerable():
     # A text that gives its answer away or is said badly is at fault whatever the picture shows.
     assert {
-        rules.WITHOUT_EFFECT,
+        rules.EDITED_WITHOUT_EFFECT,
         rules.ALWAYS_ANSWERABLE,
         rules.ALREADY_ASKED,
-        rules.BY_EVIDENCE,
-    } == rules.HELD_ANSWERABLE
+        rules.ANSWERABLE_BY_EVIDENCE,
+    } == rules.ANSWERABLE_REASONS
 
 
 def test_of_two_candidates_with_one_text_the_first_stays_in_each_subset():
@@ -187,7 +187,7 @@ def test_of_two_candidates_with_one_text_the_first_stays_in_each_subset():
     ]
     kept, dropped = screen(rows[::-1], [asked, again], {}, VOCABULARY)
     assert [row.candidate.candidate_id for row in kept] == ["c1", "c3"]
-    assert [(d.candidate_id, d.reason) for d in dropped] == [("c2", rules.TWIN)]
+    assert [(d.candidate_id, d.reason) for d in dropped] == [("c2", rules.DUPLICATE_TEXT)]
 
 
 def test_what_the_source_asked_before_it_was_paraphrased_is_asked_already():
@@ -201,7 +201,7 @@ def test_what_the_source_asked_before_it_was_paraphrased_is_asked_already():
         question_id="q2",
         text=first.text,
         program=first.program,
-        edits=(Edit(start=18, end=21, kind="object", old="hat", new="cup", step=0),),
+        edits=(Edit(start=18, end=21, kind="object", old="hat", new="cup", step_index=0),),
     )
     assert [row.reason for row in screen([edited], [said, second], {}, VOCABULARY)[1]] == [
         "already asked of this picture"
@@ -218,7 +218,7 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
         question_id="q1",
         text="What size is the blue cup?",
         program=steps(blue),
-        edits=(Edit(start=17, end=20, kind="attribute", old="red", new="blue", step=1),),
+        edits=(Edit(start=17, end=20, kind="attribute", old="red", new="blue", step_index=1),),
     )
     by_graph, _ = screen([candidate], [asked], {"n1": SCENE}, VOCABULARY)
     by_questions, _ = screen([candidate], [asked], {}, VOCABULARY)
@@ -231,18 +231,18 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
         program=asked.program,
     )
     by_nothing, _ = screen([foreign], [asked], {}, VOCABULARY)
-    assert [row[0].judgement.evidence for row in (by_graph, by_questions, by_nothing)] == [
+    assert [row[0].verifier_result.evidence_source for row in (by_graph, by_questions, by_nothing)] == [
         "scene graph",
         "other questions",
         "none",
     ]
-    assert by_graph[0].judgement.answerability == "unknown"  # how much it leaves out is not known
-    assert by_nothing[0].judgement.answerability == "unknown"
+    assert by_graph[0].verifier_result.answerability == "unknown"  # how much it leaves out is not known
+    assert by_nothing[0].verifier_result.answerability == "unknown"
 
 
 def test_the_papers_filter_looks_at_the_question_alone():
     def candidate(text, semantic):
-        edits = (Edit(start=0, end=1, kind="object", old="it", new="cup", step=0),)
+        edits = (Edit(start=0, end=1, kind="object", old="it", new="cup", step_index=0),)
         return Candidate(
             candidate_id=text,
             subset="pt-hard",
@@ -261,10 +261,15 @@ def test_the_papers_filter_looks_at_the_question_alone():
     slip = candidate("What size is the the cup?", "select: cup (1)->query: size [0]")
     named = candidate("What is the cup called?", "select: cup (1)->query: name [0]")
     place = candidate("What place is this?", "select: scene->query: place [0]")
-    assert rules.pass_conflict_filter([black, slip, twice, named, place], VOCABULARY) == [slip, named, place]
+    assert rules.apply_conflict_filter([black, slip, twice, named, place], VOCABULARY) == [slip, named, place]
 
 
 def test_the_rules_that_claim_an_answer_are_those_that_the_truth_can_grade():
     # An edit without effect leaves the picture's own question; what was asked there has its answer; the last two say so.
-    claims = {rule.reason for rule in rules.RULES if rule.of_picture}
-    assert claims == {rules.WITHOUT_EFFECT, rules.ALREADY_ASKED, rules.ALWAYS_ANSWERABLE, rules.BY_EVIDENCE}
+    claims = {rule.reason for rule in rules.RULES if rule.claims_answerable}
+    assert claims == {
+        rules.EDITED_WITHOUT_EFFECT,
+        rules.ALREADY_ASKED,
+        rules.ALWAYS_ANSWERABLE,
+        rules.ANSWERABLE_BY_EVIDENCE,
+    }

@@ -3,8 +3,14 @@ import json
 import numpy as np
 import pytest
 
-from pipeline.inference.attribution.attribution_maps import grid_of, highest, spread, weights_of, write_grids
-from pipeline.scoring.gqa_diagnostics import gqa_diagnostics
+from pipeline.inference.attribution.attribution_maps import (
+    find_peaks,
+    normalize_map,
+    rasterize_boxes,
+    to_gqa_attention,
+    write_gqa_attention,
+)
+from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
 from pipeline.scoring.input_validation import read_attention
 
 # The upper right quarter of the picture and the lower left one; a transposed grid takes one for the other.
@@ -21,7 +27,9 @@ SCENE = {
 def grounding(attention, thing):
     """What GQA's scorer makes of attention for a question that points to one thing."""
     question = {"imageId": "n", "answer": "yes", "annotations": {"question": {"0": thing}}}
-    found = gqa_diagnostics({"q": question}, {"q": "yes"}, scenes={"n": SCENE}, attention={"q": attention})
+    found = compute_gqa_diagnostics(
+        {"q": question}, {"q": "yes"}, scenes={"n": SCENE}, attention={"q": attention}
+    )
     return found["grounding"]["value"]
 
 
@@ -29,72 +37,72 @@ def grounding(attention, thing):
 def test_gqas_scorer_finds_a_cell_of_a_file_where_it_lies(shape, tmp_path):
     grid = np.zeros(shape)
     grid[0, -1] = 1  # the upper right corner
-    write_grids(tmp_path / "grids.json", {"q": grid})
+    write_gqa_attention(tmp_path / "grids.json", {"q": grid})
     attention = read_attention(tmp_path / "grids.json")["q"]
     assert (grounding(attention, "1"), grounding(attention, "2")) == (1, 0)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 8), (1, 5), (5, 1)])
 def test_gqas_scorer_gets_the_share_of_each_box(shape):
-    grid = grid_of(np.random.default_rng(0).uniform(size=shape))
+    grid = normalize_map(np.random.default_rng(0).uniform(size=shape))
     middles = [((c + 0.5) / shape[1], (r + 0.5) / shape[0]) for r in range(shape[0]) for c in range(shape[1])]
     # Cells that an edge of the box halves count by half: with an odd number of rows or columns the middle ones.
     share = sum(
         weight * (1 if x > 0.5 else 0.5 * (x == 0.5)) * (1 if y < 0.5 else 0.5 * (y == 0.5))
         for weight, (x, y) in zip(grid.ravel(), middles, strict=True)
     )
-    assert grounding(weights_of(grid), "1") == pytest.approx(share, abs=1e-5)
+    assert grounding(to_gqa_attention(grid), "1") == pytest.approx(share, abs=1e-5)
 
 
 def test_five_regions_are_not_taken_for_a_grid_of_five_by_five():
-    assert len(weights_of(np.full((1, 5), 0.2))) == 6
+    assert len(to_gqa_attention(np.full((1, 5), 0.2))) == 6
 
 
 def test_weights_become_shares_and_nothing_counts_everywhere_alike():
-    assert grid_of(np.array([[2.0, 6.0]])).tolist() == [[0.25, 0.75]]
-    assert grid_of(np.zeros((2, 2))).tolist() == [[0.25, 0.25], [0.25, 0.25]]
+    assert normalize_map(np.array([[2.0, 6.0]])).tolist() == [[0.25, 0.75]]
+    assert normalize_map(np.zeros((2, 2))).tolist() == [[0.25, 0.25], [0.25, 0.25]]
     for wrong in ([[-1.0, 2.0]], [[np.nan]], [1.0], [[]]):
         with pytest.raises(ValueError, match="not negative"):
-            grid_of(np.array(wrong))
+            normalize_map(np.array(wrong))
 
 
 def test_a_box_fills_its_cells_evenly_and_part_of_a_cell_by_part():
     # 0.25 to 1 of the width: half of the first of two columns and all of the second, a third and two thirds.
-    grid = spread(np.array([1.0]), np.array([[0.25, 0.5, 1, 1]]), (2, 2))
+    grid = rasterize_boxes(np.array([1.0]), np.array([[0.25, 0.5, 1, 1]]), (2, 2))
     assert grid == pytest.approx(np.array([[0, 0], [1 / 3, 2 / 3]]))
 
 
 def test_of_two_boxes_the_heavier_has_its_share_whatever_its_size():
-    grid = spread(np.array([0.75, 0.25]), np.array([[0, 0, 0.5, 1], [0.5, 0, 0.75, 0.25]]), (4, 4))
+    grid = rasterize_boxes(np.array([0.75, 0.25]), np.array([[0, 0, 0.5, 1], [0.5, 0, 0.75, 0.25]]), (4, 4))
     assert grid[:, :2].sum() == pytest.approx(0.75) and grid[0, 2] == pytest.approx(0.25)
 
 
 def test_what_lies_outside_of_the_picture_does_not_count():
-    assert spread(np.ones(1), np.array([[-0.0005, 0, 0.5, 1]]), (1, 2)).tolist() == [[1, 0]]
+    assert rasterize_boxes(np.ones(1), np.array([[-0.0005, 0, 0.5, 1]]), (1, 2)).tolist() == [[1, 0]]
     with pytest.raises(ValueError, match="boxes from 0 to 320; wanted shares of the picture"):
-        spread(np.ones(1), np.array([[0, 0, 320, 240]]))
+        rasterize_boxes(np.ones(1), np.array([[0, 0, 320, 240]]))
 
 
 def test_a_width_and_a_height_in_place_of_corners_are_refused():
     with pytest.raises(
         ValueError, match=r"\[0.5, 0.5, 0.25, 0.25\] is turned round; wanted left, top, right"
     ):
-        spread(np.ones(2), np.array([[0.5, 0.5, 0.75, 0.75], [0.5, 0.5, 0.25, 0.25]]))
+        rasterize_boxes(np.ones(2), np.array([[0.5, 0.5, 0.75, 0.75], [0.5, 0.5, 0.25, 0.25]]))
 
 
 def test_a_box_without_area_counts_where_it_lies():
-    assert spread(np.ones(2), np.array([[0.2, 0.2, 0.2, 0.2], [1, 1, 1, 1]]), (2, 2)) == pytest.approx(
-        np.array([[0.5, 0], [0, 0.5]])
-    )
+    assert rasterize_boxes(
+        np.ones(2), np.array([[0.2, 0.2, 0.2, 0.2], [1, 1, 1, 1]]), (2, 2)
+    ) == pytest.approx(np.array([[0.5, 0], [0, 0.5]]))
 
 
 def test_the_highest_cells_are_told_by_their_middles_x_first():
-    assert highest(np.array([[0.1, 0.2, 0.7]])).tolist() == [[5 / 6, 0.5]]
-    assert len(highest(np.full((3, 4), 1 / 12))) == 12
+    assert find_peaks(np.array([[0.1, 0.2, 0.7]])).tolist() == [[5 / 6, 0.5]]
+    assert len(find_peaks(np.full((3, 4), 1 / 12))) == 12
 
 
 def test_a_file_has_a_grid_for_each_question(tmp_path):
-    write_grids(tmp_path / "g.json", {"01": np.full((2, 2), 0.25), "02": np.array([[0.0, 1.0]])})
+    write_gqa_attention(tmp_path / "g.json", {"01": np.full((2, 2), 0.25), "02": np.array([[0.0, 1.0]])})
     assert json.loads((tmp_path / "g.json").read_text()) == {
         "01": [[0.25, 0.25], [0.25, 0.25]],
         "02": [[0.5, 0, 1, 1, 1]],

@@ -6,7 +6,13 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from pipeline.core.errors import UserError
-from pipeline.inference.attribution.image_text import PictureWord, marks_of, read_words, recognised, words_of
+from pipeline.inference.attribution.image_text import (
+    ImageWord,
+    make_word_marks,
+    parse_ocr_result,
+    read_image_words,
+    recognize_words,
+)
 
 SOUP = {"text": "soup", "box": [10, 20, 60, 40], "score": 0.9}
 
@@ -18,10 +24,10 @@ def written(folder, content):
 
 
 def test_words_are_read_for_one_picture_or_by_picture(tmp_path):
-    soup = PictureWord("soup", (10, 20, 60, 40), 0.9)
-    assert read_words(written(tmp_path, [SOUP]), "n1") == [soup]
-    assert read_words(written(tmp_path, {"n1": [SOUP], "n2": []}), "n1") == [soup]
-    assert read_words(written(tmp_path, {"n1": [SOUP]}), "n3") == []
+    soup = ImageWord("soup", (10, 20, 60, 40), 0.9)
+    assert read_image_words(written(tmp_path, [SOUP]), "n1") == [soup]
+    assert read_image_words(written(tmp_path, {"n1": [SOUP], "n2": []}), "n1") == [soup]
+    assert read_image_words(written(tmp_path, {"n1": [SOUP]}), "n3") == []
 
 
 def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
@@ -34,7 +40,7 @@ def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
         {"word": "soup", "box": [1, 2, 3, 4]},
     ]
     with pytest.raises(UserError) as found:
-        read_words(written(tmp_path, rows), "n1")
+        read_image_words(written(tmp_path, rows), "n1")
     lines = found.value.problems
     assert "5 problems" in lines[0] and "left, top, right, bottom" in lines[0]
     assert "word 2 'tin'" in lines[1] and "turned round" in lines[1]
@@ -44,26 +50,26 @@ def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
 @pytest.mark.parametrize("content", ["{", '"soup"', '{"n1": 3}'])
 def test_a_file_of_another_form_is_refused(tmp_path, content):
     with pytest.raises(UserError):
-        read_words(written(tmp_path, content), "n1")
+        read_image_words(written(tmp_path, content), "n1")
     with pytest.raises(UserError, match="no such file"):
-        read_words(tmp_path / "none.json", "n1")
+        read_image_words(tmp_path / "none.json", "n1")
 
 
 def test_words_lie_in_their_picture_as_shares():
-    (mark,) = marks_of([PictureWord("soup", (10, 20, 60, 40), 0.9)], (100, 80), "words.json")
+    (mark,) = make_word_marks([ImageWord("soup", (10, 20, 60, 40), 0.9)], (100, 80), "words.json")
     assert mark == ("soup", (0.1, 0.25, 0.6, 0.5), 0.9)
 
 
 def test_words_of_a_larger_picture_are_refused():
     with pytest.raises(UserError, match=r"which has 100 x 80 pixels"):
-        marks_of([PictureWord("soup", (10, 20, 160, 40))], (100, 80), "words.json")
+        make_word_marks([ImageWord("soup", (10, 20, 160, 40))], (100, 80), "words.json")
 
 
 def test_tilted_boxes_become_upright_and_no_words_are_none():
     corners = np.array([[[20.0, 23], [186, 25], [185, 81], [19, 79]]])
     read = SimpleNamespace(boxes=corners, txts=("SOUP 42",), scores=(0.95,))
-    assert words_of(read) == [PictureWord("SOUP 42", (19, 23, 186, 81), 0.95)]
-    assert words_of(SimpleNamespace(boxes=None, txts=None, scores=None)) == []
+    assert parse_ocr_result(read) == [ImageWord("SOUP 42", (19, 23, 186, 81), 0.95)]
+    assert parse_ocr_result(SimpleNamespace(boxes=None, txts=None, scores=None)) == []
 
 
 def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
@@ -71,7 +77,7 @@ def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
     picture = Image.new("RGB", (320, 120), "white")
     ImageDraw.Draw(picture).text((30, 30), "SOUP 42", fill="black", font=ImageFont.load_default(36))
     picture.save(tmp_path / "soup.png")
-    (word,) = recognised(tmp_path / "soup.png")
+    (word,) = recognize_words(tmp_path / "soup.png")
     left, top, right, bottom = word.box
     assert word.text == "SOUP 42" and word.score > 0.8
     assert left <= 35 and top <= 45 and right >= 170 and bottom >= 60 and right < 240 and bottom < 100
@@ -80,4 +86,4 @@ def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
 def test_without_rapidocr_one_is_told_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "rapidocr", None)
     with pytest.raises(UserError, match="--words FILE"):
-        recognised(tmp_path / "soup.png")
+        recognize_words(tmp_path / "soup.png")

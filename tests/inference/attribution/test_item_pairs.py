@@ -1,16 +1,18 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.inference.attribution.item_pairs import drawn_pairs, pair_of, text_of
+from pipeline.inference.attribution.item_pairs import find_pair, get_question_text, sample_pairs
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 
 
 def item(name, answer="", part="test", pair="", picture="n1", asked="Is it?"):
-    return BenchmarkItem(name, picture, {answer: 1.0} if answer else {}, asked=asked, part=part, pair=pair)
+    return BenchmarkItem(
+        name, picture, {answer: 1.0} if answer else {}, question_text=asked, part=part, pair_id=pair
+    )
 
 
 def benchmark(**subsets):
-    tables = {name: Items.of(items) for name, items in subsets.items()}
+    tables = {name: Items.from_rows(items) for name, items in subsets.items()}
     ids = frozenset().union(*(table.ids for table in tables.values()))
     return Benchmark("rgqa", "toy", "1", {}, tables, ids)
 
@@ -23,29 +25,29 @@ PAIRS = benchmark(
 
 @pytest.mark.parametrize("asked", ["u1", "a1"])
 def test_an_item_is_shown_with_its_partner_the_uq_first(asked):
-    pair = pair_of(PAIRS, asked)
-    assert (pair.subset, [one.id for one in pair.items]) == ("easy", ["u1", "a1"])
+    pair = find_pair(PAIRS, asked)
+    assert (pair.subset, [one.id for one in pair.present_items]) == ("easy", ["u1", "a1"])
     assert pair.uq.id == "u1" and not pair.uq.answers
     assert pair.aq.id == "a1" and pair.aq.answers
 
 
 def test_an_item_without_a_pair_stands_alone():
     alone = benchmark(pope=[item("u1"), item("a1", "yes"), item("u2")])
-    assert [one.id for one in pair_of(alone, "u2").items] == ["u2"]
+    assert [one.id for one in find_pair(alone, "u2").present_items] == ["u2"]
 
 
 def test_an_unknown_item_and_one_without_picture_or_text_are_refused():
     with pytest.raises(UserError, match=r"no item x in toy; .*\(easy, hard\)"):
-        pair_of(PAIRS, "x")
+        find_pair(PAIRS, "x")
     with pytest.raises(UserError, match="item b of toy names no picture"):
-        pair_of(benchmark(easy=[item("b", picture="")]), "b")
+        find_pair(benchmark(easy=[item("b", picture="")]), "b")
     with pytest.raises(UserError, match="item b of toy names no text"):
-        pair_of(benchmark(easy=[item("b", asked="")]), "b")
+        find_pair(benchmark(easy=[item("b", asked="")]), "b")
 
 
 def test_gqas_own_questions_have_a_text_too():
     question = {"question": "What is this?"}
-    assert text_of(BenchmarkItem("q", "n", {"cup": 1.0}, question=question)) == "What is this?"
+    assert get_question_text(BenchmarkItem("q", "n", {"cup": 1.0}, gqa_question=question)) == "What is this?"
 
 
 def test_pairs_are_drawn_evenly_from_part_test_and_the_same_each_time():
@@ -55,10 +57,10 @@ def test_pairs_are_drawn_evenly_from_part_test_and_the_same_each_time():
             for name in ("one", "two", "three")
         }
     )  # fmt: skip
-    drawn = drawn_pairs(many, 7)
+    drawn = sample_pairs(many, 7)
     assert [pair.subset for pair in drawn] == ["one"] * 3 + ["two"] * 2 + ["three"] * 2
-    assert drawn == drawn_pairs(many, 7)
+    assert drawn == sample_pairs(many, 7)
     assert {pair.uq.id for pair in drawn} != {
         f"{name}u{k}" for name in ("one", "two", "three") for k in range(3)
     }
-    assert {pair.uq.id for pair in drawn_pairs(PAIRS, 9)} == {"u1", "u2", "u3"}  # u4 is of part dev
+    assert {pair.uq.id for pair in sample_pairs(PAIRS, 9)} == {"u1", "u2", "u3"}  # u4 is of part dev

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from pipeline.inference.attribution.panels import Panel, Sighting
+from pipeline.inference.attribution.panels import Attribution, Panel
 
 
 def test_a_panel_is_found_by_its_method():
     panels = tuple(Panel(name, name.title(), np.ones((1, 1))) for name in ("attention", "grad-cam"))
-    sighting = Sighting("red", 0.9, panels)
-    assert sighting.panel("grad-cam") is panels[1]
+    sighting = Attribution("red", 0.9, panels)
+    assert sighting.get_panel("grad-cam") is panels[1]
     with pytest.raises(KeyError):
-        sighting.panel("rollout")
+        sighting.get_panel("rollout")

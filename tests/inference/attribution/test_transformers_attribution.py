@@ -9,8 +9,8 @@ from pipeline.core.errors import UserError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("inspect_ai")
-from pipeline.inference.attribution.attribution_maps import spread  # noqa: E402
-from pipeline.inference.attribution.transformers_attribution import TransformersSight  # noqa: E402
+from pipeline.inference.attribution.attribution_maps import rasterize_boxes  # noqa: E402
+from pipeline.inference.attribution.transformers_attribution import TransformersAttributor  # noqa: E402
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
@@ -34,7 +34,7 @@ def vilt(tmp_path_factory):
 
 
 def sight(folder, **settings):
-    return TransformersSight(f"hf-vqa/{folder}", {"device": "cpu", **settings})
+    return TransformersAttributor(f"hf-vqa/{folder}", {"device": "cpu", **settings})
 
 
 def in_order(monkeypatch):
@@ -43,7 +43,7 @@ def in_order(monkeypatch):
 
 
 def test_vilts_rollout_is_that_of_a_forward_that_shuffles_nothing(vilt, shown, monkeypatch):
-    found = sight(vilt).look(shown, QUESTIONS[:2])
+    found = sight(vilt).attribute(shown, QUESTIONS[:2])
     in_order(monkeypatch)
     model = transformers.ViltForQuestionAnswering.from_pretrained(vilt).eval()
     processor = transformers.ViltProcessor.from_pretrained(vilt)
@@ -56,7 +56,7 @@ def test_vilts_rollout_is_that_of_a_forward_that_shuffles_nothing(vilt, shown, m
             total = (layer[0].mean(0) + torch.eye(len(total))) / 2 @ total
         # 64 x 96 pixels in patches of 16: 4 rows of 6, after the words and the picture's own token
         patches = total[0, inputs["input_ids"].shape[1] + 1 :].reshape(4, 6).numpy()
-        assert one.panel("rollout").grid == pytest.approx(patches / patches.sum(), abs=1e-5)
+        assert one.get_panel("rollout").attribution_map == pytest.approx(patches / patches.sum(), abs=1e-5)
         assert one.answer == ANSWERS[int(output.logits.argmax())]
 
 
@@ -65,8 +65,8 @@ def test_the_order_that_vilt_draws_changes_no_grid(vilt, shown, monkeypatch):
     grids = []
     for more in (0, 1, 2):
         monkeypatch.setattr(torch, "manual_seed", lambda seed, more=more: seeds(seed + more))
-        (one,) = model.look(shown, QUESTIONS[:1])
-        grids.append(one.panel("rollout").grid)
+        (one,) = model.attribute(shown, QUESTIONS[:1])
+        grids.append(one.get_panel("rollout").attribution_map)
     assert np.ptp(grids[0]) > 1e-3
     assert grids[1] == pytest.approx(grids[0], abs=1e-6) and grids[2] == pytest.approx(grids[0], abs=1e-6)
 
@@ -75,7 +75,7 @@ def test_looking_leaves_the_model_as_it_was(vilt, shown):
     model = sight(vilt)
     embeddings = model.net.model.vilt.embeddings
     before = embeddings.visual_embed
-    model.look(shown, QUESTIONS[:1])
+    model.attribute(shown, QUESTIONS[:1])
     assert embeddings.visual_embed == before
     assert not model.net.model._forward_hooks and not model.net.model._forward_pre_hooks
 
@@ -86,7 +86,7 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
     if listed:
         (tmp_path / "answers.txt").write_text("yes\nno\n")
         settings = {"answers": str(tmp_path / "answers.txt")}
-    (one,) = sight(folder, **settings).look(shown, ["is the cup red?"])
+    (one,) = sight(folder, **settings).attribute(shown, ["is the cup red?"])
     model = transformers.BlipForQuestionAnswering.from_pretrained(folder).eval()
     processor = transformers.BlipProcessor.from_pretrained(folder)
     with Image.open(shown) as image, torch.no_grad():
@@ -98,8 +98,8 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
     # two layers of [1, 2 heads, 7 tokens, 17]: [CLS] is the cup red ? [SEP] on the whole picture and 4 x 4 patches
     mean = torch.stack(read.cross_attentions).mean((0, 1, 2))[:, 1:]
     words = (mean / mean.sum(1, keepdim=True))[1:-1].mean(0).reshape(4, 4).numpy()
-    assert one.panel("cross-attention").grid == pytest.approx(words, abs=1e-6)
-    assert [panel.title for panel in one.panels if panel.folded] == [
+    assert one.get_panel("cross-attention").attribution_map == pytest.approx(words, abs=1e-6)
+    assert [panel.title for panel in one.panels if panel.is_collapsed] == [
         f"Its word {word!r}" for word in ("is", "the", "cup", "red", "?")
     ]
 
@@ -112,7 +112,7 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
     np.savez(tmp_path / "regions.npz", ids=np.array(["n0"]), features=features, boxes=corners)
     (tmp_path / "answers.txt").write_text("\n".join(ANSWERS))
     settings = {"features": str(tmp_path / "regions.npz"), "answers": str(tmp_path / "answers.txt")}
-    (one,) = sight(folder, **settings).look(shown, ["is the cup red?"], "n0")
+    (one,) = sight(folder, **settings).attribute(shown, ["is the cup red?"], "n0")
     model = transformers.LxmertForQuestionAnswering.from_pretrained(folder).eval()
     ids = transformers.AutoTokenizer.from_pretrained(folder)("is the cup red?", return_tensors="pt")
     with torch.no_grad():
@@ -124,11 +124,11 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
         )
     (layer,) = output.cross_encoder_attentions  # [1, 2 heads, 7 tokens, 36]
     words = layer[0].mean(0)[1:-1].mean(0).numpy()
-    panel = one.panel("cross-attention")
-    assert panel.grid == pytest.approx(spread(words, corners[0]), abs=1e-6)
+    panel = one.get_panel("cross-attention")
+    assert panel.attribution_map == pytest.approx(rasterize_boxes(words, corners[0]), abs=1e-6)
     assert panel.marks[0].box == pytest.approx(corners[0, words.argmax()])
     with pytest.raises(UserError, match="has no picture 'n7'"):
-        sight(folder, **settings).look(shown, ["is it?"], "n7")
+        sight(folder, **settings).attribute(shown, ["is it?"], "n7")
 
 
 def test_what_cannot_be_loaded_or_read_is_told(tmp_path, vilt):
@@ -136,4 +136,4 @@ def test_what_cannot_be_loaded_or_read_is_told(tmp_path, vilt):
         sight(tmp_path / "nothing")
     (tmp_path / "broken.png").write_bytes(b"no picture")
     with pytest.raises(UserError, match=r"broken.png"):
-        sight(vilt).look(tmp_path / "broken.png", QUESTIONS[:1])
+        sight(vilt).attribute(tmp_path / "broken.png", QUESTIONS[:1])

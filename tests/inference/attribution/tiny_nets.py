@@ -8,14 +8,14 @@ from pathlib import Path
 import torch
 
 from pipeline.core.json_files import write_json
-from research.reference_models.image_towers import OwnTower
-from research.reference_models.inference import Asked, save_net
+from research.reference_models.image_towers import ResidualTower
+from research.reference_models.inference import LoadedModel, save_net
 from research.reference_models.match_net import MatchNet, NetShape
 from research.reference_models.region_head import RegionHead, RegionNames, save_head
-from research.reference_models.tokenization import WordTable
+from research.reference_models.tokenization import WordVocabulary
 
 ANSWERS = ("blue", "no", "red", "yes")
-WORDS = WordTable(("color", "cup", "is", "the", "what"))
+WORDS = WordVocabulary(("color", "cup", "is", "the", "what"))
 CLIP_CHANNELS = 56 * 4 + 152 + 368
 HOME = Path("data/tiny")
 
@@ -30,7 +30,7 @@ def with_nets(run: Path, target: Path, clip: Path) -> Path:
     names = RegionNames(("apple", "cup", "dog", "man"), ("red", "blue"), ("park",))
     head = RegionHead(CLIP_CHANNELS, names, hidden=8)
     save_head(vqa / "regions.safetensors", head)
-    tower = OwnTower((96, 128), widths=(8, 8, 16), blocks=(1, 1, 1))
+    tower = ResidualTower((96, 128), widths=(8, 8, 16), blocks=(1, 1, 1))
     own = RegionHead(16, names, hidden=8)
     save_head(vqa / "regions_own.safetensors", own, tower)
     for number, name in enumerate(
@@ -39,9 +39,15 @@ def with_nets(run: Path, target: Path, clip: Path) -> Path:
         torch.manual_seed(number)
         one = name in ("separated", "caption_match")
         shape = NetShape(
-            len(WORDS), 1 if one else 4, head.width, blind=name == "blind", word_width=8, width=8, joint=16
+            len(WORDS),
+            1 if one else 4,
+            head.feature_size,
+            blind=name == "blind",
+            word_width=8,
+            width=8,
+            joint=16,
         )
-        net = Asked(MatchNet(shape).eval(), WORDS, ("answerable",) if one else ANSWERS)
+        net = LoadedModel(MatchNet(shape).eval(), WORDS, ("answerable",) if one else ANSWERS)
         save_net(vqa / f"{name}-0.safetensors", net)
     return target
 

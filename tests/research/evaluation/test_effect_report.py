@@ -1,15 +1,20 @@
 import numpy as np
 import pytest
 
-from pipeline.scoring.joined_predictions import Options
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured
-from pipeline.scoring.leaderboard.row_scores import measure
-from research.evaluation.effect_report import difference, directions_markdown, directions_rows, judged
-from research.evaluation.expected_effects import DIRECTIONS, Direction
+from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.row_scores import score_rows
+from research.evaluation.effect_report import (
+    compute_difference,
+    evaluate_effects,
+    make_effect_records,
+    render_effects_markdown,
+)
+from research.evaluation.expected_effects import EXPECTED_EFFECTS, ExpectedEffect
 
-RP = next(one for one in DIRECTIONS if one.claim == "RP above MSP: AUAF, mean")
-MIX = next(one for one in DIRECTIONS if one.claim == "Mix above RP: AUAF, mean")
-FRCNN = next(one for one in DIRECTIONS if one.cannot)
+RP = next(one for one in EXPECTED_EFFECTS if one.claim == "RP above MSP: AUAF, mean")
+MIX = next(one for one in EXPECTED_EFFECTS if one.claim == "Mix above RP: AUAF, mean")
+FRCNN = next(one for one in EXPECTED_EFFECTS if one.limitation)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +26,7 @@ def scored(benchmark, row):
         row("mix", 2.0, (4, 5, 6)),
         row("frcnn", 2.0, (1,)),
     ]
-    return measure(benchmark, rows, Options(bootstrap=200, seed=7))
+    return score_rows(benchmark, rows, ScoringOptions(bootstrap=200, seed=7))
 
 
 def mine(scored, name, ours=True):
@@ -31,61 +36,65 @@ def mine(scored, name, ours=True):
 
 
 def test_differences_are_paired_and_of_the_mean_of_seeds(scored):
-    (found,) = judged(scored, directions=[RP])
+    (found,) = evaluate_effects(scored, effects=[RP])
     msp, rp = (mine(scored, name).places["mean"]["auaf"] for name in ("msp", "rp"))
-    assert found.verdict == "shown" and found.found
-    np.testing.assert_allclose(found.found.drawn, rp.drawn - msp.drawn)
-    np.testing.assert_allclose(found.found.seeds, rp.seeds - msp.seeds)
+    assert found.outcome == "shown" and found.difference
+    np.testing.assert_allclose(found.difference.replicates, rp.drawn - msp.drawn)
+    np.testing.assert_allclose(found.difference.seed_values, rp.seeds - msp.seeds)
     # Scored on the same draws, they move together: unpaired draws would have wider an interval.
-    low, high = found.found.interval
+    low, high = found.difference.interval
     shuffled = np.random.default_rng(0).permutation(rp.drawn) - msp.drawn
     assert high - low < np.quantile(shuffled, 0.975) - np.quantile(shuffled, 0.025)
 
 
 def test_a_gain_by_chance_alone_is_not_shown(scored):
-    (found,) = judged(scored, directions=[MIX])
-    assert found.found and found.found.value != 0 and found.verdict == "not shown"
+    (found,) = evaluate_effects(scored, effects=[MIX])
+    assert found.difference and found.difference.value != 0 and found.outcome == "not shown"
 
 
 def test_rows_of_other_numbers_of_seeds_have_the_mean_alone(scored):
     cells = {(one.row.name, "mean", "auaf"): one.places["mean"]["auaf"] for one in scored}
-    found = difference(FRCNN, cells)
-    assert found.seeds.tolist() == pytest.approx(
+    found = compute_difference(FRCNN, cells)
+    assert found.seed_values.tolist() == pytest.approx(
         [cells["frcnn", "mean", "auaf"].value - cells["msp", "mean", "auaf"].value]
     )
 
 
 def test_what_our_nets_cannot_show_anybodys_rows_may(scored):
-    ours = judged([mine(scored, "msp"), mine(scored, "frcnn")], directions=[FRCNN])[0]
-    assert ours.verdict == "cannot show here" and "62 kinds" in ours.why and ours.found
-    theirs = judged(scored, directions=[FRCNN])[0]
-    assert theirs.verdict == "opposite shown" and not theirs.why
+    ours = evaluate_effects([mine(scored, "msp"), mine(scored, "frcnn")], effects=[FRCNN])[0]
+    assert ours.outcome == "cannot show here" and "62 kinds" in ours.reason and ours.difference
+    theirs = evaluate_effects(scored, effects=[FRCNN])[0]
+    assert theirs.outcome == "opposite shown" and not theirs.reason
 
 
 def test_a_row_that_is_not_there_is_named(scored):
-    found = judged([mine(scored, "msp")], directions=[RP])[0]
-    assert (found.verdict, found.why, found.found) == ("cannot show here", "there is no row rp", None)
-    assert all(one.verdict == "cannot show here" for one in judged([]))
+    found = evaluate_effects([mine(scored, "msp")], effects=[RP])[0]
+    assert (found.outcome, found.reason, found.difference) == ("cannot show here", "there is no row rp", None)
+    assert all(one.outcome == "cannot show here" for one in evaluate_effects([]))
 
 
 def test_scores_beside_the_boards_come_in_by_row_place_and_score(scored):
-    one = next(one for one in DIRECTIONS if one.claim.startswith("Selector above Calibration: C@1 %"))
+    one = next(one for one in EXPECTED_EFFECTS if one.claim.startswith("Selector above Calibration: C@1 %"))
     drawn = np.linspace(-0.01, 0.01, 101)
     extra = {
-        (row, "aqs", "coverage_at_risk/0.01"): Measured(np.array([value]), value + drawn * sign)
+        (row, "aqs", "coverage_at_risk/0.01"): ScoreEstimate(np.array([value]), value + drawn * sign)
         for row, value, sign in (("selector", 0.5, 1), ("vector_scaling", 0.4, -1))
     }
-    assert judged(scored, extra, [one])[0].verdict == "shown"
-    there = judged(scored, {key: value for key, value in extra.items() if key[0] == "selector"}, [one])[0]
-    assert there.why == "there is no row vector_scaling"
+    assert evaluate_effects(scored, extra, [one])[0].outcome == "shown"
+    there = evaluate_effects(
+        scored, {key: value for key, value in extra.items() if key[0] == "selector"}, [one]
+    )[0]
+    assert there.reason == "there is no row vector_scaling"
 
 
 def test_the_table_has_every_direction_its_verdict_and_no_text_of_data_unescaped(scored):
-    found = judged([mine(scored, name) for name in ("msp", "rp", "mix", "frcnn")])
-    text = directions_markdown(found, "B <1>")
+    found = evaluate_effects([mine(scored, name) for name in ("msp", "rp", "mix", "frcnn")])
+    text = render_effects_markdown(found, "B <1>")
     assert "B &lt;1&gt;" in text
     lines = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
-    assert len(lines) == len(DIRECTIONS) + len({one.group for one in DIRECTIONS})  # and a head for each group
+    assert len(lines) == len(EXPECTED_EFFECTS) + len(
+        {one.group for one in EXPECTED_EFFECTS}
+    )  # and a head for each group
     assert len({line.count("|") for line in lines}) == 1
     rp = next(line for line in lines if "RP above MSP: AUAF, mean" in line)
     assert "BUTD +10.52, UNITER +11.33, LXMERT +10.05" in rp and "**shown**" in rp and " to +" in rp
@@ -94,8 +103,8 @@ def test_the_table_has_every_direction_its_verdict_and_no_text_of_data_unescaped
 
 
 def test_rows_for_programs_have_numbers_or_null(scored):
-    rows = directions_rows(judged([mine(scored, "msp"), mine(scored, "rp")]))
-    assert len(rows) == len(DIRECTIONS)
+    rows = make_effect_records(evaluate_effects([mine(scored, "msp"), mine(scored, "rp")]))
+    assert len(rows) == len(EXPECTED_EFFECTS)
     rp = rows[0]
     assert rp["verdict"] == "shown" and 0 < rp["low"] < rp["difference"] < rp["high"]
     assert rp["lowest_seed"] <= rp["difference"] <= rp["highest_seed"]
@@ -104,7 +113,7 @@ def test_rows_for_programs_have_numbers_or_null(scored):
 
 
 def test_a_fixed_value_is_taken_off():
-    one = Direction("", "", "", {("m", "mean", "auroc"): 1.0}, "alike", "", -0.5, 0.05)
-    cells = {("m", "mean", "auroc"): Measured(np.array([0.52, 0.54]), np.full(9, 0.53))}
-    found = difference(one, cells)
-    assert found.value == pytest.approx(0.03) and found.seeds.tolist() == pytest.approx([0.02, 0.04])
+    one = ExpectedEffect("", "", "", {("m", "mean", "auroc"): 1.0}, "alike", "", -0.5, 0.05)
+    cells = {("m", "mean", "auroc"): ScoreEstimate(np.array([0.52, 0.54]), np.full(9, 0.53))}
+    found = compute_difference(one, cells)
+    assert found.value == pytest.approx(0.03) and found.seed_values.tolist() == pytest.approx([0.02, 0.04])

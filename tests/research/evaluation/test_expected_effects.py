@@ -4,15 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from research.evaluation.expected_effects import DIRECTIONS, FRCNN_HERE, GAIN, ROWS, Direction, judge
-from research.evaluation.published_scores import RGQA, figures
-from research.reference_models.leaderboard_rows import ROWS as NET_ROWS
+from research.evaluation.expected_effects import (
+    EXPECTED_EFFECTS,
+    FRCNN_LIMITATION,
+    MIN_GAIN,
+    ROW_TITLES,
+    ExpectedEffect,
+    classify_difference,
+)
+from research.evaluation.published_scores import RGQA_TABLE, load_published_scores
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 
 VQA = Path("data/sample/vqa/training.json")
 
 
 def of(claim):
-    return next(one for one in DIRECTIONS if one.claim == claim)
+    return next(one for one in EXPECTED_EFFECTS if one.claim == claim)
 
 
 @pytest.mark.parametrize(
@@ -37,50 +44,54 @@ def of(claim):
     ],
 )
 def test_a_verdict_follows_from_the_whole_interval(side, low, high, verdict):
-    assert judge(side, 0.02, low, high) == verdict
+    assert classify_difference(side, 0.02, low, high) == verdict
 
 
 def test_the_papers_own_differences_are_those_of_its_tables():
     """Table 5: RP minus MSP, 47.02 - 36.50, 50.35 - 39.01, 52.65 - 42.60; Ens over Mix of LXMERT, 53.52 - 53.27."""
-    rp = of("RP above MSP: AUAF, mean").papers
+    rp = of("RP above MSP: AUAF, mean").published_differences
     assert [100 * one for one in rp.values()] == pytest.approx([10.52, 11.34, 10.05], abs=0.015)
-    assert of("Ens above Mix: AUAF, mean").papers["LXMERT"] == pytest.approx(GAIN, abs=1e-4)
+    assert of("Ens above Mix: AUAF, mean").published_differences["LXMERT"] == pytest.approx(
+        MIN_GAIN, abs=1e-4
+    )
     smallest = min(
         one
         for claim in ("Mix above RP", "Ens above Mix")
-        for one in of(f"{claim}: AUAF, mean").papers.values()
+        for one in of(f"{claim}: AUAF, mean").published_differences.values()
     )
-    assert smallest == pytest.approx(GAIN, abs=1e-4)
+    assert smallest == pytest.approx(MIN_GAIN, abs=1e-4)
 
 
 def test_a_margin_is_the_papers_largest_difference_and_gain_at_least():
     """Energy: LXMERT 41.44 - 42.60 = -1.16. ODIN: 0.01 at most. FACC under RP: LXMERT -0.15, others gain."""
-    assert 100 * of("Energy like MSP: AUAF, mean").within == pytest.approx(1.16, abs=0.005)
-    assert of("ODIN like MSP: AUAF, mean").within == GAIN
-    assert of("RP not below MSP: FACC, mean").within == GAIN
-    assert of("RP above MSP: AUAF, mean").within == 0
-    lost = Direction("", "", "", {("maha", "", ""): 1.0}, "unharmed", "", margin=0.01)
-    assert lost.within == 0.01
+    assert 100 * of("Energy like MSP: AUAF, mean").effective_margin == pytest.approx(1.16, abs=0.005)
+    assert of("ODIN like MSP: AUAF, mean").effective_margin == MIN_GAIN
+    assert of("RP not below MSP: FACC, mean").effective_margin == MIN_GAIN
+    assert of("RP above MSP: AUAF, mean").effective_margin == 0
+    lost = ExpectedEffect("", "", "", {("maha", "", ""): 1.0}, "unharmed", "", margin=0.01)
+    assert lost.effective_margin == 0.01
 
 
 def test_the_paper_stands_on_the_side_that_it_is_said_to_stand_on():
     """In the mean over its nets. Claims that single nets contradict say so: Maha, and Calibration's Phi 100 (Pythia)."""
-    for one in DIRECTIONS:
-        if not one.papers:
+    for one in EXPECTED_EFFECTS:
+        if not one.published_differences:
             continue
-        mean = sum(one.papers.values()) / len(one.papers)
-        assert judge(one.side, one.within + 1e-9, mean, mean) == "shown", one.claim
+        mean = sum(one.published_differences.values()) / len(one.published_differences)
+        assert classify_difference(one.alternative, one.effective_margin + 1e-9, mean, mean) == "shown", (
+            one.claim
+        )
     assert (
-        figures(RGQA)["LXMERT"]["mahalanobis_own", "mean", "auaf"]
-        > figures(RGQA)["LXMERT"]["msp", "mean", "auaf"]
+        load_published_scores(RGQA_TABLE)["LXMERT"]["mahalanobis_own", "mean", "auaf"]
+        > load_published_scores(RGQA_TABLE)["LXMERT"]["msp", "mean", "auaf"]
     )
 
 
 def test_directions_speak_of_rows_that_stage_answer_writes_and_each_once():
-    assert set(ROWS) <= set(NET_ROWS)
-    claims = [one.claim for one in DIRECTIONS]
+    assert set(ROW_TITLES) <= set(LEADERBOARD_ROWS)
+    claims = [one.claim for one in EXPECTED_EFFECTS]
     assert len(set(claims)) == len(claims)
-    assert {row for one in DIRECTIONS for row in one.rows} == set(ROWS)
+    assert {row for one in EXPECTED_EFFECTS for row in one.row_names} == set(ROW_TITLES)
 
 
 def test_a_lead_on_clip_subsets_is_told_from_one_everywhere():
@@ -90,19 +101,19 @@ def test_a_lead_on_clip_subsets_is_told_from_one_everywhere():
         """With leads of so much over 0.3 on each subset."""
         ahead = {"clip-easy": clip[0], "clip-hard": clip[1], "pt-easy": pt[0], "pt-hard": pt[1]}
         auaf = {("own_rp", place): 0.3 for place in ahead} | {("rp", p): 0.3 + by for p, by in ahead.items()}
-        return sum(by * auaf[row, place] for (row, place, _), by in lead.cells.items())
+        return sum(by * auaf[row, place] for (row, place, _), by in lead.terms.items())
 
     assert comes_to((0.08, 0.12), (0.08, 0.12)) == pytest.approx(0)
     # 0.10 ahead on CLIP subsets and 0.04 on PT subsets: 0.06
     assert comes_to((0.08, 0.12), (0.03, 0.05)) == pytest.approx(0.06)
-    assert lead.within == 0.01 and not lead.papers
+    assert lead.effective_margin == 0.01 and not lead.published_differences
 
 
 def test_the_reason_for_frcnn_is_what_was_measured_of_the_region_head():
     if not VQA.is_file():
         pytest.skip("no nets here")
     recall = find(json.loads(VQA.read_text()), "recall")
-    assert f"finds {100 * recall:.0f} % of them" in FRCNN_HERE
+    assert f"finds {100 * recall:.0f} % of them" in FRCNN_LIMITATION
 
 
 def find(content, key):

@@ -4,14 +4,18 @@ import math
 import numpy as np
 import pytest
 
-from pipeline.scoring.bootstrap import cluster_counts
+from pipeline.scoring.bootstrap import sample_cluster_counts
 from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams
-from pipeline.scoring.leaderboard.rows import BoardRow
-from pipeline.scoring.leaderboard.selective_table import RowThresholds, read_thresholds, thresholds_of
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.leaderboard.selective_table import RowThresholds, find_row_thresholds, read_thresholds
 from pipeline.scoring.selective_prediction import coverage_at_risk, effective_reliability, risk_coverage_auc
-from research.evaluation.effect_report import judged
-from research.evaluation.expected_effects import DIRECTIONS, LOW_RISK
-from research.evaluation.selective_bootstrap import costs_of, selection_cells, selective_scores
+from research.evaluation.effect_report import evaluate_effects
+from research.evaluation.expected_effects import EXPECTED_EFFECTS, SELECTIVE_SCORE_ALTERNATIVES
+from research.evaluation.selective_bootstrap import (
+    bootstrap_selective_scores,
+    get_cost_thresholds,
+    score_selectors,
+)
 
 
 @pytest.mark.parametrize("decimals", [6, 1, -1])  # without ties, with some, all tied
@@ -21,9 +25,9 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
     picture = np.repeat(np.arange(30), 4)
     confidence = random.normal(size=120).round(decimals)
     accuracy = worth * (random.random(120) < 0.5 + 0.4 * (confidence > 0))
-    p = LeaderboardParams(repetitions=100, seed=5)
-    found = selective_scores(confidence, accuracy, picture, 30, {100.0: 1.5, 10.0: np.inf}, p)
-    for number, drawn in enumerate([None, *cluster_counts(30, 100, 5)]):
+    p = LeaderboardParams(num_replicates=100, seed=5)
+    found = bootstrap_selective_scores(confidence, accuracy, picture, 30, {100.0: 1.5, 10.0: np.inf}, p)
+    for number, drawn in enumerate([None, *sample_cluster_counts(30, 100, 5)]):
         again = np.arange(120) if drawn is None else np.repeat(np.arange(120), drawn[picture])
         said, right = confidence[again], accuracy[again]
         expected = {
@@ -45,24 +49,26 @@ def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
         "": RowThresholds(at_risk={}, at_cost={"10": 0.0, "100": 0.5})
     }  # the files' names tell of no seed
     chosen = dict.fromkeys(("selector", "vector_scaling"), told)
-    cells = selection_cells(benchmark, rows, chosen, LeaderboardParams(repetitions=100))
-    scores = {name for name, _ in LOW_RISK}
+    cells = score_selectors(benchmark, rows, chosen, LeaderboardParams(num_replicates=100))
+    scores = {name for name, _ in SELECTIVE_SCORE_ALTERNATIVES}
     assert {score for name, _, score in cells if name == "selector"} == scores
     assert {score for name, _, score in cells if name == "maxprob"} == {
         score for score in scores if not score.startswith("effective")
     }
     assert not any(name == "msp" for name, _, _ in cells)
     one = cells["selector", "aqs", "auc"]
-    assert len(one.seeds) == 2 and one.drawn.shape == (100,)
-    claims = [one for one in DIRECTIONS if one.group == "Selective answering" and "Selector" in one.claim]
-    for found in judged([], cells, claims):  # the same predictions: nothing differs, on no draw
-        assert found.verdict == "not shown" and found.found and found.found.interval == (0, 0)
+    assert len(one.seed_values) == 2 and one.replicates.shape == (100,)
+    claims = [
+        one for one in EXPECTED_EFFECTS if one.group == "Selective answering" and "Selector" in one.claim
+    ]
+    for found in evaluate_effects([], cells, claims):  # the same predictions: nothing differs, on no draw
+        assert found.outcome == "not shown" and found.difference and found.difference.interval == (0, 0)
 
 
 def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
     assert (
-        selection_cells(
-            benchmark, [row("maxprob", subsets=["pt-hard"])], {}, LeaderboardParams(repetitions=100)
+        score_selectors(
+            benchmark, [row("maxprob", subsets=["pt-hard"])], {}, LeaderboardParams(num_replicates=100)
         )
         == {}
     )
@@ -70,7 +76,7 @@ def test_rows_that_lack_a_subset_have_no_cells(benchmark, row):
 
 def test_thresholds_are_those_of_each_seed_by_its_files_name(tmp_path, benchmark, said):
     seeds = tuple(dict.fromkeys(benchmark.subsets, said(1.0, 1, f"selector-seed{n}")) for n in (2, 10))
-    selector, maxprob = (BoardRow(name, "model", seeds, "") for name in ("selector", "maxprob"))
+    selector, maxprob = (LeaderboardRow(name, "model", seeds, "") for name in ("selector", "maxprob"))
     told = {
         "selector": {
             "10": {"at_cost": {"100": None}, "at_risk": {}},
@@ -81,5 +87,8 @@ def test_thresholds_are_those_of_each_seed_by_its_files_name(tmp_path, benchmark
     path = tmp_path / "thresholds.json"
     path.write_text(json.dumps(told))
     chosen = read_thresholds(path)
-    assert [costs_of(one) for one in thresholds_of(selector, chosen)] == [{100.0: 0.5}, {100.0: math.inf}]
-    assert thresholds_of(maxprob, chosen) == []
+    assert [get_cost_thresholds(one) for one in find_row_thresholds(selector, chosen)] == [
+        {100.0: 0.5},
+        {100.0: math.inf},
+    ]
+    assert find_row_thresholds(maxprob, chosen) == []

@@ -8,25 +8,32 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.sources.training_questions import asked_questions
+from pipeline.sources.training_questions import read_training_questions
 from research.reference_models import baseline_nets, net_configs
-from research.reference_models.baseline_nets import Data, Plan, claim, fit, train_nets, tried
+from research.reference_models.baseline_nets import (
+    BaselineConfig,
+    TrainingData,
+    check_work_settings,
+    evaluate_net,
+    fit_detectors,
+    train_missing_nets,
+)
 from research.reference_models.fitted_detectors import read_fitted
 from research.reference_models.inference import load_net
 from research.reference_models.net_training import NetTraining
-from research.reference_models.question_arrays import Gathered
-from research.reference_models.region_files import open_regions
+from research.reference_models.question_arrays import QuestionCollector
+from research.reference_models.region_files import open_region_store
 from tests.research.reference_models.small_gqa import write
 
-PLAN = Plan(answers=3, epochs=3, more_epochs=1, check=60)
+PLAN = BaselineConfig(num_answers=3, base_epochs=3, extra_epochs=1, num_validation_questions=60)
 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(baseline_nets, "BATCH", 16)
-    monkeypatch.setattr(net_configs, "BATCH", 16)
+    monkeypatch.setattr(baseline_nets, "TRAIN_BATCH_SIZE", 16)
+    monkeypatch.setattr(net_configs, "TRAIN_BATCH_SIZE", 16)
     yield
     torch.set_num_threads(threads)
 
@@ -34,11 +41,13 @@ def small_batches(monkeypatch):
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     home = write(tmp_path_factory.mktemp("gqa"))
-    store = open_regions(home / "features")
-    train, val = (Gathered(asked_questions(home / f"{name}.json")) for name in ("train", "val"))
-    words, answers = train.known_words(), train.frequent_answers(3)
-    learn, held = (one.numbered(words, answers, store, home) for one in (train, val))
-    return Data(learn, held, words, answers, store)
+    store = open_region_store(home / "features")
+    train, val = (
+        QuestionCollector(read_training_questions(home / f"{name}.json")) for name in ("train", "val")
+    )
+    words, answers = train.build_vocabulary(), train.top_answers(3)
+    learn, held = (one.to_question_set(words, answers, store, home) for one in (train, val))
+    return TrainingData(learn, held, words, answers, store)
 
 
 def quiet(text):
@@ -55,7 +64,7 @@ def test_halves_of_val_share_no_picture_and_moments_are_of_train(data):
 
 def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
     said = []
-    train_nets(tmp_path, ["vanilla", "separated"], 0, data, PLAN, "cpu", said.append)
+    train_missing_nets(tmp_path, ["vanilla", "separated"], 0, data, PLAN, "cpu", said.append)
     assert sorted(path.name for path in tmp_path.glob("*.safetensors")) == [
         "base-0.safetensors",
         "separated-0.safetensors",
@@ -63,25 +72,25 @@ def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
     ]
     assert load_net(tmp_path / "separated-0.safetensors").answers == ("answerable",)
     before = len(said)
-    train_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", said.append)
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", said.append)
     assert len(said) == before
 
 
 def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, monkeypatch):
     nets, whole, killed = ["vanilla", "mix"], tmp_path / "whole", tmp_path / "killed"
-    recipe_of = baseline_nets.recipe_of
+    recipe_of = baseline_nets.make_training_config
 
     def often(*arguments, **named):
         recipe = recipe_of(*arguments, **named)
         return type(recipe)(**{**vars(recipe), "every": 2})
 
-    monkeypatch.setattr(baseline_nets, "recipe_of", often)
+    monkeypatch.setattr(baseline_nets, "make_training_config", often)
     for folder in (whole, killed):
         folder.mkdir()
-    train_nets(whole, nets, 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(whole, nets, 0, data, PLAN, "cpu", quiet)
     child = os.fork()
     if not child:
-        learn, done = NetTraining.learn, []
+        learn, done = NetTraining.train_step, []
 
         def dies(self, number, batch):
             done.append(number)
@@ -89,36 +98,36 @@ def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, 
                 os.kill(os.getpid(), signal.SIGKILL)
             return learn(self, number, batch)
 
-        NetTraining.learn = dies
-        train_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
+        NetTraining.train_step = dies
+        train_missing_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert (killed / "vanilla-0.pt").exists() and not (killed / "vanilla-0.safetensors").exists()
-    train_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
     for path in whole.glob("*.safetensors"):
         assert (killed / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_figures_of_a_net_are_those_of_its_answers(data, tmp_path):
-    train_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
     asked = load_net(tmp_path / "vanilla-0.safetensors")
     with torch.no_grad():
         asked.net.answer.weight.zero_()
         asked.net.answer.bias.copy_(torch.tensor([-1.0, 2.0, -1.0]))  # always the second answer
-    found = tried(asked, data.val, data.store)
+    found = evaluate_net(asked, data.val, data.store)
     assert found["accuracy"] == pytest.approx((data.val.answers == 1).mean()) and found["auroc"] == 0.5
 
 
 def test_what_is_fitted_has_the_shapes_of_the_net_and_is_fitted_once(data, tmp_path):
-    train_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
-    path = fit(tmp_path, 0, data, "cpu")
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
+    path = fit_detectors(tmp_path, 0, data, "cpu")
     found, before = read_fitted(path), path.read_bytes()
     assert found.scaling.scale.shape == (3,) and found.gaussians.centre.shape == (160,)
-    assert fit(tmp_path, 0, data, "cpu") == path and path.read_bytes() == before
+    assert fit_detectors(tmp_path, 0, data, "cpu") == path and path.read_bytes() == before
 
 
 def test_a_work_folder_of_other_settings_is_refused(tmp_path):
-    claim(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
-    claim(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
+    check_work_settings(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
+    check_work_settings(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
     with pytest.raises(UserError, match=r"other settings(.|\n)*epochs: 5.0 before, 2.0 now"):
-        claim(tmp_path, {"epochs": 2.0, "train": {"a.json": 7}})
+        check_work_settings(tmp_path, {"epochs": 2.0, "train": {"a.json": 7}})

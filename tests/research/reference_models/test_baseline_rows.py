@@ -8,11 +8,17 @@ import torch
 from pipeline.core.errors import UserError
 from pipeline.scoring.prediction_reader import read_predictions
 from research.reference_models import baseline_nets, baseline_rows, net_configs
-from research.reference_models.baseline_nets import Plan
-from research.reference_models.baseline_rows import LEFT_OUT, POSSIBLE, Wanted, baselines, rows_wanted
+from research.reference_models.baseline_nets import BaselineConfig
+from research.reference_models.baseline_rows import (
+    AVAILABLE_ROWS,
+    UNAVAILABLE_ROWS,
+    BaselineRequest,
+    run_baselines,
+    select_rows,
+)
 from tests.research.reference_models.small_gqa import COLORS, write
 
-PLAN = Plan(answers=3, epochs=2, more_epochs=1, check=60)
+PLAN = BaselineConfig(num_answers=3, base_epochs=2, extra_epochs=1, num_validation_questions=60)
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +34,16 @@ def small_batches(monkeypatch):
 def wanted(home, **changes):
     paths = {"train": home / "train.json", "val": home / "val.json", "release": home / "subset.json"}
     folders = {"work": home / "work", "out": home / "out"}
-    return Wanted(home / "features", data_set="sample", plan=PLAN, **{**paths, **folders, **changes})
+    return BaselineRequest(
+        home / "features", dataset="sample", config=PLAN, **{**paths, **folders, **changes}
+    )
 
 
 def test_every_row_that_can_be_made_answers_every_item(tmp_path, capsys):
     home = write(tmp_path)
-    baselines(wanted(home))
+    run_baselines(wanted(home))
     files = sorted((home / "out").glob("*.json"))
-    assert [path.name for path in files] == sorted(f"{row}-seed0.json" for row in POSSIBLE)
+    assert [path.name for path in files] == sorted(f"{row}-seed0.json" for row in AVAILABLE_ROWS)
     ids = [row["question_id"] for row in json.loads((home / "subset.json").read_text())]
     for path in files:
         rows = json.loads(path.read_text())
@@ -43,26 +51,26 @@ def test_every_row_that_can_be_made_answers_every_item(tmp_path, capsys):
         assert {row["prediction"] for row in rows} <= set(COLORS)
         assert read_predictions(path).confidence is not None
     shown = capsys.readouterr().out
-    assert all(f"{row}: {why}" in shown for row, why in LEFT_OUT.items())
+    assert all(f"{row}: {why}" in shown for row, why in UNAVAILABLE_ROWS.items())
     before = {path: path.read_bytes() for path in files}
     trained = {path: path.stat().st_mtime_ns for path in (home / "work").iterdir()}
-    baselines(wanted(home, rows=["msp"]))  # nothing is trained again
+    run_baselines(wanted(home, rows=["msp"]))  # nothing is trained again
     assert {path: path.stat().st_mtime_ns for path in (home / "work").iterdir()} == trained
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
 def test_rows_that_cannot_be_made_or_are_unknown_are_refused_with_the_reason():
-    assert rows_wanted(["rp", "msp"]) == ["msp", "rp"]
+    assert select_rows(["rp", "msp"]) == ["msp", "rp"]
     with pytest.raises(UserError, match="rp_hard: needs CLIP vectors"):
-        rows_wanted(["rp_hard", "msp"])
+        select_rows(["rp_hard", "msp"])
     with pytest.raises(UserError, match="unknown rows: vilt"):
-        rows_wanted(["vilt"])
+        select_rows(["vilt"])
 
 
 def test_without_a_release_the_nets_are_made_and_it_says_so(tmp_path, monkeypatch, capsys):
     home = write(tmp_path)
-    monkeypatch.setattr(baseline_rows.params, "version", lambda: "9.9.9")
-    baselines(wanted(home, release=None, rows=["blind_net"]))
+    monkeypatch.setattr(baseline_rows.params, "read_release_version", lambda: "9.9.9")
+    run_baselines(wanted(home, release=None, rows=["blind_net"]))
     assert "no release at data/release/sample/9.9.9 yet" in capsys.readouterr().out
     assert (home / "work" / "blind-0.safetensors").exists() and not (home / "out").exists()
 
@@ -70,4 +78,4 @@ def test_without_a_release_the_nets_are_made_and_it_says_so(tmp_path, monkeypatc
 def test_a_release_that_is_named_must_be_there(tmp_path):
     home = write(tmp_path)
     with pytest.raises(UserError, match="no such release"):
-        baselines(wanted(home, release=home / "nothing"))
+        run_baselines(wanted(home, release=home / "nothing"))

@@ -8,7 +8,7 @@ import torch
 from pytorch_ood.detector import Mahalanobis
 from sklearn.covariance import EmpiricalCovariance
 
-from research.reference_models.class_gaussians import closeness, fit_gaussians
+from research.reference_models.class_gaussians import fit_gaussians, score_mahalanobis
 
 RANDOM = np.random.default_rng(0)
 RIGHT = RANDOM.integers(4, size=400)
@@ -21,7 +21,7 @@ def test_distances_are_those_of_pytorch_ood():
     # It takes the sum of squares for the covariance, where the mean is meant: its distances are ours / 400.
     oracle = Mahalanobis(None).fit_features(torch.from_numpy(FEATURES).double(), torch.from_numpy(RIGHT))
     expected = -oracle.predict_features(torch.from_numpy(OTHERS)).numpy() * len(FEATURES)
-    found = closeness(fit_gaussians(FEATURES, RIGHT, 4), OTHERS).max(axis=1)
+    found = score_mahalanobis(fit_gaussians(FEATURES, RIGHT, 4), OTHERS).max(axis=1)
     assert found == pytest.approx(expected, rel=1e-4)  # the oracle's distances are float32
 
 
@@ -31,7 +31,7 @@ def test_distances_are_those_of_scikit_learn_with_a_pseudo_inverse_where_it_must
     means = np.stack([features[k == RIGHT].mean(axis=0, dtype=float) for k in range(4)])
     oracle = EmpiricalCovariance(assume_centered=True).fit(features - means[RIGHT])
     expected = np.stack([-oracle.mahalanobis(others - mean) / 2 for mean in means], axis=1)
-    assert closeness(fit_gaussians(features, RIGHT, 4), others) == pytest.approx(expected, rel=1e-5)
+    assert score_mahalanobis(fit_gaussians(features, RIGHT, 4), others) == pytest.approx(expected, rel=1e-5)
 
 
 def test_an_answer_without_examples_has_no_mean_and_does_not_compete():
@@ -40,14 +40,16 @@ def test_an_answer_without_examples_has_no_mean_and_does_not_compete():
     around = np.array([[10, 10], [11, 10], [9, 11], [10, -10], [11, -10], [9, -9]], np.float32)
     fitted = fit_gaussians(around, right, 5)
     assert fitted.classes.tolist() == [1, 3]
-    nowhere, there = closeness(fitted, np.array([[0, 0], [10, 10]], np.float32)).max(axis=1)
+    nowhere, there = score_mahalanobis(fitted, np.array([[0, 0], [10, 10]], np.float32)).max(axis=1)
     assert nowhere < there - 50
 
 
 def test_features_far_from_zero_keep_their_digits():
     far = fit_gaussians(FEATURES.astype(np.float64) + 1e4, RIGHT, 4)
     near = fit_gaussians(FEATURES, RIGHT, 4)
-    assert closeness(far, OTHERS.astype(np.float64) + 1e4) == pytest.approx(closeness(near, OTHERS), rel=1e-3)
+    assert score_mahalanobis(far, OTHERS.astype(np.float64) + 1e4) == pytest.approx(
+        score_mahalanobis(near, OTHERS), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from research.reference_models.class_gaussians import fit_gaussians
-from research.reference_models.detector_table import DETECTORS, Given, lacking, said
-from research.reference_models.model_outputs import HEADS, Seen
+from research.reference_models.detector_table import DETECTORS, DetectorInputs, missing_inputs, score
+from research.reference_models.model_outputs import HEAD_NAMES, ModelOutputs
 from research.reference_models.selective_answering import VectorScaling
-from research.reference_models.selector import Graded
+from research.reference_models.selector import GradedOutputs
 from research.reference_models.selector_training import train_selector
 
 ANSWERS = ("yes", "no", "red")
@@ -21,17 +21,17 @@ ANSWERS = ("yes", "no", "red")
 def net(seed, n=40):
     random = np.random.default_rng(seed)
     logits, features = random.normal(size=(n, 3)), random.normal(size=(n, 4))
-    extra = {name: random.normal(size=n).astype(np.float32) for name in HEADS}
-    stepped = Seen(ANSWERS, (logits + 0.01).astype(np.float32), features.astype(np.float32))
-    return Seen(ANSWERS, logits.astype(np.float32), features.astype(np.float32), extra, stepped)
+    extra = {name: random.normal(size=n).astype(np.float32) for name in HEAD_NAMES}
+    stepped = ModelOutputs(ANSWERS, (logits + 0.01).astype(np.float32), features.astype(np.float32))
+    return ModelOutputs(ANSWERS, logits.astype(np.float32), features.astype(np.float32), extra, stepped)
 
 
 @pytest.fixture(scope="module")
 def everything():
     seen = net(0)
     right = np.arange(40) % 3
-    graded = [Graded(pictures, seen, np.ones(40)) for pictures in (["a"] * 40, ["b"] * 40)]
-    return Given(
+    graded = [GradedOutputs(pictures, seen, np.ones(40)) for pictures in (["a"] * 40, ["b"] * 40)]
+    return DetectorInputs(
         seen,
         (net(1),),
         fit_gaussians(seen.features, right, 3),
@@ -45,7 +45,7 @@ def everything():
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_each_row_gives_an_answer_and_a_finite_confidence_for_each_question(name, everything):
-    answers, confidence = said(DETECTORS[name], everything)
+    answers, confidence = score(DETECTORS[name], everything)
     assert len(answers) == 40
     assert set(answers) <= set(ANSWERS)
     assert confidence.shape == (40,)
@@ -55,13 +55,13 @@ def test_each_row_gives_an_answer_and_a_finite_confidence_for_each_question(name
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_each_row_says_what_it_needs(name, everything):
-    bare = Given(everything.seen._replace(extra={}, stepped=None))
-    needed = [need for need in DETECTORS[name].needs if need != "seen"]
-    assert lacking(DETECTORS[name], everything) == []
-    assert lacking(DETECTORS[name], bare) == needed
+    bare = DetectorInputs(everything.seen._replace(extra={}, stepped=None))
+    needed = [need for need in DETECTORS[name].required_inputs if need != "seen"]
+    assert missing_inputs(DETECTORS[name], everything) == []
+    assert missing_inputs(DETECTORS[name], bare) == needed
     if needed:
         with pytest.raises(ValueError, match=re.escape(f"{DETECTORS[name].title} needs {needed[0]}")):
-            said(DETECTORS[name], bare)
+            score(DETECTORS[name], bare)
 
 
 def logit(p):
@@ -71,19 +71,19 @@ def logit(p):
 # One question; its answers have the logits log 3, 0 and 0: sigmoids 3/4, 1/2, 1/2, softmax 3/5, 1/5, 1/5, and
 # log(1 + exp(f)) = 2 log 2, log 2, log 2.
 HEAD_SCORES = {"branch": 0.9, "multi_branch": 0.8, "separated": 0.7, "k_plus_1": 0.6, "caption_match": 0.3}
-ONE = Given(
-    Seen(
+ONE = DetectorInputs(
+    ModelOutputs(
         ANSWERS,
         np.array([[math.log(3), 0, 0]], np.float32),
         np.zeros((1, 1), np.float32),
         {name: np.array([logit(p)], np.float32) for name, p in HEAD_SCORES.items()},
-        Seen(ANSWERS, np.array([[1, 0, 0]], np.float32), np.zeros((1, 1), np.float32)),
+        ModelOutputs(ANSWERS, np.array([[1, 0, 0]], np.float32), np.zeros((1, 1), np.float32)),
     ),
-    (Seen(ANSWERS, np.zeros((1, 3), np.float32), np.zeros((1, 1), np.float32)),),
+    (ModelOutputs(ANSWERS, np.zeros((1, 3), np.float32), np.zeros((1, 1), np.float32)),),
     scaling=VectorScaling(np.ones(3, np.float32), np.array([0, 0, math.log(6)], np.float32)),
     nouns=[{"cup", "wood"}],
-    detected=[{"cup"}],
-    names={"cup"},
+    detected_names=[{"cup"}],
+    detector_names={"cup"},
 )
 
 
@@ -112,29 +112,29 @@ ONE = Given(
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_each_row_is_what_its_title_says(name, expected):
-    assert said(DETECTORS[name], ONE).confidence == pytest.approx([expected], rel=1e-6)
+    assert score(DETECTORS[name], ONE).confidence == pytest.approx([expected], rel=1e-6)
 
 
 def test_only_three_rows_answer_otherwise_than_the_net(everything):
     own = [ANSWERS[place] for place in everything.seen.logits.argmax(axis=1)]
-    others = {name for name, row in DETECTORS.items() if said(row, everything).answers != own}
+    others = {name for name, row in DETECTORS.items() if score(row, everything).answers != own}
     assert others == {"mahalanobis_own", "ensemble", "vector_scaling"}
-    assert said(DETECTORS["vector_scaling"], everything).answers == ["no"] * 40  # by a bias of 9
+    assert score(DETECTORS["vector_scaling"], everything).answers == ["no"] * 40  # by a bias of 9
 
 
 def test_rows_of_one_head_do_not_take_another(everything):
     heads = ("branched", "multi_branched", "separated", "caption_match", "k_plus_1")
-    columns = {tuple(said(DETECTORS[name], everything).confidence) for name in heads}
+    columns = {tuple(score(DETECTORS[name], everything).confidence) for name in heads}
     assert len(columns) == len(heads)
-    assert {need for name in heads for need in DETECTORS[name].needs} == set(HEADS)
+    assert {need for name in heads for need in DETECTORS[name].required_inputs} == set(HEAD_NAMES)
 
 
 def test_odin_looks_at_what_was_seen_after_the_step(everything):
-    plain = said(
+    plain = score(
         DETECTORS["odin"], everything._replace(seen=everything.seen._replace(stepped=everything.seen))
     )
     assert (
-        said(DETECTORS["odin"], everything).confidence > plain.confidence
+        score(DETECTORS["odin"], everything).confidence > plain.confidence
     ).all()  # logits are .01 higher there
 
 

@@ -19,7 +19,7 @@ from pytorch_ood.detector import EnergyBased, MaxLogit, MaxSoftmax
 
 from research.reference_models import detectors as by
 from research.reference_models.class_gaussians import ClassGaussians
-from research.reference_models.model_outputs import Seen
+from research.reference_models.model_outputs import ModelOutputs
 from research.reference_models.selective_answering import VectorScaling
 
 RANDOM = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def seen(logits, features=None):
     features = (
         np.zeros((len(logits), 1), np.float32) if features is None else np.asarray(features, np.float32)
     )
-    return Seen(tuple(f"answer {k}" for k in range(logits.shape[1])), logits, features)
+    return ModelOutputs(tuple(f"answer {k}" for k in range(logits.shape[1])), logits, features)
 
 
 def oracle(score, logits, *options):
@@ -84,7 +84,7 @@ def test_energy_of_fewer_answers_than_asked_for_takes_all():
 
 def test_odin_is_the_largest_sigmoid_at_its_temperature_less_a_half():
     top = np.abs(LOGITS[:, :1])
-    expected = oracle(MaxSoftmax.score, against_zero(top[:, 0]), by.TEMPERATURE) - 0.5
+    expected = oracle(MaxSoftmax.score, against_zero(top[:, 0]), by.ODIN_TEMPERATURE) - 0.5
     assert by.odin(seen(top)) == pytest.approx(expected, abs=2e-16)  # the oracle has no more digits near 1/2
 
 
@@ -104,7 +104,7 @@ def test_msp_keeps_the_order_of_logits(logits):
 def test_in_float32_or_with_four_decimals_odin_would_say_little_or_nothing():
     """What the published code does to its own confidences; the figures are those of its paper's net's range."""
     logits = np.linspace(-12, 4, 20_001, dtype=np.float32)
-    published = torch.sigmoid(torch.from_numpy(logits) / by.TEMPERATURE).numpy()
+    published = torch.sigmoid(torch.from_numpy(logits) / by.ODIN_TEMPERATURE).numpy()
     assert len(np.unique(published)) < 1_000
     assert len(np.unique(published.round(4))) == 1
     assert len(np.unique(by.odin(seen(logits[:, None])))) == len(logits)
@@ -147,9 +147,9 @@ def test_shapes_are_sigmoids_of_their_heads_and_their_products_with_msp():
     head, answers = np.array([logit(0.8)], np.float32), seen([[logit(0.5), logit(0.25)]])
     assert by.head_score(head) == pytest.approx([0.8])
     assert by.head_score_msp(head, answers) == pytest.approx([0.8 * 0.5])
-    assert by.unlike_uq(head) == pytest.approx([0.2])
-    assert by.unlike_uq_msp(head, answers) == pytest.approx([0.2 * 0.5])
-    sure = by.unlike_uq(np.array([40, 41], np.float32))  # 1 - sigmoid(40) would be 0 in float64
+    assert by.k_plus_1_score(head) == pytest.approx([0.2])
+    assert by.k_plus_1_score_msp(head, answers) == pytest.approx([0.2 * 0.5])
+    sure = by.k_plus_1_score(np.array([40, 41], np.float32))  # 1 - sigmoid(40) would be 0 in float64
     assert sure == pytest.approx([math.exp(-40), math.exp(-41)], rel=1e-9, abs=0)
 
 
@@ -157,7 +157,7 @@ def test_calibration_may_change_the_answer():
     asked = seen([[1.0, 0.5]])
     scaling = VectorScaling(np.array([1, 2], np.float32), np.array([0, 0.5], np.float32))
     # Logits 1 and 2 * .5 + .5 = 1.5: softmax of the second 1 / (1 + e^-.5).
-    assert by.calibrated(asked, scaling) == pytest.approx([1 / (1 + math.exp(-0.5))])
+    assert by.calibrated_maxprob(asked, scaling) == pytest.approx([1 / (1 + math.exp(-0.5))])
     assert by.calibrated_answer(asked, scaling).tolist() == [1]
 
 

@@ -8,7 +8,12 @@ from safetensors.numpy import load, save
 
 from pipeline.core.errors import UserError
 from research.reference_models.class_gaussians import ClassGaussians
-from research.reference_models.fitted_detectors import Fitted, packed, read_fitted, write_fitted
+from research.reference_models.fitted_detectors import (
+    FittedDetectors,
+    flatten_arrays,
+    read_fitted,
+    write_fitted,
+)
 from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Selector
 
@@ -22,7 +27,7 @@ def made(features=3, answers=4, hidden=2, directions=2, classes=(0, 3)):
     )
     first = (draw(size=d), np.ones(d), draw(size=(h, d)), draw(size=h), draw(size=(h, k)), draw(size=h))
     selector = Selector(*first, draw(size=(h, 2 * h)), draw(size=h), draw(size=h), draw(size=1), np.ones(1))
-    return Fitted(gaussians, VectorScaling(draw(size=k), draw(size=k)), selector)
+    return FittedDetectors(gaussians, VectorScaling(draw(size=k), draw(size=k)), selector)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_all_that_is_wrong_is_told_at_once(path):
 
 
 def test_what_was_fitted_for_a_net_of_other_features_is_no_part_of_this(path):
-    tensors = packed("selector", made(features=5).selector)
+    tensors = flatten_arrays("selector", made(features=5).selector)
     changed(path, **{name.replace(".", "_in_"): array for name, array in tensors.items()})
     assert [line.split(":")[0] for line in refusal(path)[1:]] == [
         "selector.centre",

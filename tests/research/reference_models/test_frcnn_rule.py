@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.language.tagger import Tagger
-from research.reference_models.frcnn_rule import asked_nouns, frcnn_rule
+from research.reference_models.frcnn_rule import extract_nouns, frcnn_rule
 
 NAMES = {"cup", "traffic light", "fire hydrant", "table", "television"}
 
@@ -28,16 +28,16 @@ def tagger():
 )
 def test_a_question_names_things(tagger, text, nouns):
     (tokens,) = tagger.tag([text])
-    assert asked_nouns(text, tokens, NAMES) == nouns
+    assert extract_nouns(text, tokens, NAMES) == nouns
 
 
 def test_a_name_of_several_words_is_found(tagger):
     """The published code compares word by word: "traffic" and "light" are never among the names."""
     text = "Is the traffic light red?"
     (tokens,) = tagger.tag([text])
-    asked = [asked_nouns(text, tokens, NAMES)] * 2
+    asked = [extract_nouns(text, tokens, NAMES)] * 2
     assert frcnn_rule(asked, [["traffic light"], ["cup"]]).tolist() == [1, 0]
-    assert asked_nouns(text, tokens, ()) == {"traffic", "light"}  # of a detector without that name
+    assert extract_nouns(text, tokens, ()) == {"traffic", "light"}  # of a detector without that name
 
 
 def test_all_that_is_named_must_be_there_and_a_question_that_names_nothing_is_accepted():

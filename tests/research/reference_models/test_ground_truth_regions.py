@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.core.records import Scene, SceneObject
-from research.reference_models.ground_truth_regions import box_of, settings_of, true_regions
-from research.reference_models.region_head import FLOOR, FOUND, RegionHead, RegionNames
+from pipeline.core.records import SceneGraph, SceneObject
+from research.reference_models.ground_truth_regions import (
+    get_relative_box,
+    get_setting_mask,
+    make_ground_truth_regions,
+)
+from research.reference_models.region_head import MAX_DETECTIONS, MIN_LOG_PROBABILITY, RegionHead, RegionNames
 
 NAMES = RegionNames(("cup", "dog"), ("brown", "red", "sitting"), ("park", "street", "sunny"))
 CUP = SceneObject(object_id="1", name="cup", x=44, y=33, w=90, h=67, attributes=("red", "small"))
 DOG = SceneObject(object_id="2", name="dog", x=224, y=168, w=112, h=84, attributes=("brown", "sitting"))
-SCENE = Scene(
+SCENE = SceneGraph(
     picture_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
 )
 
 
 def test_a_box_is_told_in_shares_of_the_picture():
-    assert box_of(DOG, SCENE) == (0.5, 0.5, 0.75, 0.75)
+    assert get_relative_box(DOG, SCENE) == (0.5, 0.5, 0.75, 0.75)
 
 
 def test_place_and_weather_are_settings():
-    assert settings_of(SCENE, NAMES).tolist() == [True, False, True]
+    assert get_setting_mask(SCENE, NAMES).tolist() == [True, False, True]
 
 
 def test_things_come_first_then_nothing_and_the_whole_comes_last():
-    regions = true_regions([SCENE], RegionHead(6, NAMES, hidden=4))
+    regions = make_ground_truth_regions([SCENE], RegionHead(6, NAMES, hidden=4))
     names = regions.features[0, :, 4:-1]
-    said = [{NAMES.all[i] for i in np.flatnonzero(row == 0)} for row in names]
-    assert said == [{"cup", "red"}, {"dog", "brown", "sitting"}, *[set()] * (FOUND - 2), {"park", "sunny"}]
-    assert set(np.unique(names)) == {FLOOR, 0} and (regions.features[..., :4] == 0).all()
-    assert regions.scores[0].tolist() == [1, 1, *[0] * (FOUND - 2)] and regions.features[0, -1, -1] == 1
+    said = [{NAMES.all_names[i] for i in np.flatnonzero(row == 0)} for row in names]
+    assert said == [
+        {"cup", "red"},
+        {"dog", "brown", "sitting"},
+        *[set()] * (MAX_DETECTIONS - 2),
+        {"park", "sunny"},
+    ]
+    assert set(np.unique(names)) == {MIN_LOG_PROBABILITY, 0} and (regions.features[..., :4] == 0).all()
+    assert (
+        regions.scores[0].tolist() == [1, 1, *[0] * (MAX_DETECTIONS - 2)] and regions.features[0, -1, -1] == 1
+    )
     assert regions.boxes[0, 1].tolist() == [0.5, 0.5, 0.75, 0.75] and regions.boxes[0, -1].tolist() == [
         0,
         0,
@@ -40,6 +51,8 @@ def test_things_come_first_then_nothing_and_the_whole_comes_last():
 
 
 def test_of_more_things_than_there_are_regions_the_first_are_told():
-    many = Scene(picture_id="1", split="val", width=448, height=336, objects=(DOG, *[CUP] * FOUND))
-    regions = true_regions([many], RegionHead(6, NAMES, hidden=4))
-    assert regions.kinds[0].tolist() == [1, *[0] * (FOUND - 1)]
+    many = SceneGraph(
+        picture_id="1", split="val", width=448, height=336, objects=(DOG, *[CUP] * MAX_DETECTIONS)
+    )
+    regions = make_ground_truth_regions([many], RegionHead(6, NAMES, hidden=4))
+    assert regions.kinds[0].tolist() == [1, *[0] * (MAX_DETECTIONS - 1)]

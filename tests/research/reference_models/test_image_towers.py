@@ -5,28 +5,30 @@ import pytest
 import torch
 
 from pipeline.candidates.encoders import clip
-from pipeline.core.paths import Folders
-from research.reference_models.image_towers import ClipTower, OwnTower
-from research.reference_models.region_head import decoded
+from pipeline.core.paths import DatasetFolders
+from research.reference_models.image_towers import ClipTower, ResidualTower
+from research.reference_models.region_head import load_images
 
-PICTURES = sorted(Folders("sample").source.glob("images/*.jpg"))[:2]
+PICTURES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
 SIZE = (192, 256)
 
 
 @pytest.fixture(scope="module")
 def of_clip():
-    return ClipTower(Folders("sample").clip)
+    return ClipTower(DatasetFolders("sample").clip)
 
 
 def test_vectors_of_a_clips_tower_are_those_of_the_encoder(of_clip):
     """So its pixels are prepared alike."""
-    encoder = clip.Encoder(f"local-dir:{Folders('sample').clip}", device="cpu")
-    vectors = of_clip.vectors(decoded(PICTURES, SIZE))
-    np.testing.assert_allclose(vectors, encoder.table(encoder.pictures(PICTURES, 2), 2), atol=2e-3)
+    encoder = clip.Encoder(f"local-dir:{DatasetFolders('sample').clip}", device="cpu")
+    vectors = of_clip.vectors(load_images(PICTURES, SIZE))
+    np.testing.assert_allclose(
+        vectors, encoder.stack_batches(encoder.encode_images(PICTURES, 2), 2), atol=2e-3
+    )
 
 
 def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
-    pixels = decoded(PICTURES, SIZE)
+    pixels = load_images(PICTURES, SIZE)
     maps = of_clip.maps(pixels)
     assert maps.shape == (2, 56 * 4 + 152 + 368, 12, 16)  # 8 pixels a cell, four to one of 16; 16; 32
     with torch.inference_mode():
@@ -38,12 +40,12 @@ def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
 
 def test_own_maps_have_a_cell_for_16_pixels_and_see_what_lies_there():
     torch.manual_seed(0)
-    tower = OwnTower(SIZE).eval()
+    tower = ResidualTower(SIZE).eval()
     pixels = np.full((1, 3, *SIZE), 128, np.uint8)
-    plain = tower.maps(pixels)
+    plain = tower.compute_maps(pixels)
     assert plain.shape == (1, 128, 12, 16)
     pixels[:, :, 32:48, 64:80] = 255  # row 32 / 16, column 64 / 16: cell (2, 4)
-    changed = (tower.maps(pixels) - plain).abs().sum(1)[0]
+    changed = (tower.compute_maps(pixels) - plain).abs().sum(1)[0]
     most = divmod(int(changed.argmax()), 16)
     assert abs(most[0] - 2) <= 1 and abs(most[1] - 4) <= 1
     # A cell sees 4 + 8 pixels by the first convolution, 16 by a block at 4 pixels a cell, 8 + 32 at 8, 16 + 2 * 64 at 16: 212, 106
@@ -54,9 +56,9 @@ def test_own_maps_have_a_cell_for_16_pixels_and_see_what_lies_there():
 @pytest.mark.parametrize("kind", ["own", "clip"])
 def test_in_float64_maps_are_the_same_but_for_rounding(kind):
     torch.manual_seed(0)
-    tower = OwnTower(SIZE).eval() if kind == "own" else ClipTower(Folders("sample").clip)
-    pixels = decoded(PICTURES[:1], SIZE)
-    single, double = tower.maps(pixels), tower.double().maps(pixels)
+    tower = ResidualTower(SIZE).eval() if kind == "own" else ClipTower(DatasetFolders("sample").clip)
+    pixels = load_images(PICTURES[:1], SIZE)
+    single, double = tower.compute_maps(pixels), tower.double().compute_maps(pixels)
     assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
     assert (single - double).abs().max() < 1e-3 * double.abs().max()
 
@@ -64,6 +66,6 @@ def test_in_float64_maps_are_the_same_but_for_rounding(kind):
 def test_own_weights_are_random_ones_of_their_seed():
     def weights(seed):
         torch.manual_seed(seed)
-        return torch.cat([p.flatten() for p in OwnTower(SIZE).parameters()])
+        return torch.cat([p.flatten() for p in ResidualTower(SIZE).parameters()])
 
     assert torch.equal(weights(1), weights(1)) and not torch.equal(weights(1), weights(2))

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 
 from research.reference_models.detector_table import DETECTORS
-from research.reference_models.leaderboard_rows import ONE_OUTPUT, ROWS, NetRow, said_of_row
-from research.reference_models.model_outputs import HEADS, Seen
+from research.reference_models.leaderboard_rows import (
+    LEADERBOARD_ROWS,
+    SINGLE_OUTPUT_NETS,
+    LeaderboardRow,
+    score_row,
+)
+from research.reference_models.model_outputs import HEAD_NAMES, ModelOutputs
 
 ANSWERS = ("yes", "no", "red")
 
 
 def seen(rows, **extra):
     logits = np.array(rows, np.float32)
-    return Seen(
+    return ModelOutputs(
         ANSWERS[: logits.shape[1]],
         logits,
         np.zeros((len(logits), 2), np.float32),
@@ -26,43 +31,43 @@ VANILLA = seen([[2, 0, 0], [0, 0, 1]])
 
 
 def test_every_row_names_a_detector_that_there_is_and_no_two_rows_are_one():
-    assert {row.detector for row in ROWS.values()} <= DETECTORS.keys()
-    assert set(ONE_OUTPUT) <= set(HEADS)
-    made = [row._replace(note="") for row in ROWS.values()]
+    assert {row.detector for row in LEADERBOARD_ROWS.values()} <= DETECTORS.keys()
+    assert set(SINGLE_OUTPUT_NETS) <= set(HEAD_NAMES)
+    made = [row._replace(note="") for row in LEADERBOARD_ROWS.values()]
     assert len(set(made)) == len(made)
 
 
 def test_a_row_has_the_answers_and_the_confidence_of_its_net():
-    answers, confidence = said_of_row(ROWS["msp"], {"vanilla": VANILLA})
+    answers, confidence = score_row(LEADERBOARD_ROWS["msp"], {"vanilla": VANILLA})
     assert answers == ["yes", "red"]
     assert confidence == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-1))])
 
 
 def test_another_net_may_answer_in_its_place():
     rp = seen([[0, -1, -1], [0, -3, -4]])
-    answers, confidence = said_of_row(ROWS["rp_confidence"], {"vanilla": VANILLA, "rp": rp})
+    answers, confidence = score_row(LEADERBOARD_ROWS["rp_confidence"], {"vanilla": VANILLA, "rp": rp})
     assert answers == ["yes", "red"]
     assert confidence.tolist() == [0.5, 0.5]
 
 
 def test_a_net_of_one_output_gives_the_confidence_beside_answers_of_another():
     alone = seen([[-1], [0]])
-    answers, confidence = said_of_row(ROWS["separated"], {"vanilla": VANILLA, "separated": alone})
+    answers, confidence = score_row(LEADERBOARD_ROWS["separated"], {"vanilla": VANILLA, "separated": alone})
     assert answers == ["yes", "red"]
     assert confidence == pytest.approx([1 / (1 + np.e), 0.5])
 
 
 def test_the_ensemble_is_of_the_row_s_nets():
     rp, mix = seen([[0, 0, 0], [0, 9, 0]]), seen([[0, 0, 9], [0, 0, 0]])
-    answers, confidence = said_of_row(ROWS["ens"], {"rp": rp, "mix": mix})
+    answers, confidence = score_row(LEADERBOARD_ROWS["ens"], {"rp": rp, "mix": mix})
     assert answers == ["red", "no"]
     assert confidence == pytest.approx([0.5 / (1 + np.exp(-9))] * 2)
 
 
 def test_a_row_names_every_net_that_has_to_look():
-    assert NetRow("msp", "rp", ("mix",), "vanilla").nets == ("rp", "mix", "vanilla")
+    assert LeaderboardRow("msp", "rp", ("mix",), "vanilla").required_nets == ("rp", "mix", "vanilla")
 
 
 def test_a_detector_that_lacks_something_says_what():
     with pytest.raises(ValueError, match="Q-C needs caption_match"):
-        said_of_row(NetRow("caption_match"), {"vanilla": VANILLA})
+        score_row(LeaderboardRow("caption_match"), {"vanilla": VANILLA})

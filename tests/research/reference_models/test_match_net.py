@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from research.reference_models.match_net import SPOT, placed, spot
+from research.reference_models.match_net import RELATIVE_BOX_SIZE, encode_boxes, encode_relative_boxes
 from tests.research.reference_models.toy_nets import COLORS, REGIONS, WIDTH, net, world
 
 
 def inputs(rows=4):
     store, questions = world()
-    features, boxes = map(torch.from_numpy, store.take(questions.pictures[:rows]))
+    features, boxes = map(torch.from_numpy, store.get_regions(questions.image_indices[:rows]))
     return torch.from_numpy(questions.tokens[:rows]), features, boxes
 
 
@@ -77,8 +77,8 @@ def test_a_head_gives_one_logit_beside_the_answers(head):
 def test_where_a_box_lies_to_another():
     seat = torch.tensor([[0.4, 0.4, 0.6, 0.6]])
     boxes = torch.tensor([[[0.1, 0.4, 0.2, 0.6], [0.4, 0.4, 0.6, 0.6], [0.4, 0.8, 0.6, 1.0]]])
-    left, same, below = spot(boxes, seat)[0]
-    assert len(left) == SPOT
+    left, same, below = encode_relative_boxes(boxes, seat)[0]
+    assert len(left) == RELATIVE_BOX_SIZE
     # middles: 0.15 - 0.5 = -0.35 across; then 0.9 - 0.5 = 0.4 down
     assert left[0] == pytest.approx(-0.35) and left[1] == pytest.approx(0)
     assert below[0] == pytest.approx(0) and below[1] == pytest.approx(0.4)
@@ -89,4 +89,4 @@ def test_where_a_box_lies_to_another():
 
 def test_where_a_box_lies_in_the_picture():
     # middle (0.25, 0.5), size (0.5, 1), edges 0, 0, 0.5, 1; each times 2, less 1
-    assert placed(torch.tensor([0.0, 0.0, 0.5, 1.0])).tolist() == [-0.5, 0, 0, 1, -1, -1, 0, 1]
+    assert encode_boxes(torch.tensor([0.0, 0.0, 0.5, 1.0])).tolist() == [-0.5, 0, 0, 1, -1, -1, 0, 1]

@@ -7,9 +7,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from pipeline.core.errors import UserError
-from research.reference_models.model_outputs import Ask, Seen, read_seen, write_seen
+from research.reference_models.model_outputs import ModelOutputs, VqaQuery, read_outputs, write_outputs
 
-ASKS = [Ask("n1", "Is the cup red?"), Ask("n1", "What is it – “très” <b>?"), Ask("n2", "Is the cup red?")]
+ASKS = [
+    VqaQuery("n1", "Is the cup red?"),
+    VqaQuery("n1", "What is it – “très” <b>?"),
+    VqaQuery("n2", "Is the cup red?"),
+]
 
 
 def seen(n=3, k=4, d=5, *, seed=0, **changes):
@@ -18,7 +22,7 @@ def seen(n=3, k=4, d=5, *, seed=0, **changes):
     features, stepped_features = random.normal(size=(2, n, d)).astype(np.float32)
     answers = tuple(f"answer {i}" for i in range(k))
     extra = {"branch": random.normal(size=n).astype(np.float32)}
-    made = Seen(answers, logits, features, extra, Seen(answers, stepped, stepped_features))
+    made = ModelOutputs(answers, logits, features, extra, ModelOutputs(answers, stepped, stepped_features))
     return made._replace(**changes)
 
 
@@ -38,10 +42,10 @@ def same(a, b):
     "changes", [{}, {"extra": {}}, {"stepped": None}], ids=["all", "no heads", "no step"]
 )
 def test_what_was_written_is_read(tmp_path, changes):
-    write_seen(tmp_path / "seen.safetensors", ASKS, seen(**changes))
-    asks, read = read_seen(tmp_path / "seen.safetensors")
+    write_outputs(tmp_path / "seen.safetensors", ASKS, seen(**changes))
+    asks, read = read_outputs(tmp_path / "seen.safetensors")
     assert asks == ASKS
-    assert all(isinstance(ask, Ask) for ask in asks)
+    assert all(isinstance(ask, VqaQuery) for ask in asks)
     assert same(read, seen(**changes))
     assert {array.dtype for array in (read.logits, read.features)} == {np.dtype(np.float32)}
 
@@ -49,15 +53,15 @@ def test_what_was_written_is_read(tmp_path, changes):
 def test_the_same_content_gives_the_same_bytes_whatever_the_arrays_look_like_in_memory(tmp_path):
     first, second = tmp_path / "1", tmp_path / "2"
     made = seen(extra={"k_plus_1": np.zeros(3, np.float32), "branch": np.ones(3, np.float32)})
-    write_seen(first, ASKS, made)
-    other = {"branch": made.extra["branch"], "k_plus_1": made.extra["k_plus_1"]}
-    write_seen(second, tuple(ASKS), made._replace(logits=np.asfortranarray(made.logits), extra=other))
+    write_outputs(first, ASKS, made)
+    other = {"branch": made.head_logits["branch"], "k_plus_1": made.head_logits["k_plus_1"]}
+    write_outputs(second, tuple(ASKS), made._replace(logits=np.asfortranarray(made.logits), head_logits=other))
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_net_that_was_asked_nothing_is_written_too(tmp_path):
-    write_seen(tmp_path / "seen", [], seen(n=0))
-    asks, read = read_seen(tmp_path / "seen")
+    write_outputs(tmp_path / "seen", [], seen(n=0))
+    asks, read = read_outputs(tmp_path / "seen")
     assert asks == []
     assert read.logits.shape == (0, 4)
 
@@ -67,10 +71,10 @@ def test_everything_that_cannot_be_right_is_said_at_once_and_nothing_is_written(
         answers=("yes", "yes", "no"),
         features=np.zeros((2, 5), np.float32),
         extra={"brunch": np.zeros(3, np.float32), "branch": np.array([0, np.nan, np.inf], np.float32)},
-        stepped=Seen((), np.zeros((3, 3), np.float64), np.zeros((3, 6), np.float32)),
+        stepped=ModelOutputs((), np.zeros((3, 3), np.float64), np.zeros((3, 6), np.float32)),
     )
     with pytest.raises(UserError) as error:
-        write_seen(tmp_path / "seen", [*ASKS[:2], ASKS[0]], bad)
+        write_outputs(tmp_path / "seen", [*ASKS[:2], ASKS[0]], bad)
     assert error.value.problems == [
         f"{tmp_path / 'seen'}: not what a net saw: 8 problems",
         "logits: float32 (3, 4), wanted float32 (3, 3)",
@@ -103,12 +107,12 @@ def damaged(path, how):
     "how", ["cut off", "no logits", "asks are no pairs", "half a step"], ids=lambda how: how.replace(" ", "-")
 )
 def test_a_damaged_file_is_refused_by_name(tmp_path, how):
-    write_seen(tmp_path / "seen", ASKS, seen())
+    write_outputs(tmp_path / "seen", ASKS, seen())
     damaged(tmp_path / "seen", how)
     with pytest.raises(UserError, match="seen: not what a net saw"):
-        read_seen(tmp_path / "seen")
+        read_outputs(tmp_path / "seen")
 
 
 def test_a_file_that_is_not_there_is_a_users_error(tmp_path):
     with pytest.raises(UserError, match="no such file"):
-        read_seen(tmp_path / "seen")
+        read_outputs(tmp_path / "seen")

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.inference.attribution.attribution_maps import spread
+from pipeline.inference.attribution.attribution_maps import rasterize_boxes
 from research.reference_models import net_attribution
-from research.reference_models.inference import load_net, look
+from research.reference_models.inference import load_net, predict
 from research.reference_models.match_net import Output
-from research.reference_models.model_outputs import Ask
-from research.reference_models.net_attribution import NOTED, NetSight, RegionsFound
-from research.reference_models.region_extraction import asked_regions
-from research.reference_models.region_head import decoded, load_head
+from research.reference_models.model_outputs import VqaQuery
+from research.reference_models.net_attribution import MIN_MARK_WEIGHT, DetectedRegions, NetAttributor
+from research.reference_models.region_extraction import extract_regions
+from research.reference_models.region_head import load_head, load_images
 from tests.closure import ROOT
 
 SAMPLE = ROOT / "data/sample"
@@ -23,7 +23,7 @@ FILE = SAMPLE / f"source/images/{PICTURE}.jpg"
 
 
 def net(name):
-    return NetSight(SAMPLE / "vqa", SAMPLE / "clip", SAMPLE / f"vqa/{name}.safetensors")
+    return NetAttributor(SAMPLE / "vqa", SAMPLE / "clip", SAMPLE / f"vqa/{name}.safetensors")
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +44,24 @@ def seen(rp, texts):
 
 def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
     """The regions by way of `asked_regions`, the net by way of `models.looking`: other code, the same figures."""
-    regions = asked_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {PICTURE: FILE})
-    asked = load_net(SAMPLE / "vqa/rp-0.safetensors", exact=True)
+    regions = extract_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {PICTURE: FILE})
+    asked = load_net(SAMPLE / "vqa/rp-0.safetensors", use_float64=True)
     store = regions.stores["found"]
-    wanted = look(asked, [Ask(PICTURE, text) for text in texts], store)
+    wanted = predict(asked, [VqaQuery(PICTURE, text) for text in texts], store)
     logits = wanted.logits.astype(float)
     assert [one.answer for one in seen] == [asked.answers[k] for k in logits.argmax(1)]
     assert [one.probability for one in seen] == pytest.approx(1 / (1 + np.exp(-logits.max(1))), abs=1e-4)
-    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected[PICTURE]
-    features, boxes = (torch.from_numpy(array).double() for array in store.take(np.zeros(len(texts), int)))
-    tokens = torch.from_numpy(asked.words.numbers(texts))
+    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected_names[PICTURE]
+    features, boxes = (
+        torch.from_numpy(array).double() for array in store.get_regions(np.zeros(len(texts), int))
+    )
+    tokens = torch.from_numpy(asked.vocabulary.encode(texts))
     attention = asked.net(tokens, features, boxes).attention.detach().numpy()
     for row, one in enumerate(seen):
-        wanted_grid = spread(attention[row].mean(0), boxes[row].numpy())
+        wanted_grid = rasterize_boxes(attention[row].mean(0), boxes[row].numpy())
         assert one.panel("attention").grid == pytest.approx(wanted_grid, abs=1e-6)
         assert one.panel("glance-2").grid == pytest.approx(
-            spread(attention[row, 1], boxes[row].numpy()), abs=1e-6
+            rasterize_boxes(attention[row, 1], boxes[row].numpy()), abs=1e-6
         )
 
 
@@ -67,7 +69,7 @@ def test_all_grids_sum_to_one_and_marks_are_what_counts(seen):
     for one in seen:
         for panel in one.panels:
             assert panel.grid.sum() == pytest.approx(1) and panel.grid.min() >= 0
-        assert all(mark.score >= NOTED for mark in one.panel("attention").marks)
+        assert all(mark.score >= MIN_MARK_WEIGHT for mark in one.panel("attention").marks)
 
 
 def test_a_question_is_seen_alone_as_it_is_beside_others(rp, seen, texts):
@@ -84,22 +86,24 @@ def test_grad_cam_is_captums(name, texts):
     class Whole(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.tower, self.rest = sight.tower, sight.rest
+            self.tower, self.rest = sight.tower, sight.head_with_net
 
         def forward(self, pixels, tokens):
             return self.rest(self.tower(pixels), tokens)[1].logits
 
     whole = Whole()
-    pixels = sight.tower.prepared(decoded([FILE], sight.tower.size))
-    for text, one in zip(texts, sight.look(FILE, texts), strict=True):
-        tokens = sight.tokens([text])
+    pixels = sight.tower.normalize(load_images([FILE], sight.tower.size))
+    for text, one in zip(texts, sight.attribute(FILE, texts), strict=True):
+        tokens = sight.tokenize([text])
         wanted = attr.LayerGradCam(whole, whole.tower).attribute(
             pixels,
-            target=sight.asked.answers.index(one.answer),
+            target=sight.model.answers.index(one.answer),
             additional_forward_args=tokens,
             relu_attributions=True,
         )[0, 0]
-        assert one.panel("grad-cam").grid == pytest.approx((wanted / wanted.sum()).detach().numpy(), abs=1e-9)
+        assert one.get_panel("grad-cam").attribution_map == pytest.approx(
+            (wanted / wanted.sum()).detach().numpy(), abs=1e-9
+        )
 
 
 def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts, monkeypatch):
@@ -110,7 +114,7 @@ def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts
         slopes.append(np.sort(np.abs(slope).sum(0).ravel())[::-1])
         return ()
 
-    monkeypatch.setattr(net_attribution, "_speaking", noted)
+    monkeypatch.setattr(net_attribution, "_grad_cam_panels", noted)
     rp.look(FILE, texts)
     assert {slope.size for slope in slopes} == {192} and len(slopes) == len(texts)
     assert min(slope[:16].sum() / slope.sum() for slope in slopes) > 0.99
@@ -125,7 +129,7 @@ def test_cell_by_cell_weights_add_up_to_what_a_small_step_on_the_map_does(rp, te
         def forward(self, maps, tokens):
             return rp.rest(maps, tokens)[1].logits
 
-    maps = rp.tower.maps(decoded([FILE], rp.tower.size)).clone()
+    maps = rp.tower.maps(load_images([FILE], rp.tower.size)).clone()
     for text, one in zip(texts[:3], rp.look(FILE, texts[:3]), strict=True):
         target = rp.asked.answers.index(one.answer)
         wanted = attr.InputXGradient(Rest()).attribute(
@@ -144,7 +148,7 @@ def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, mon
         means = maps.mean((2, 3))
         logits = torch.stack([means[:, 0] * 0 - 99, means[:, 0] - means[:, 1]], 1)
         n = len(maps)
-        regions = RegionsFound(
+        regions = DetectedRegions(
             torch.tensor([[[0.0, 0, 1, 1]]]).expand(n, 2, 4),
             torch.zeros(n, 1, dtype=torch.long),
             torch.ones(n, 1),
@@ -152,7 +156,7 @@ def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, mon
         return regions, Output(logits, logits, {}, torch.full((n, 1, 2), 0.5))  # fmt: skip
 
     monkeypatch.setattr(rp.rest, "forward", known)
-    first, second = rp.tower.maps(decoded([FILE], rp.tower.size))[0, :2].numpy()
+    first, second = rp.tower.maps(load_images([FILE], rp.tower.size))[0, :2].numpy()
     wanted = np.maximum(first - second, 0)
     assert 0 < wanted.astype(bool).mean() < 1
     (one,) = rp.look(FILE, texts[:1])

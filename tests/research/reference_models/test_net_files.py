@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from research.reference_models.fitted_detectors import write_fitted
-from research.reference_models.net_configs import BASES, NETS
-from research.reference_models.net_files import SEES, fitted_of, nets_of
+from research.reference_models.net_configs import BASE_NETS, NET_CONFIGS
+from research.reference_models.net_files import REGION_SOURCES, find_nets, load_fitted
 from tests.research.reference_models.toy_nets import toy_fitted
 
 
@@ -13,20 +13,22 @@ def test_files_are_nets_by_seed_in_the_order_of_seeds(tmp_path):
     for name in names:
         (tmp_path / f"{name}.safetensors").touch()
     (tmp_path / "training.json").touch()
-    found = nets_of(tmp_path)
+    found = find_nets(tmp_path)
     assert [*found] == [2, 10] and [*found[2]] == ["rp_hard"] and [*found[10]] == ["rp", "vanilla"]
     assert found[10]["rp"] == tmp_path / "rp-10.safetensors"
-    assert nets_of(tmp_path / "none") == {}
+    assert find_nets(tmp_path / "none") == {}
 
 
 def test_what_was_fitted_is_read_where_it_is_there(tmp_path):
     write_fitted(tmp_path / "fitted-1.safetensors", toy_fitted(answers=4, features=3))
-    found = fitted_of(tmp_path, 1)
+    found = load_fitted(tmp_path, 1)
     assert [*found] == ["gaussians", "scaling", "selector"] and found["gaussians"].means.shape[0] == 4
-    assert fitted_of(tmp_path, 0) == {}
+    assert load_fitted(tmp_path, 0) == {}
 
 
 def test_nets_see_what_they_learned_from():
     assert {
-        name: plan.regions for name, plan in NETS.items() if plan.regions != "found" and name not in BASES
-    } == SEES
+        name: plan.region_source
+        for name, plan in NET_CONFIGS.items()
+        if plan.region_source != "found" and name not in BASE_NETS
+    } == REGION_SOURCES

@@ -8,8 +8,8 @@ from torch._subclasses import FakeTensorMode
 from pipeline.core.errors import UserError
 from research.reference_models import net_training
 from research.reference_models.match_net import MatchNet
-from research.reference_models.net_training import NetTraining, rate_at, train
-from research.reference_models.pseudo_pairs import PairWeights, hard_pairs
+from research.reference_models.net_training import NetTraining, learning_rate_at, train
+from research.reference_models.pseudo_pairs import PairWeights, find_hard_pairs
 from tests.research.reference_models.toy_nets import net, recipe, world
 
 
@@ -30,7 +30,7 @@ def right(model):
     """Accuracy on pictures that were not trained on."""
     store, questions = world(seed=1)
     with torch.no_grad():
-        regions = map(torch.from_numpy, store.take(questions.pictures))
+        regions = map(torch.from_numpy, store.get_regions(questions.image_indices))
         logits = model(torch.from_numpy(questions.tokens), *regions).logits
     return float((logits.argmax(1).numpy() == questions.answers).mean())
 
@@ -44,7 +44,7 @@ def test_a_net_learns_to_look_where_the_question_asks(tmp_path):
 def seen_by(trained, monkeypatch):
     """Targets of one step, and the rows that it took: pictures of regions and tokens of questions."""
     caught = {}
-    original = net_training.target_of
+    original = net_training.make_targets
 
     def target(*arguments):
         caught["targets"] = original(*arguments)
@@ -56,7 +56,7 @@ def seen_by(trained, monkeypatch):
         caught["rows"], caught["pairs"] = batch.rows, pairs(batch, rng)
         return caught["pairs"]
 
-    monkeypatch.setattr(net_training, "target_of", target)
+    monkeypatch.setattr(net_training, "make_targets", target)
     monkeypatch.setattr(trained, "_pairs", partners)
     trained.step(0)
     return caught
@@ -64,9 +64,9 @@ def seen_by(trained, monkeypatch):
 
 @pytest.mark.parametrize("pairs", ["random", "weighted", "hard"])
 def test_pseudo_pairs_are_of_two_pictures_as_many_as_answerable_and_all_targets_are_zero(pairs, monkeypatch):
-    pictures = world()[1].pictures
+    pictures = world()[1].image_indices
     rng = np.random.default_rng(0)
-    hard = hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), pictures, most=5)
+    hard = find_hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), pictures, max_questions=5)
     caught = seen_by(run(pairs=pairs, hard=hard), monkeypatch)
     shown, asked = caught["pairs"]
     assert len(shown) == len(caught["rows"]) == 16
@@ -78,31 +78,31 @@ def test_pseudo_pairs_are_of_two_pictures_as_many_as_answerable_and_all_targets_
 
 def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():
     plain, paired = run(batch=18), run(batch=18, pairs="random")
-    rows = [plain.batch(number).rows for number in range(10)]  # 180 questions
+    rows = [plain.make_batch(number).rows for number in range(10)]  # 180 questions
     assert sorted(np.concatenate(rows).tolist()) == list(range(180))
-    assert all(np.array_equal(paired.batch(number).rows, rows[number]) for number in range(10))
-    assert not np.array_equal(plain.batch(10).rows, rows[0])  # another order
+    assert all(np.array_equal(paired.make_batch(number).rows, rows[number]) for number in range(10))
+    assert not np.array_equal(plain.make_batch(10).rows, rows[0])  # another order
 
 
 def test_random_pairs_change_with_the_epoch_and_weighted_ones_stay():
     changing, fixed = run(batch=18, pairs="random"), run(batch=18, pairs="weighted")
     partners = []
     for trained in (changing, fixed):
-        first, later = trained.batch(0).partners, trained.batch(10).partners
+        first, later = trained.make_batch(0).paired_rows, trained.make_batch(10).paired_rows
         partners.append(np.array_equal(first, later))
     assert partners == [False, True]
 
 
 def test_mixup_adds_as_many_mixed_rows_with_scaled_targets(monkeypatch):
     seen = []
-    original = net_training.item_losses
+    original = net_training.compute_item_losses
 
     def losses(model, output, targets, answerable):
         seen.append(targets)
         return original(model, output, targets, answerable)
 
-    monkeypatch.setattr(net_training, "item_losses", losses)
-    monkeypatch.setattr(net_training, "kept_share", lambda b, rng: 0.25)
+    monkeypatch.setattr(net_training, "compute_item_losses", losses)
+    monkeypatch.setattr(net_training, "sample_keep_rate", lambda b, rng: 0.25)
     run(pairs="random", mixup=0.7).step(0)
     plain, mixed = seen
     torch.testing.assert_close(mixed, 0.25 * plain)
@@ -112,11 +112,11 @@ def test_resample_learns_weights_beside_the_net():
     trained = run(pairs="weighted", steps=4)
     for number in range(4):
         trained.step(number)
-    assert trained.weights is not None and trained.weights.theta.abs().max() > 0
+    assert trained.pair_weights is not None and trained.pair_weights.theta.abs().max() > 0
 
 
 def test_the_rate_goes_up_for_a_twentieth_and_down_to_nothing():
-    rates = [rate_at(step, 200, 1.0) for step in range(201)]
+    rates = [learning_rate_at(step, 200, 1.0) for step in range(201)]
     assert rates[0] == pytest.approx(0.04) and rates[10] == max(rates) == pytest.approx(1)
     assert rates[105] == pytest.approx(0.5, abs=0.01) and rates[200] == pytest.approx(1e-3)
 
@@ -170,8 +170,8 @@ def test_the_best_checkpoint_is_kept_by_the_score_it_is_given(tmp_path):
 
 def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path):
     trained = run(steps=8, every=2)
-    learn = trained.learn
-    trained.learn = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
+    learn = trained.train_step
+    trained.train_step = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
     with pytest.raises(UserError, match="no number by step 6"):
         train(trained, tmp_path / "net.pt", lambda model: 0.0)
     assert torch.load(tmp_path / "net.pt", weights_only=True)["done"] == 4
@@ -189,15 +189,17 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
 )
 def test_all_tensors_of_a_step_lie_where_the_net_does(shape, changes, monkeypatch):
     """On a GPU that is not there: torch follows devices without computing, and refuses what lies on two of them."""
-    monkeypatch.setattr(MatchNet, "_read", words_alone)  # packing needs lengths, which nobody computed
-    monkeypatch.setattr(PairWeights, "draw", lambda self, count, rng: rng.integers(0, 180, count))
+    monkeypatch.setattr(
+        MatchNet, "_encode_question", words_alone
+    )  # packing needs lengths, which nobody computed
+    monkeypatch.setattr(PairWeights, "sample", lambda self, count, rng: rng.integers(0, 180, count))
     with FakeTensorMode():
         with torch.device("cuda"):
             there = net(**shape)
         store, questions = world()
         trained = NetTraining(there, questions, store, recipe(**changes), 0, np.zeros((60, 5), int))
-        batch, rng = trained.batch(0), np.random.default_rng(0)
-        losses = trained._loss(batch.rows, trained._pairs(batch, rng), batch.regions, rng)
+        batch, rng = trained.make_batch(0), np.random.default_rng(0)
+        losses = trained._compute_loss(batch.rows, trained._make_pairs(batch, rng), batch.regions, rng)
     assert {loss.device.type for loss in losses if loss is not None} == {"cuda"}
 
 

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from research.reference_models.prefetch import ahead
+from research.reference_models.prefetch import prefetch
 
 
 def test_things_come_in_order_and_no_more_than_asked_for_are_made_ahead():
     made = []
-    found = ahead(lambda key: made.append(key) or -key, range(10), depth=2)
+    found = prefetch(lambda key: made.append(key) or -key, range(10), depth=2)
     for key, value in found:
         assert value == -key
         assert len(made) <= key + 3  # this one and two that wait
@@ -17,7 +17,7 @@ def test_things_come_in_order_and_no_more_than_asked_for_are_made_ahead():
 
 
 def test_one_thread_makes_them_beside_the_one_that_uses_them():
-    threads = {thread for _, thread in ahead(lambda key: threading.current_thread(), range(5))}
+    threads = {thread for _, thread in prefetch(lambda key: threading.current_thread(), range(5))}
     assert len(threads) == 1 and threads != {threading.current_thread()}
 
 
@@ -29,13 +29,13 @@ def test_a_fault_is_raised_at_its_key_and_what_waits_is_dropped():
         return 1 / (3 - key)
 
     with pytest.raises(ZeroDivisionError):
-        for key, _ in ahead(make, range(1000), depth=2):
+        for key, _ in prefetch(make, range(1000), depth=2):
             got.append(key)
     assert got == [0, 1, 2] and len(made) < 10
 
 
 def test_whoever_stops_early_leaves_no_thread_behind():
-    found = ahead(lambda key: key, range(1000))
+    found = prefetch(lambda key: key, range(1000))
     next(found)
     found.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("read-ahead")]

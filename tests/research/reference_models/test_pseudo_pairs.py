@@ -7,10 +7,10 @@ from torch.nn.functional import softplus
 
 from research.reference_models.pseudo_pairs import (
     PairWeights,
-    hard_pairs,
-    kept_share,
-    random_pairs,
-    roi_mixup,
+    apply_roi_mixup,
+    find_hard_pairs,
+    sample_keep_rate,
+    sample_random_pairs,
 )
 
 
@@ -18,14 +18,14 @@ from research.reference_models.pseudo_pairs import (
 def test_a_random_pair_is_never_of_one_picture(seed):
     rng = np.random.default_rng(seed)
     pictures = rng.integers(0, 4, 300)  # a quarter would be of one picture by chance
-    pairs = random_pairs(pictures, rng)
+    pairs = sample_random_pairs(pictures, rng)
     assert len(pairs) == 300  # one for each question
     assert (pictures[pairs] != pictures).all()
 
 
 def test_every_row_of_another_picture_is_as_likely():
     pictures = np.array([5, 1, 5, 9])
-    drawn = [random_pairs(pictures, np.random.default_rng(seed))[0] for seed in range(4000)]
+    drawn = [sample_random_pairs(pictures, np.random.default_rng(seed))[0] for seed in range(4000)]
     counts = np.bincount(drawn, minlength=4)
     assert counts[0] == counts[2] == 0
     assert abs(counts[1] - 2000) < 4 * np.sqrt(1000)  # binomial: 4 standard deviations
@@ -33,7 +33,7 @@ def test_every_row_of_another_picture_is_as_likely():
 
 def test_questions_of_one_picture_alone_have_no_pairs():
     with pytest.raises(ValueError, match="two pictures"):
-        random_pairs(np.array([3, 3]), np.random.default_rng(0))
+        sample_random_pairs(np.array([3, 3]), np.random.default_rng(0))
 
 
 def test_hard_pairs_are_the_most_alike_of_other_pictures():
@@ -41,17 +41,22 @@ def test_hard_pairs_are_the_most_alike_of_other_pictures():
     of_pictures = np.eye(3)
     of_questions = np.array([[9, 1, 1], [9, 5, 2], [8, 9, 3], [7, 6, 9], [1, 7, 9.0]])
     # picture 0: of questions 2, 3, 4 with 8, 7, 1; picture 1: of 0, 1, 3, 4 with 1, 5, 6, 7; picture 2: of 0, 1, 2 with 1, 2, 3
-    found = hard_pairs(of_pictures, of_questions, pictures, most=2, batch=2)
+    found = find_hard_pairs(of_pictures, of_questions, pictures, max_questions=2, batch=2)
     assert found.tolist() == [[2, 3], [4, 3], [2, 1]]
     with pytest.raises(ValueError, match="not so many"):
-        hard_pairs(of_pictures, of_questions, pictures, most=4)
+        find_hard_pairs(of_pictures, of_questions, pictures, max_questions=4)
 
 
 def mixed(share, rows=6, regions=10):
     features = torch.arange(rows * regions, dtype=torch.float32).view(rows, regions, 1).repeat(1, 1, 3)
     boxes = torch.arange(rows * regions, dtype=torch.float32).view(rows, regions, 1).repeat(1, 1, 4)
     targets = torch.eye(rows)
-    return features, boxes, targets, *roi_mixup(features, boxes, targets, share, np.random.default_rng(1))
+    return (
+        features,
+        boxes,
+        targets,
+        *apply_roi_mixup(features, boxes, targets, share, np.random.default_rng(1)),
+    )
 
 
 @pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (0.39, 3), (0.5, 5), (0.99, 9), (1.0, 10)])
@@ -78,7 +83,7 @@ def test_mixup_scales_the_target():
 
 def test_the_share_is_drawn_from_beta_1_b():
     rng = np.random.default_rng(0)
-    drawn = [kept_share(5.0, rng) for _ in range(4000)]
+    drawn = [sample_keep_rate(5.0, rng) for _ in range(4000)]
     assert np.mean(drawn) == pytest.approx(1 / 6, abs=0.01)  # 1 / (1 + b)
 
 
@@ -116,7 +121,7 @@ def test_weights_of_hard_pairs_rise_above_those_of_easy_ones():
         ours(Toy(), pairs)
     weights = pairs.weights().detach()
     assert weights[3] > weights[2] > softplus(torch.tensor(0.0)) > weights[1] > weights[0] > 0
-    drawn = np.bincount(pairs.draw(20_000, np.random.default_rng(0)), minlength=4) / 20_000
+    drawn = np.bincount(pairs.sample(20_000, np.random.default_rng(0)), minlength=4) / 20_000
     wanted = weights.sqrt() / weights.sqrt().sum()
     np.testing.assert_allclose(drawn, wanted, atol=0.02)
 

@@ -7,14 +7,20 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.core.records import Scene, SceneObject
-from research.reference_models.image_towers import ClipTower, OwnTower
-from research.reference_models.region_extraction import asked_regions
-from research.reference_models.region_head import SURE, RegionHead, RegionNames, decoded, find_regions
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SceneGraph, SceneObject
+from research.reference_models.image_towers import ClipTower, ResidualTower
+from research.reference_models.region_extraction import extract_regions
+from research.reference_models.region_head import (
+    DETECTION_THRESHOLD,
+    RegionHead,
+    RegionNames,
+    find_regions,
+    load_images,
+)
 
-CLIP = Folders("sample").clip
-PICTURES = {path.stem: path for path in sorted(Folders("sample").source.glob("images/*.jpg"))[:3]}
+CLIP = DatasetFolders("sample").clip
+PICTURES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:3]}
 NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
 
 
@@ -27,12 +33,12 @@ def head():
 
 @pytest.fixture(scope="module")
 def regions():
-    return asked_regions(CLIP, head(), PICTURES)
+    return extract_regions(CLIP, head(), PICTURES)
 
 
 def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
     tower = ClipTower(CLIP)
-    expected = find_regions(tower, head(), decoded([*PICTURES.values()], tower.size))
+    expected = find_regions(tower, head(), load_images([*PICTURES.values()], tower.size))
     assert [*regions.stores["found"].place_of] == [*PICTURES]
     np.testing.assert_allclose(
         np.sort(regions.stores["found"].features[..., -1], axis=1),
@@ -45,7 +51,7 @@ def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
 def test_what_is_sure_counts_as_found(regions):
     scores = regions.stores["found"].features[:, :-1, -1].astype(float)
     for row, picture in zip(scores, PICTURES, strict=True):
-        assert bool(regions.detected[picture]) == bool((row > SURE).any())
+        assert bool(regions.detected[picture]) == bool((row > DETECTION_THRESHOLD).any())
         assert regions.detected[picture] <= set(NAMES.kinds)
     assert any(regions.detected.values())
 
@@ -53,17 +59,17 @@ def test_what_is_sure_counts_as_found(regions):
 def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
     assert (regions.stores["told"].boxes == 0).all() and "true" not in regions.stores
     dog = SceneObject(object_id="1", name="dog", x=0, y=0, w=5, h=5)
-    scene = Scene(picture_id="x", split="testdev", width=10, height=10, objects=(dog,))
+    scene = SceneGraph(picture_id="x", split="testdev", width=10, height=10, objects=(dog,))
     scenes = dict.fromkeys(PICTURES, scene)
-    true = asked_regions(CLIP, head(), PICTURES, scenes).stores["true"]
+    true = extract_regions(CLIP, head(), PICTURES, scenes).stores["true"]
     assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
 
 
 def test_a_tower_of_its_own_has_regions_of_its_own(regions):
     torch.manual_seed(0)
-    tower, own = OwnTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
-    expected = find_regions(tower, own, decoded([*PICTURES.values()], tower.size))
-    stores = asked_regions(CLIP, head(), PICTURES, own=(tower, own)).stores
+    tower, own = ResidualTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
+    expected = find_regions(tower, own, load_images([*PICTURES.values()], tower.size))
+    stores = extract_regions(CLIP, head(), PICTURES, own_tower=(tower, own)).stores
     np.testing.assert_allclose(stores["own"].features[:, -1], expected.features[:, -1], atol=2e-3)
     np.testing.assert_array_equal(stores["found"].features, regions.stores["found"].features)
     assert "own" not in regions.stores and next(tower.parameters()).dtype == torch.float64
@@ -73,7 +79,7 @@ def test_every_picture_that_cannot_be_seen_is_named(tmp_path):
     (tmp_path / "b.jpg").write_bytes(b"\xff\xd8 broken")
     bad = {**PICTURES, "a": tmp_path / "a.jpg", "b": tmp_path / "b.jpg"}
     with pytest.raises(UserError) as caught:
-        asked_regions(CLIP, head(), bad)
+        extract_regions(CLIP, head(), bad)
     assert (
         "a.jpg is missing" in caught.value.problems[1] and "b.jpg cannot be read" in caught.value.problems[2]
     )

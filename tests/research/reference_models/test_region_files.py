@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from research.reference_models.region_files import CheckedStore, NpzStore, open_regions
+from research.reference_models.region_files import NpzStore, ValidatedStore, open_region_store
 from research.reference_models.region_stores import ArrayStore
 
 
@@ -26,7 +26,9 @@ def test_a_file_for_each_picture_is_cut_or_filled_and_boxes_become_shares(tmp_pa
     npz(tmp_path, "7.npz", count=3)
     npz(tmp_path, "8.jpg.npz", count=1)
     store = NpzStore(tmp_path, regions=2)
-    features, boxes = store.take(np.array([store.place_of["8"], store.place_of["7"], store.place_of["8"]]))
+    features, boxes = store.get_regions(
+        np.array([store.index_of["8"], store.index_of["7"], store.index_of["8"]])
+    )
     assert features[:, :, 0].tolist() == [[1, 0], [1, 2], [1, 0]] and store.shape == (2, 4)
     np.testing.assert_allclose(boxes[1, 0], [0.1, 0.1, 0.5, 0.5])  # 10/100, 20/200, 50/100, 100/200
     assert boxes[0, 1].tolist() == [0, 0, 0, 0]
@@ -38,7 +40,7 @@ def test_keys_of_bottom_up_attention_do_as_well_and_its_pickled_info_is_left_alo
     with np.load(tmp_path / "7.npz") as file:
         renamed = {names[key]: file[key] for key in file.files}
     np.savez(tmp_path / "7.npz", **renamed, info=np.array({"image_id": "7"}, object), num_bbox=3)
-    assert open_regions(tmp_path).take(np.array([0]))[0].shape == (1, 36, 4)
+    assert open_region_store(tmp_path).get_regions(np.array([0]))[0].shape == (1, 36, 4)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_a_damaged_file_a_missing_key_and_another_width_are_named(tmp_path):
     store = NpzStore(tmp_path)
     for picture, message in (("8", "cannot be read"), ("9", "none of bbox, boxes"), ("99", "5 numbers")):
         with pytest.raises(UserError, match=message):
-            store.take(np.array([store.place_of[picture]]))
+            store.get_regions(np.array([store.index_of[picture]]))
 
 
 def arrays():
@@ -73,12 +75,12 @@ def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_picture(
     features, boxes = arrays()
     features[1, 0, 2] = np.nan
     boxes[2] = 300
-    store = CheckedStore(ArrayStore(["a", "b", "c"], features, boxes), tmp_path)
-    assert store.take(np.array([0]))[0].shape == (1, 2, 4)
+    store = ValidatedStore(ArrayStore(["a", "b", "c"], features, boxes), tmp_path)
+    assert store.get_regions(np.array([0]))[0].shape == (1, 2, 4)
     with pytest.raises(UserError, match="picture b: a number that is not finite"):
-        store.take(np.array([0, 1, 2]))
+        store.get_regions(np.array([0, 1, 2]))
     with pytest.raises(UserError, match="picture c: .* in pixels"):
-        store.take(np.array([2, 0]))
+        store.get_regions(np.array([2, 0]))
 
 
 def test_each_layout_is_known_by_its_files(tmp_path):
@@ -96,9 +98,9 @@ def test_each_layout_is_known_by_its_files(tmp_path):
     for picture in "abc":
         npz(tmp_path / "npz", f"{picture}.npz", x=features[0], bbox=boxes[0], width=1, height=1)
     for name in ("gqa", "arrays", "npz"):
-        store = open_regions(tmp_path / name, regions=2)
-        found = store.take(np.array([store.place_of["c"]]))
+        store = open_region_store(tmp_path / name, regions_per_image=2)
+        found = store.get_regions(np.array([store.index_of["c"]]))
         np.testing.assert_array_equal(found[0], features[2:])
         np.testing.assert_array_equal(found[1], boxes[2:])
     with pytest.raises(UserError, match="no region features in it"):
-        open_regions(tmp_path / "none")
+        open_region_store(tmp_path / "none")

@@ -5,23 +5,23 @@ import pytest
 import torch
 from PIL import Image
 
-from pipeline.core.paths import Folders
-from research.reference_models.image_towers import ClipTower, OwnTower
+from pipeline.core.paths import DatasetFolders
+from research.reference_models.image_towers import ClipTower, ResidualTower
 from research.reference_models.region_head import (
-    FLOOR,
-    FOUND,
+    MAX_DETECTIONS,
+    MIN_LOG_PROBABILITY,
     RegionHead,
     RegionNames,
-    decoded,
     find_regions,
     load_head,
+    load_images,
     load_tower,
+    make_caption_features,
     save_head,
-    told,
 )
 
 NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
-PICTURES = sorted(Folders("sample").source.glob("images/*.jpg"))[:2]
+PICTURES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
 SIZE = (192, 256)
 
 
@@ -32,11 +32,11 @@ def head(channels=6):
 
 @pytest.fixture(scope="module")
 def tower():
-    return ClipTower(Folders("sample").clip)
+    return ClipTower(DatasetFolders("sample").clip)
 
 
 def test_pictures_are_decoded_in_the_size_that_the_tower_takes():
-    pixels = decoded(PICTURES, SIZE)
+    pixels = load_images(PICTURES, SIZE)
     assert pixels.shape == (2, 3, *SIZE) and pixels.dtype == np.uint8
     with Image.open(PICTURES[0]) as image:
         corner = np.asarray(image.convert("RGB"))[0, 0]
@@ -56,8 +56,12 @@ def with_peaks(*peaks):
 def test_the_best_regions_are_the_peaks_of_their_kind_and_the_whole_comes_last():
     made, maps = with_peaks((1, 1, 0), (1, 1, 2), (3, 4, 1))
     with torch.inference_mode():
-        features, boxes, kinds, scores = made.found(maps)
-    assert features.shape == (1, FOUND + 1, made.width) and boxes.shape == (1, FOUND + 1, 4)
+        features, boxes, kinds, scores = made.detect(maps)
+    assert features.shape == (1, MAX_DETECTIONS + 1, made.feature_size) and boxes.shape == (
+        1,
+        MAX_DETECTIONS + 1,
+        4,
+    )
     assert (
         set(kinds[0, :3].tolist()) == {0, 1, 2}
         and (scores[0, :3] > 0.99).all()
@@ -65,13 +69,15 @@ def test_the_best_regions_are_the_peaks_of_their_kind_and_the_whole_comes_last()
     )
     assert boxes[0, -1].tolist() == [0, 0, 1, 1]
     names = features[0, :, made.hidden : -1]
-    assert (names[-1, :5] == FLOOR).all() and (names[:-1, 5] == FLOOR).all()  # settings are the whole's alone
+    assert (names[-1, :5] == MIN_LOG_PROBABILITY).all() and (
+        names[:-1, 5] == MIN_LOG_PROBABILITY
+    ).all()  # settings are the whole's alone
 
 
 def test_two_things_at_one_cell_are_told_apart():
     made, maps = with_peaks((1, 1, 0), (1, 1, 2))
     with torch.inference_mode():
-        features, _, kinds, _ = made.found(maps)
+        features, _, kinds, _ = made.detect(maps)
     assert sorted(kinds[0, :2].tolist()) == [0, 2]
     for place in (0, 1):
         assert features[0, place, made.hidden : made.hidden + 3].argmax() == kinds[0, place]
@@ -82,7 +88,7 @@ def test_a_box_lies_about_its_cell():
     made, maps = with_peaks((1, 1, 0))
     made.box.forward = lambda hidden: torch.tensor([0.01, 0.0, 0.2, 0.4]).expand(*hidden.shape[:-1], 4)  # pyright: ignore[reportAttributeAccessIssue]
     with torch.inference_mode():
-        boxes = made.found(maps)[1]
+        boxes = made.detect(maps)[1]
     # the middle of cell (1, 1) of 4 x 5: x 1.5 / 5 + 0.01 = 0.31, y 1.5 / 4 = 0.375
     assert boxes[0, 0].tolist() == pytest.approx([0.21, 0.175, 0.41, 0.575])
 
@@ -92,25 +98,25 @@ def test_a_head_comes_back_from_its_file(tmp_path, tower):
     save_head(tmp_path / "head.safetensors", made)
     back = load_head(tmp_path / "head.safetensors")
     assert back.names == NAMES
-    pixels = decoded(PICTURES, SIZE)
+    pixels = load_images(PICTURES, SIZE)
     first, second = find_regions(tower, made, pixels), find_regions(tower, back, pixels)
-    assert first.features.dtype == np.float16 and first.features.shape == (2, FOUND + 1, 8 + 6 + 1)
+    assert first.features.dtype == np.float16 and first.features.shape == (2, MAX_DETECTIONS + 1, 8 + 6 + 1)
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)
 
 
 def test_a_tower_lies_in_the_file_of_its_head_or_is_the_clips(tmp_path):
     path, size = tmp_path / "head.safetensors", (32, 48)
     torch.manual_seed(1)
-    own, made = OwnTower(size, (4, 5, 6), (1, 0, 1)).eval(), head(6)
+    own, made = ResidualTower(size, (4, 5, 6), (1, 0, 1)).eval(), head(6)
     save_head(path, made, own)
     back = load_tower(path, tmp_path / "no clip")  # which is not asked for
-    assert isinstance(back, OwnTower) and back.size == size
+    assert isinstance(back, ResidualTower) and back.size == size
     pixels = np.random.default_rng(0).integers(0, 256, (2, 3, *size), np.uint8)
-    np.testing.assert_allclose(back.maps(pixels), own.maps(pixels), rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(back.compute_maps(pixels), own.compute_maps(pixels), rtol=1e-2, atol=1e-2)
     first, second = find_regions(own, made, pixels), find_regions(back, load_head(path), pixels)
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)
     save_head(path, made)
-    assert isinstance(load_tower(path, Folders("sample").clip), ClipTower)
+    assert isinstance(load_tower(path, DatasetFolders("sample").clip), ClipTower)
 
 
 def test_a_caption_tells_likely_names_of_likely_things_and_nothing_else():
@@ -122,6 +128,6 @@ def test_a_caption_tells_likely_names_of_likely_things_and_nothing_else():
         ],
         np.float16,
     )
-    caption = told(features, NAMES, hidden=2)
+    caption = make_caption_features(features, NAMES, hidden=2)
     # log(0.5) = -0.69
     assert caption.tolist() == [[0, 0, 1, 1, 0, 0, 1, 0, 0], [0] * 9, [0, 0, 0, 0, 0, 0, 0, 1, 0]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from research.reference_models.region_stores import ArrayStore, HdfStore, moments
+from research.reference_models.region_stores import ArrayStore, Hdf5Store, compute_feature_moments
 
 
 def arrays(pictures=3, regions=2, width=4):
@@ -18,9 +18,9 @@ def arrays(pictures=3, regions=2, width=4):
 
 def test_pictures_are_taken_in_the_order_asked_for_and_more_than_once():
     store = ArrayStore(["a", "b", "c"], *arrays())
-    features, boxes = store.take(np.array([2, 0, 2]))
+    features, boxes = store.get_regions(np.array([2, 0, 2]))
     assert features[:, 0, 0].tolist() == [16, 0, 16] and features.dtype == np.float32
-    assert boxes.shape == (3, 2, 4) and store.place_of["c"] == 2 and store.shape == (2, 4)
+    assert boxes.shape == (3, 2, 4) and store.index_of["c"] == 2 and store.shape == (2, 4)
 
 
 def test_files_are_mapped_not_read(tmp_path):
@@ -28,9 +28,9 @@ def test_files_are_mapped_not_read(tmp_path):
     np.save(tmp_path / "features.npy", features)
     np.save(tmp_path / "boxes.npy", boxes)
     (tmp_path / "pictures.json").write_text(json.dumps(["a", "b", "c"]))
-    store = ArrayStore.opened(tmp_path)
+    store = ArrayStore.from_folder(tmp_path)
     assert isinstance(store.features, np.memmap)
-    np.testing.assert_array_equal(store.take(np.array([1]))[0][0], features[1])
+    np.testing.assert_array_equal(store.get_regions(np.array([1]))[0][0], features[1])
 
 
 def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
@@ -40,18 +40,18 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"boxes \(3, 1, 4\)"):
         ArrayStore(["a", "b", "c"], features, boxes[:, :1])
     with pytest.raises(UserError, match="no such file"):
-        ArrayStore.opened(tmp_path)
+        ArrayStore.from_folder(tmp_path)
     np.save(tmp_path / "features.npy", features)
     (tmp_path / "pictures.json").write_text('["a", "b", "c"]')
     with pytest.raises(UserError, match="cannot be read"):
-        ArrayStore.opened(tmp_path)
+        ArrayStore.from_folder(tmp_path)
 
 
 def test_moments_are_those_of_all_regions():
     features = np.random.default_rng(0).normal(3, 2, (40, 5, 3)).astype(np.float32)
     features[:, :, 2] = 7  # never changes
     store = ArrayStore([str(i) for i in range(40)], features, np.zeros((40, 5, 4), np.float32))
-    mean, spread = moments(store, batch=16)
+    mean, spread = compute_feature_moments(store, batch=16)
     np.testing.assert_allclose(mean, features.mean((0, 1)), rtol=1e-5)
     np.testing.assert_allclose(spread[:2], features.std((0, 1))[:2], rtol=1e-4)
     assert spread[2] == 1
@@ -67,8 +67,10 @@ def test_gqa_files_are_read_by_their_info_and_boxes_become_shares(tmp_path):
         "8": {"file": 4, "idx": 0, "width": 50, "height": 100, "objectsNum": 3},
     }
     (tmp_path / "gqa_objects_info.json").write_text(json.dumps(info))
-    store = HdfStore(tmp_path, regions=2)
-    took, placed = store.take(np.array([store.place_of["8"], store.place_of["7"], store.place_of["8"]]))
+    store = Hdf5Store(tmp_path, regions=2)
+    took, placed = store.get_regions(
+        np.array([store.index_of["8"], store.index_of["7"], store.index_of["8"]])
+    )
     np.testing.assert_array_equal(took, features[[0, 1, 0], :2])
     np.testing.assert_allclose(placed[0, 0], [0.2, 0.2, 1, 1])  # 10/50, 20/100, 50/50, 100/100
     np.testing.assert_allclose(placed[1, 0], [0.1, 0.1, 0.5, 0.5])  # 10/100, 20/200, 50/100, 100/200
@@ -79,13 +81,13 @@ def test_files_that_the_info_names_and_that_are_missing_are_listed(tmp_path):
     info = {"7": {"file": 4, **row}, "8": {"file": 11, **row}}
     (tmp_path / "gqa_objects_info.json").write_text(json.dumps(info))
     with pytest.raises(UserError, match=r"gqa_objects_4\.h5\n.*gqa_objects_11\.h5"):
-        HdfStore(tmp_path)
+        Hdf5Store(tmp_path)
 
 
 def test_without_h5py_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(UserError, match="pip install h5py"):
-        HdfStore(tmp_path)
+        Hdf5Store(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +109,10 @@ def test_a_file_that_is_no_object_features_is_refused(datasets, message, tmp_pat
             for name, shape in datasets.items():
                 file[name] = np.zeros(shape, np.float32)
     with pytest.raises(UserError, match=message):
-        HdfStore(tmp_path)
+        Hdf5Store(tmp_path)
 
 
 def test_an_info_file_that_lacks_something_is_refused(tmp_path):
     (tmp_path / "gqa_objects_info.json").write_text('{"7": {"file": 0, "idx": 0}}')
     with pytest.raises(UserError, match="width"):
-        HdfStore(tmp_path)
+        Hdf5Store(tmp_path)

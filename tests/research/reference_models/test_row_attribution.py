@@ -1,10 +1,10 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.inference.attribution.row_attribution import row_sight
-from research.reference_models.net_attribution import NetSight
-from research.reference_models.row_attribution import sighted_rows
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.row_attribution import open_row
+from research.reference_models.net_attribution import NetAttributor
+from research.reference_models.row_attribution import list_attributable_rows
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets, write_answers
 from tests.inference.tiny_models import tiny_vilt
@@ -18,30 +18,30 @@ def made(tiny_run, tmp_path_factory):
 @pytest.fixture
 def folders(made, monkeypatch):
     monkeypatch.chdir(made)
-    return Folders()
+    return DatasetFolders()
 
 
 def refused(folders, name, seed=0, **more):
     with pytest.raises(UserError) as found:
-        row_sight(folders, name, seed, **more)
+        open_row(folders, name, seed, **more)
     return str(found.value)
 
 
 def test_a_row_opens_the_nets_that_look_and_names_those_that_do_not(folders):
-    assert {name: type(one) for name, one in row_sight(folders, "rp").models.items()} == {"rp": NetSight}
-    assert [*row_sight(folders, "own_msp").models] == ["own_vanilla"]
-    assert [*row_sight(folders, "separated").models] == ["vanilla", "separated"]
-    sight = row_sight(folders, "caption_match")
+    assert {name: type(one) for name, one in open_row(folders, "rp").models.items()} == {"rp": NetAttributor}
+    assert [*open_row(folders, "own_msp").models] == ["own_vanilla"]
+    assert [*open_row(folders, "separated").models] == ["vanilla", "separated"]
+    sight = open_row(folders, "caption_match")
     assert [*sight.models] == ["vanilla"]
     assert sight.note.startswith("net caption_match sees a caption, which has no places")
 
 
 def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
-    sight = row_sight(folders, "msp")
-    assert sight.said == {} and "make leaderboard" in sight.note
+    sight = open_row(folders, "msp")
+    assert sight.predictions == {} and "make leaderboard" in sight.note
     write_answers(made, "msp", ["01", "02"])
-    assert row_sight(folders, "msp").note == ""
-    assert row_sight(folders, "msp").said == {"01": ("red", 0.25), "02": ("red", 0.25)}
+    assert open_row(folders, "msp").note == ""
+    assert open_row(folders, "msp").predictions == {"01": ("red", 0.25), "02": ("red", 0.25)}
 
 
 def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
@@ -66,15 +66,15 @@ def test_a_row_of_predictions_alone_has_no_model_to_look(folders, made):
 
 
 def test_only_rows_that_look_are_listed(folders):
-    rows = sighted_rows(folders, 0)
+    rows = list_attributable_rows(folders, 0)
     assert {"msp", "rp", "separated", "own_msp", "rp_confidence"} <= set(rows)
     assert not {"blind_net", "true_regions", "ens", "mix"} & set(rows)
-    assert sighted_rows(folders, 3) == []
+    assert list_attributable_rows(folders, 3) == []
 
 
 def test_a_model_of_transformers_is_opened_from_its_folder(folders, tmp_path):
     name = f"hf-vqa/{tiny_vilt(tmp_path / 'vilt')}"
-    sight = row_sight(folders, name, settings={"device": "cpu"})
+    sight = open_row(folders, name, settings={"device": "cpu"})
     assert [*sight.models] == [name]
     assert "does not know colour" in refused(folders, name, settings={"colour": "red"})
     assert "--model-arg is for hf-vqa/" in refused(folders, "rp", settings={"device": "cpu"})

@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
-from research.reference_models.detector_table import Said
-from research.reference_models.inference import Asked, save_net
-from research.reference_models.leaderboard_rows import ROWS
-from research.reference_models.model_outputs import Ask
+from research.reference_models.detector_table import DetectorOutput
+from research.reference_models.inference import LoadedModel, save_net
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
+from research.reference_models.model_outputs import VqaQuery
 from research.reference_models.row_predictions import (
-    SAME_CLIP,
-    STEP,
-    Held,
-    about,
-    asks_of,
-    lacking_of_rows,
-    look_with,
-    looks,
-    predictions,
-    written,
+    ODIN_STEP,
+    SAME_CLIP_NOTE,
+    WorkerInputs,
+    collect_queries,
+    describe_row,
+    find_missing_requirements,
+    format_predictions,
+    plan_inference,
+    round_confidence,
+    run_inference,
 )
-from research.reference_models.tokenization import WordTable
+from research.reference_models.tokenization import WordVocabulary
 from tests.research.reference_models.toy_nets import THINGS, net, world
 
 
 def item(name, picture, text):
-    return BenchmarkItem(name, picture, {"yes": 1.0}, asked=text)
+    return BenchmarkItem(name, picture, {"yes": 1.0}, question_text=text)
 
 
 BENCHMARK = Benchmark(
@@ -36,74 +36,83 @@ BENCHMARK = Benchmark(
     "",
     {},
     {
-        "a": Items.of([item("1", "p2", "Is it?"), item("2", "p1", "Is it?"), item("3", "p2", "Is it?")]),
-        "b": Items.of([item("1", "p2", "Is it?"), item("4", "p1", "What?")]),
+        "a": Items.from_rows(
+            [item("1", "p2", "Is it?"), item("2", "p1", "Is it?"), item("3", "p2", "Is it?")]
+        ),
+        "b": Items.from_rows([item("1", "p2", "Is it?"), item("4", "p1", "What?")]),
     },
     frozenset("1234"),
 )
-ASKED = asks_of(BENCHMARK)
+ASKED = collect_queries(BENCHMARK)
 NETS = ("vanilla", "rp", "mix", "blind", "separated", "caption_match", "true_regions")
 
 
 def test_distinct_pairs_are_asked_once():
-    assert ASKED.asks == [Ask("p1", "Is it?"), Ask("p1", "What?"), Ask("p2", "Is it?")]
-    assert ASKED.place_of == {"1": 2, "2": 0, "3": 2, "4": 1}
+    assert ASKED.queries == [VqaQuery("p1", "Is it?"), VqaQuery("p1", "What?"), VqaQuery("p2", "Is it?")]
+    assert ASKED.query_index == {"1": 2, "2": 0, "3": 2, "4": 1}
 
 
 def test_every_item_gets_what_is_said_to_its_pair_and_each_once():
-    said = Said(["no", "red", "yes"], np.array([0.1234567891234, 2e-7, 1]))
-    made = predictions(ASKED, "msp", said)
+    said = DetectorOutput(["no", "red", "yes"], np.array([0.1234567891234, 2e-7, 1]))
+    made = format_predictions(ASKED, "msp", said)
     assert [tuple(row.values()) for row in made] == [
         ("1", "yes", 1.0),
         ("2", "no", 0.123456789),
         ("3", "yes", 1.0),
         ("4", "red", 2e-7),
     ]
-    distances = predictions(ASKED, "mahalanobis", said._replace(confidence=np.array([-123.456789, -1, 0])))
+    distances = format_predictions(
+        ASKED, "mahalanobis", said._replace(confidence=np.array([-123.456789, -1, 0]))
+    )
     assert distances[1]["confidence"] == -123.457
 
 
 def test_a_row_that_lacks_something_says_what():
-    lacks = lacking_of_rows(("vanilla", "rp"), ("gaussians",), truth=False)
+    lacks = find_missing_requirements(("vanilla", "rp"), ("gaussians",), has_ground_truth=False)
     assert lacks["msp"] == lacks["odin"] == lacks["rp_confidence"] == lacks["mahalanobis"] == ""
     assert lacks["ens"] == "no net mix" and lacks["selector"] == "no selector fitted"
     assert lacks["true_regions"] == "no net true_regions, nobody knows the complete truth of the pictures"
-    assert lacking_of_rows(("rp",), (), truth=True)["mahalanobis"] == "no net vanilla, no gaussians fitted"
-    assert lacking_of_rows(("true_regions",), (), truth=True)["true_regions"] == ""
-    assert lacks.keys() == ROWS.keys()
+    assert (
+        find_missing_requirements(("rp",), (), has_ground_truth=True)["mahalanobis"]
+        == "no net vanilla, no gaussians fitted"
+    )
+    assert find_missing_requirements(("true_regions",), (), has_ground_truth=True)["true_regions"] == ""
+    assert lacks.keys() == LEADERBOARD_ROWS.keys()
 
 
 def test_the_nets_of_rows_are_asked_once_each_on_what_they_see(tmp_path):
     files = {name: tmp_path / name for name in NETS}
-    planned = looks(("msp", "odin", "rp", "ens", "caption_match", "true_regions"), files)
+    planned = plan_inference(("msp", "odin", "rp", "ens", "caption_match", "true_regions"), files)
     assert planned.keys() == {"vanilla", "rp", "mix", "caption_match", "true_regions"}
-    assert {name: one.step for name, one in planned.items() if one.step} == {"vanilla": STEP}
-    assert {one.kind for one in planned.values()} == {"found", "told", "true"}
-    assert planned["caption_match"].kind == "told" and planned["rp"].path == tmp_path / "rp"
-    assert looks(("msp",), files)["vanilla"].step == 0
+    assert {name: one.odin_step for name, one in planned.items() if one.odin_step} == {"vanilla": ODIN_STEP}
+    assert {one.region_source for one in planned.values()} == {"found", "told", "true"}
+    assert planned["caption_match"].region_source == "told" and planned["rp"].path == tmp_path / "rp"
+    assert plan_inference(("msp",), files)["vanilla"].odin_step == 0
 
 
 def test_a_net_looks_in_float64_so_that_rounding_hides_where_it_was_calculated(tmp_path):
     store, _ = world()
-    made = Asked(net().eval(), WordTable(tuple(f"thing{i}" for i in range(THINGS))), ("a", "b", "c", "d"))
+    made = LoadedModel(
+        net().eval(), WordVocabulary(tuple(f"thing{i}" for i in range(THINGS))), ("a", "b", "c", "d")
+    )
     save_net(tmp_path / "net.safetensors", made)
-    asks = [Ask("p3", "thing1?"), Ask("p0", "thing4?")]
-    one = looks(("odin",), {"vanilla": tmp_path / "net.safetensors"})["vanilla"]
-    seen = look_with(Held(asks, {"found": store}), one)
+    asks = [VqaQuery("p3", "thing1?"), VqaQuery("p0", "thing4?")]
+    one = plan_inference(("odin",), {"vanilla": tmp_path / "net.safetensors"})["vanilla"]
+    seen = run_inference(WorkerInputs(asks, {"found": store}), one)
     wide = made.net.half().double()
-    features, boxes = store.take(np.array([3, 0]))
+    features, boxes = store.get_regions(np.array([3, 0]))
     import torch
 
     exact = (
         wide(
-            torch.from_numpy(made.words.numbers(["thing1?", "thing4?"])),
+            torch.from_numpy(made.vocabulary.encode(["thing1?", "thing4?"])),
             *(torch.from_numpy(value).double() for value in (features, boxes)),
         )
         .logits.detach()
         .numpy()
     )
     np.testing.assert_array_equal(seen.logits, [[np.float32(f"{v:.5g}") for v in row] for row in exact])
-    assert seen.stepped is not None and seen.stepped.logits.shape == (2, 4)
+    assert seen.odin_perturbed is not None and seen.odin_perturbed.logits.shape == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -118,22 +127,22 @@ def test_a_net_looks_in_float64_so_that_rounding_hides_where_it_was_calculated(t
     ],
 )
 def test_a_row_s_confidence_is_told_in_words(row, said):
-    assert about(ROWS[row])["confidence"] == said
+    assert describe_row(LEADERBOARD_ROWS[row])["confidence"] == said
 
 
 def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
-    assert about(ROWS["rp"])["note"] == SAME_CLIP
-    assert about(ROWS["blind_net"]) == {
+    assert describe_row(LEADERBOARD_ROWS["rp"])["note"] == SAME_CLIP_NOTE
+    assert describe_row(LEADERBOARD_ROWS["blind_net"]) == {
         "confidence": "MSP of blind",
         "note": "sees no picture",
         "reference": True,
     }
-    assert SAME_CLIP not in str(about(ROWS["true_regions"])["note"])
-    assert about(ROWS["own_rp"])["note"] == "regions of a tower that never saw the CLIP"
+    assert SAME_CLIP_NOTE not in str(describe_row(LEADERBOARD_ROWS["true_regions"])["note"])
+    assert describe_row(LEADERBOARD_ROWS["own_rp"])["note"] == "regions of a tower that never saw the CLIP"
 
 
 def test_sure_confidences_keep_their_order():
     logits = np.arange(14, 20, 0.01)  # two decimals, as five significant digits have them there and more
-    confidence = [written(value, 9) for value in (1 / (1 + np.exp(-logits))).tolist()]
+    confidence = [round_confidence(value, 9) for value in (1 / (1 + np.exp(-logits))).tolist()]
     assert (np.diff(confidence) > 0).all()
-    assert written(1.0, 9) == 1.0 and written(-12.3456789012, 9) == -12.3456789
+    assert round_confidence(1.0, 9) == 1.0 and round_confidence(-12.3456789012, 9) == -12.3456789

@@ -10,12 +10,12 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from pipeline.scoring.selective_prediction import threshold_transfer
-from research.reference_models.model_outputs import Seen
+from research.reference_models.model_outputs import ModelOutputs
 from research.reference_models.selective_answering import (
-    at_thresholds,
-    choose_thresholds,
+    apply_scaling,
+    evaluate_thresholds,
     fit_scaling,
-    scaled,
+    make_threshold_table,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -50,9 +50,9 @@ def test_an_answer_that_val_never_has_stays_finite_and_one_that_fits_stays_as_it
 
 
 def test_logits_are_scaled_and_nothing_else():
-    seen = Seen(("yes", "no"), np.array([[1, 2]], np.float32), np.ones((1, 1), np.float32))
+    seen = ModelOutputs(("yes", "no"), np.array([[1, 2]], np.float32), np.ones((1, 1), np.float32))
     found = fit_scaling(np.array([[0.0, 1]]), np.array([[1.0, 0]]), ridge=1)
-    again = scaled(seen, found)
+    again = apply_scaling(seen, found)
     assert again.logits[0] == pytest.approx(seen.logits[0] * found.scale + found.bias)
     assert again.logits.dtype == np.float32
     assert again.features is seen.features
@@ -76,11 +76,11 @@ TEST = np.array([0.95, 0.85, 0.75, 0.2]), np.array([0, 1, 1, 1])
 
 
 def test_thresholds_are_those_of_val_and_are_not_moved_by_what_is_tested():
-    chosen = choose_thresholds(*VAL, risks=[0.0, 0.4], costs=[1, 10])
+    chosen = make_threshold_table(*VAL, risks=[0.0, 0.4], costs=[1, 10])
     # Val: no risk down to .8, a third at .7, half at .1. A wrong answer costs 1: 2 are earned at .8, 1 at .7.
     assert chosen.at_risk == {0.0: 0.8, 0.4: 0.7}
     assert chosen.at_cost == {1: 0.8, 10: 0.8}
-    found = at_thresholds(chosen, *TEST)
+    found = evaluate_thresholds(chosen, *TEST)
     # Test: two of four lie at .8 or above, one of them wrong; on the test questions themselves no risk means no answer.
     assert found["at_risk"]["0.0"] == {"threshold": 0.8, "coverage": 0.5, "risk": 0.5, "delta_risk": 0.5}
     assert found["at_cost"]["1"] == {"threshold": 0.8, "coverage": 0.5, "risk": 0.5, "phi": 0.0}
@@ -90,15 +90,17 @@ def test_thresholds_are_those_of_val_and_are_not_moved_by_what_is_tested():
 def test_the_transfer_is_that_of_the_scorers():
     for risk in (0.0, 0.4):
         expected = threshold_transfer(*VAL, *TEST, risk)
-        found = at_thresholds(choose_thresholds(*VAL, risks=[risk], costs=[]), *TEST)["at_risk"][str(risk)]
+        found = evaluate_thresholds(make_threshold_table(*VAL, risks=[risk], costs=[]), *TEST)["at_risk"][
+            str(risk)
+        ]
         assert found == {name: expected[name] for name in found}
 
 
 def test_where_nothing_should_be_answered_the_threshold_is_infinite():
-    chosen = choose_thresholds(np.array([0.9, 0.1]), np.zeros(2), risks=[0.1], costs=[1])
+    chosen = make_threshold_table(np.array([0.9, 0.1]), np.zeros(2), risks=[0.1], costs=[1])
     assert chosen.at_risk == {0.1: math.inf}
     assert chosen.at_cost == {1: math.inf}
-    found = at_thresholds(chosen, *TEST)
+    found = evaluate_thresholds(chosen, *TEST)
     assert found["at_risk"]["0.1"]["coverage"] == 0
     assert math.isnan(found["at_risk"]["0.1"]["risk"])
     assert found["at_cost"]["1"]["phi"] == 0

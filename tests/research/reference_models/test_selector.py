@@ -9,23 +9,23 @@ import pytest
 import torch
 from scipy.special import logit, softmax
 
-from research.reference_models.model_outputs import Seen
-from research.reference_models.selector import maxprob_logit, selector_confidence
+from research.reference_models.model_outputs import ModelOutputs
+from research.reference_models.selector import compute_maxprob_logit, compute_selector_confidence
 from research.reference_models.selector_training import SelectorNet
 
 RANDOM = np.random.default_rng(0)
 LOGITS = RANDOM.normal(size=(30, 5)).astype(np.float32)
 FEATURES = RANDOM.normal(3, 2, size=(30, 4)).astype(np.float32)
-SEEN = Seen(tuple("abcde"), LOGITS, FEATURES)
+SEEN = ModelOutputs(tuple("abcde"), LOGITS, FEATURES)
 
 
 def test_maxprobs_logit_is_that_of_the_largest_softmax_and_keeps_its_digits():
-    assert maxprob_logit(np.array([[math.log(3), 0, 0]])) == pytest.approx(
+    assert compute_maxprob_logit(np.array([[math.log(3), 0, 0]])) == pytest.approx(
         [math.log(3 / 2)]
     )  # 3/5 against 2/5
     expected = logit(softmax(LOGITS.astype(float), axis=1).max(axis=1))
-    assert maxprob_logit(LOGITS) == pytest.approx(expected, rel=1e-6)
-    sure = maxprob_logit(np.array([[50.0, 0], [60, 0]]))  # softmax 1 - e^-50 is 1 in float64
+    assert compute_maxprob_logit(LOGITS) == pytest.approx(expected, rel=1e-6)
+    sure = compute_maxprob_logit(np.array([[50.0, 0], [60, 0]]))  # softmax 1 - e^-50 is 1 in float64
     assert sure == pytest.approx([50, 60])
 
 
@@ -35,9 +35,13 @@ def test_numpy_applies_what_torch_has():
     for tensor in net.parameters():
         torch.nn.init.normal_(tensor)
     centre, spread = FEATURES.mean(axis=0, dtype=float), FEATURES.std(axis=0, dtype=float)
-    selector = net.selector(centre, spread)
-    given = [(FEATURES - centre) / spread, softmax(LOGITS.astype(float), axis=1), maxprob_logit(LOGITS)]
+    selector = net.to_selector(centre, spread)
+    given = [
+        (FEATURES - centre) / spread,
+        softmax(LOGITS.astype(float), axis=1),
+        compute_maxprob_logit(LOGITS),
+    ]
     with torch.inference_mode():
         expected = net.eval()(*map(torch.from_numpy, given)).sigmoid().numpy()
     assert np.ptp(expected) > 0.5
-    assert selector_confidence(SEEN, selector) == pytest.approx(expected, rel=1e-9)
+    assert compute_selector_confidence(SEEN, selector) == pytest.approx(expected, rel=1e-9)

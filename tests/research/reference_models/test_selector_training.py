@@ -8,8 +8,8 @@ import torch
 
 from pipeline.scoring.selective_prediction import risk_coverage_auc
 from research.reference_models.detectors import maxprob
-from research.reference_models.model_outputs import Seen
-from research.reference_models.selector import Graded, selector_confidence
+from research.reference_models.model_outputs import ModelOutputs
+from research.reference_models.selector import GradedOutputs, compute_selector_confidence
 from research.reference_models.selector_training import train_selector
 
 
@@ -18,30 +18,32 @@ def graded(seed, *, n=1500):
     random = np.random.default_rng(seed)
     features, logits = random.normal(size=(n, 6)), random.normal(size=(n, 5))
     right = features[:, 0] > 0
-    seen = Seen(tuple("abcde"), logits.astype(np.float32), features.astype(np.float32))
-    return Graded([f"{seed}-{i // 10}" for i in range(n)], seen, right.astype(float))
+    seen = ModelOutputs(tuple("abcde"), logits.astype(np.float32), features.astype(np.float32))
+    return GradedOutputs([f"{seed}-{i // 10}" for i in range(n)], seen, right.astype(float))
 
 
 def test_untrained_it_is_maxprob():
-    seen = graded(0).seen
+    seen = graded(0).outputs
     selector = train_selector(graded(0), graded(1), epochs=0)
-    assert selector_confidence(seen, selector) == pytest.approx(maxprob(seen), rel=1e-9)
+    assert compute_selector_confidence(seen, selector) == pytest.approx(maxprob(seen), rel=1e-9)
 
 
 def test_it_learns_from_features_what_logits_do_not_tell():
     fit, check, test = graded(0), graded(1), graded(2)
-    selector = train_selector(fit, check, epochs=15, rate=3e-3)
-    confidence = selector_confidence(test.seen, selector)
+    selector = train_selector(fit, check, epochs=15, learning_rate=3e-3)
+    confidence = compute_selector_confidence(test.outputs, selector)
     # Half is right: sorted by nothing the risk is 1/2 throughout, sorted by rightness the area is (1 - log 2) / 2 = .153.
-    assert risk_coverage_auc(maxprob(test.seen), test.accuracy) > 0.45
+    assert risk_coverage_auc(maxprob(test.outputs), test.accuracy) > 0.45
     assert risk_coverage_auc(confidence, test.accuracy) < 0.17
 
 
 def test_what_it_learned_is_given_up_where_the_check_says_that_it_does_harm():
     fit, check = graded(0), graded(1)
     check = check._replace(accuracy=1 - check.accuracy)  # what tells right on `fit` tells wrong here
-    selector = train_selector(fit, check, epochs=3, rate=3e-3)
-    assert selector_confidence(check.seen, selector) == pytest.approx(maxprob(check.seen), rel=1e-9)
+    selector = train_selector(fit, check, epochs=3, learning_rate=3e-3)
+    assert compute_selector_confidence(check.outputs, selector) == pytest.approx(
+        maxprob(check.outputs), rel=1e-9
+    )
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_torchs_own_numbers_alone():
@@ -58,8 +60,8 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_torchs_own_numbers_alon
 def test_a_feature_that_never_varies_is_no_division_by_zero():
     fit, check = graded(0), graded(1)
     for part in (fit, check):
-        part.seen.features[:, 3] = 7
-    confidence = selector_confidence(check.seen, train_selector(fit, check, epochs=1))
+        part.outputs.features[:, 3] = 7
+    confidence = compute_selector_confidence(check.outputs, train_selector(fit, check, epochs=1))
     assert np.isfinite(confidence).all()
 
 

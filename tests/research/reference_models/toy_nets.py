@@ -6,14 +6,14 @@ import numpy as np
 import torch
 
 from research.reference_models.class_gaussians import fit_gaussians
-from research.reference_models.fitted_detectors import Fitted
-from research.reference_models.inference import Asked
+from research.reference_models.fitted_detectors import FittedDetectors
+from research.reference_models.inference import LoadedModel
 from research.reference_models.match_net import MatchNet, NetShape
-from research.reference_models.net_training import QuestionSet, Recipe
+from research.reference_models.net_training import QuestionSet, TrainingConfig
 from research.reference_models.region_stores import ArrayStore
 from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Selector
-from research.reference_models.tokenization import WordTable
+from research.reference_models.tokenization import WordVocabulary
 
 COLORS, THINGS, REGIONS = 4, 5, 3
 WORDS = 2 + THINGS  # padding, unknown, a word for each thing
@@ -51,8 +51,8 @@ def net(seed: int = 0, **changes) -> MatchNet:
     return MatchNet(shape(**changes))
 
 
-def recipe(**changes) -> Recipe:
-    return Recipe(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
+def recipe(**changes) -> TrainingConfig:
+    return TrainingConfig(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
 
 
 def tiny_store(pictures: int = 4, seed: int = 0) -> ArrayStore:
@@ -66,11 +66,11 @@ def tiny_shape(head: str = "", answers: int = 2) -> NetShape:
     return NetShape(words=4, answers=answers, region=6, head=head, word_width=4, width=4, joint=8)
 
 
-def asked_of(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> Asked:
-    return Asked(net.eval(), WordTable(("cup", "red")), answers)
+def asked_of(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> LoadedModel:
+    return LoadedModel(net.eval(), WordVocabulary(("cup", "red")), answers)
 
 
-def toy_fitted(answers: int, features: int, hidden: int = 2) -> Fitted:
+def toy_fitted(answers: int, features: int, hidden: int = 2) -> FittedDetectors:
     """Random numbers in the shapes of what is fitted for a net."""
     rng = np.random.default_rng(0)
 
@@ -92,6 +92,6 @@ def toy_fitted(answers: int, features: int, hidden: int = 2) -> Fitted:
         (1,),
     ]
     gaussians = fit_gaussians(some(10 * answers, features), np.arange(10 * answers) % answers, answers)
-    return Fitted(
+    return FittedDetectors(
         gaussians, VectorScaling(some(answers), some(answers)), Selector(*(some(*s) for s in shapes))
     )

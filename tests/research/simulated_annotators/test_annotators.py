@@ -3,22 +3,22 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pipeline.core.records import Scene, SceneObject, Step, Task, TaskQuestion
-from pipeline.tasks.gold_questions import OF_THE_SCENE
+from pipeline.core.records import SceneGraph, SceneObject, Step, Task, TaskQuestion
+from pipeline.tasks.gold_questions import SCENE_TEMPLATES
 from research.simulated_annotators.annotators import (
+    ALWAYS_ANSWERABLE,
     ANNOTATORS,
-    ANSWERED_BY_EVERY_PHOTO,
     SimulatedAnnotator,
-    annotate,
-    choose,
-    view,
+    choose_verdict,
+    find_obstacle_in_truth,
+    simulate_verdicts,
 )
 from research.simulated_annotators.word_senses import WordSenses
 
 WORDS = WordSenses(categories={}, attribute_types={"red": "color"})
 TABLE = SceneObject(object_id="1", name="table", x=0, y=0, w=9, h=9, attributes=("red",))
-SCENE = Scene(picture_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), complete=True)
-LOOK = partial(view, {"n1": SCENE}, WORDS)
+SCENE = SceneGraph(picture_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), is_complete=True)
+LOOK = partial(find_obstacle_in_truth, {"n1": SCENE}, WORDS)
 
 
 def color_of(name):
@@ -31,7 +31,7 @@ def color_of(name):
 
 def task(number):
     filter_question = TaskQuestion(
-        key="f", text="Is this a color image?", role="filter", expected="invalid"
+        key="f", text="Is this a color image?", role="filter", expected_choice="invalid"
     )  # a wrong expectation
     return Task(
         task_id=f"{number:04}",
@@ -52,24 +52,24 @@ def task(number):
     ],
 )
 def test_what_is_seen_depends_on_the_picture_and_the_question_alone(question, at, seen):
-    assert view({"n1": SCENE}, WORDS, question, at) == seen
+    assert find_obstacle_in_truth({"n1": SCENE}, WORDS, question, at) == seen
 
 
 def test_what_every_photo_answers_are_the_templates_on_the_scene():
-    assert set(OF_THE_SCENE) == ANSWERED_BY_EVERY_PHOTO
+    assert set(SCENE_TEMPLATES) == ALWAYS_ANSWERABLE
 
 
 def test_eight_annotators_differ_in_care_and_one_is_careless():
     assert len(ANNOTATORS) == 8
-    assert len({(a.misses, a.false_alarms) for a in ANNOTATORS}) == 8
-    assert [a.name for a in ANNOTATORS if a.misses > 0.4 and a.false_alarms > 0.3] == ["simulated-8"]
-    assert all(a.false_alarms < a.misses for a in ANNOTATORS)  # in doubt: valid
+    assert len({(a.miss_rate, a.false_alarm_rate) for a in ANNOTATORS}) == 8
+    assert [a.name for a in ANNOTATORS if a.miss_rate > 0.4 and a.false_alarm_rate > 0.3] == ["simulated-8"]
+    assert all(a.false_alarm_rate < a.miss_rate for a in ANNOTATORS)  # in doubt: valid
 
 
 def shares(seen):
-    annotator = SimulatedAnnotator("a", misses=0.3, false_alarms=0.1, hesitates=0.4)
+    annotator = SimulatedAnnotator("a", miss_rate=0.3, false_alarm_rate=0.1, unsure_rate=0.4)
     rng = np.random.default_rng(0)
-    said = [choose(seen, annotator, rng)[0] for _ in range(4000)]
+    said = [choose_verdict(seen, annotator, rng)[0] for _ in range(4000)]
     return {choice: said.count(choice) / 4000 for choice in set(said)}
 
 
@@ -86,7 +86,7 @@ def test_annotators_err_as_often_as_they_say(seen, expected):
 
 
 def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdicts_are_marked():
-    verdicts = annotate([task(i) for i in range(40)], LOOK, votes=3, seed=1)
+    verdicts = simulate_verdicts([task(i) for i in range(40)], LOOK, votes_per_task=3, seed=1)
     assert len(verdicts) == len({(v.task_id, v.annotator) for v in verdicts}) == 120
     assert {v.annotator for v in verdicts} == {a.name for a in ANNOTATORS}
     assert all(v.simulated for v in verdicts)
@@ -95,7 +95,9 @@ def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdic
 
 def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
     verdicts = [
-        v for v in annotate([task(i) for i in range(200)], LOOK, 8, 1) if v.annotator == "simulated-1"
+        v
+        for v in simulate_verdicts([task(i) for i in range(200)], LOOK, 8, 1)
+        if v.annotator == "simulated-1"
     ]
     assert (
         sum(v.first == "invalid" for v in verdicts) >= 186
@@ -105,8 +107,8 @@ def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
 
 
 def test_verdicts_do_not_depend_on_the_other_tasks():
-    one = annotate([task(7)], LOOK, 3, seed=1)
-    many = annotate([task(i) for i in range(20)], LOOK, 3, seed=1)
+    one = simulate_verdicts([task(7)], LOOK, 3, seed=1)
+    many = simulate_verdicts([task(i) for i in range(20)], LOOK, 3, seed=1)
     assert [(v.annotator, v.first, v.second) for v in one] == [
         (v.annotator, v.first, v.second) for v in many if v.task_id == "0007"
     ]

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import Problems
-from pipeline.core.records import Relation, Scene, SceneObject, Step
+from pipeline.core.records import Relation, SceneGraph, SceneObject, Step
 from pipeline.sources import gqa_files
-from research.simulated_annotators.answerability import Unclear, obstacle
+from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
 WORDS = WordSenses(
@@ -53,7 +53,7 @@ def kitchen(*more, weather=""):
         thing("5", "hat", (45, 5, 10, 8), "red"),
         *more,
     )
-    return Scene(
+    return SceneGraph(
         picture_id="k",
         split="val",
         width=100,
@@ -61,7 +61,7 @@ def kitchen(*more, weather=""):
         objects=objects,
         location="kitchen",
         weather=weather,
-        complete=True,
+        is_complete=True,
     )
 
 
@@ -159,29 +159,31 @@ ROWS = [
 
 @pytest.mark.parametrize(("program", "expected"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_question_about_the_kitchen_is_seen_as_worked_out_by_hand(program, expected):
-    assert obstacle(steps(program), kitchen(), WORDS) == expected
+    assert find_obstacle(steps(program), kitchen(), WORDS) == expected
 
 
 def test_a_second_cup_makes_the_cup_underspecified_unless_the_answer_is_the_same():
     yellow = kitchen(thing("6", "cup", (30, 40, 10, 10), "yellow", on="1"))
-    assert obstacle(steps("select: cup (2) > query: color [0]"), yellow, WORDS) == SEVERAL
+    assert find_obstacle(steps("select: cup (2) > query: color [0]"), yellow, WORDS) == SEVERAL
     assert (
-        obstacle(steps("select: cup (2) > filter color: yellow [0] > query: color [1]"), yellow, WORDS)
+        find_obstacle(steps("select: cup (2) > filter color: yellow [0] > query: color [1]"), yellow, WORDS)
         is None
     )
     assert (
-        obstacle(steps("select: table (1) > relate: cup,on,s (2) [0] > query: name [1]"), yellow, WORDS)
+        find_obstacle(steps("select: table (1) > relate: cup,on,s (2) [0] > query: name [1]"), yellow, WORDS)
         is None
     )
-    assert obstacle(steps("select: cup (2) > verify rel: table,on,o (1) [0]"), yellow, WORDS) is None
+    assert find_obstacle(steps("select: cup (2) > verify rel: table,on,o (1) [0]"), yellow, WORDS) is None
     blue = kitchen(thing("6", "cup", (30, 40, 10, 10), "blue", on="1"))
-    assert obstacle(steps("select: cup (2) > query: color [0]"), blue, WORDS) is None
+    assert find_obstacle(steps("select: cup (2) > query: color [0]"), blue, WORDS) is None
 
 
 def test_outdoors_there_is_weather():
-    assert obstacle(steps("select: scene > query: weather [0]"), kitchen(weather="sunny"), WORDS) is None
+    assert find_obstacle(steps("select: scene > query: weather [0]"), kitchen(weather="sunny"), WORDS) is None
     assert (
-        obstacle(steps("select: scene > choose weather: rainy|snowy [0]"), kitchen(weather="sunny"), WORDS)
+        find_obstacle(
+            steps("select: scene > choose weather: rainy|snowy [0]"), kitchen(weather="sunny"), WORDS
+        )
         == NONE
     )
 
@@ -204,9 +206,9 @@ def test_what_cannot_be_told_is_unclear(program):
         for item in scene.objects
     ]
     with pytest.raises(Unclear):
-        obstacle(
+        find_obstacle(
             steps(program),
-            Scene(picture_id="k", split="val", width=100, height=100, objects=tuple(moved)),
+            SceneGraph(picture_id="k", split="val", width=100, height=100, objects=tuple(moved)),
             WORDS,
         )
 
@@ -216,9 +218,9 @@ def test_something_missing_is_missing_even_where_a_position_is_unclear():
         thing("6", "hat", (34, 40, 10, 10))
     )  # its centre, 0.39, is at the border of left and middle
     program = "select: hat (6) > filter hposition: left [0] > relate: dog,near,s (-) [1] > query: color [2]"
-    assert obstacle(steps(program), scene, WORDS) == MISSING
+    assert find_obstacle(steps(program), scene, WORDS) == MISSING
     with pytest.raises(Unclear):
-        obstacle(steps(program.replace("dog", "cup")), scene, WORDS)
+        find_obstacle(steps(program.replace("dog", "cup")), scene, WORDS)
 
 
 def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_picture(vocabulary):
@@ -226,12 +228,14 @@ def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_picture(vocab
     problems = Problems("tiny")
     scenes = {
         scene.picture_id: scene
-        for scene in gqa_files.scenes(tiny / "truth", ("testdev", "train", "val"), problems, complete=True)
+        for scene in gqa_files.read_scene_graphs(
+            tiny / "truth", ("testdev", "train", "val"), problems, is_complete=True
+        )
     }
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    questions = list(gqa_files.questions(tiny / "source", ("testdev", "train", "val"), problems))
+    questions = list(gqa_files.read_questions(tiny / "source", ("testdev", "train", "val"), problems))
     assert problems.lines == []
     assert len(questions) == 52
-    assert {q.text: obstacle(q.program, scenes[q.picture_id], words) for q in questions} == {
+    assert {q.text: find_obstacle(q.program, scenes[q.picture_id], words) for q in questions} == {
         q.text: None for q in questions
     }

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Step, Task, TaskQuestion
-from research.simulated_annotators.simulated_verdicts import rehearsed, simulated
+from research.simulated_annotators.simulated_verdicts import simulate_from_evidence, simulate_from_truth
 
 
 def color_of(name, picture_id):
@@ -15,7 +15,7 @@ def color_of(name, picture_id):
         Step(operation="query", argument="color", dependencies=(0,)),
     )
     candidate = TaskQuestion(key="c", text=f"What color is the {name}?", role="candidate", program=steps)
-    known = TaskQuestion(key="f", text="Is this a color image?", role="filter", expected="valid")
+    known = TaskQuestion(key="f", text="Is this a color image?", role="filter", expected_choice="valid")
     return Task(
         task_id=name + picture_id, picture_id=picture_id, subset="pt-hard", first=candidate, second=known
     )
@@ -27,7 +27,7 @@ def share_invalid(verdicts):
 
 def test_simulated_annotators_see_the_truth_and_are_marked(screened):
     # n100003 is a park: there is no table. Eight annotators miss 11 % on average: 0.89 say so, at least six of eight.
-    verdicts = simulated(Folders(), [color_of("table", "n100003")], votes=8, seed=1)
+    verdicts = simulate_from_truth(DatasetFolders(), [color_of("table", "n100003")], votes_per_task=8, seed=1)
     assert len(verdicts) == 8 and share_invalid(verdicts) >= 6 / 8
     assert all(v.simulated and not v.rehearsal and v.annotator.startswith("simulated-") for v in verdicts)
 
@@ -35,15 +35,17 @@ def test_simulated_annotators_see_the_truth_and_are_marked(screened):
 def test_without_the_truth_there_are_no_simulated_verdicts(screened):
     Path("data/tiny/truth/testdev_sceneGraphs.json").unlink()
     with pytest.raises(UserError, match="truth/testdev_sceneGraphs.json: no such file"):
-        simulated(Folders(), [color_of("table", "n100003")], votes=3, seed=1)
+        simulate_from_truth(DatasetFolders(), [color_of("table", "n100003")], votes_per_task=3, seed=1)
 
 
 def test_a_rehearsal_takes_what_nobody_states_for_absent_and_needs_no_truth(screened):
     shutil.rmtree("data/tiny/truth")
-    verdicts = rehearsed(Folders(), [color_of("table", "n100003")], votes=8, seed=1)
+    verdicts = simulate_from_evidence(
+        DatasetFolders(), [color_of("table", "n100003")], votes_per_task=8, seed=1
+    )
     assert share_invalid(verdicts) >= 6 / 8
     assert all(v.simulated and v.rehearsal and v.annotator.startswith("rehearsal-") for v in verdicts)
-    nowhere = rehearsed(
-        Folders(), [color_of("table", "n999")], votes=8, seed=1
+    nowhere = simulate_from_evidence(
+        DatasetFolders(), [color_of("table", "n999")], votes_per_task=8, seed=1
     )  # nothing is known of this picture
     assert {v.first for v in nowhere} <= {"valid", "unsure"}

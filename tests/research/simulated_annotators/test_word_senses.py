@@ -1,6 +1,6 @@
 import pytest
 
-from research.simulated_annotators.word_senses import WordSenses, forms, same_relation
+from research.simulated_annotators.word_senses import WordSenses, get_forms, is_same_relation
 
 WORDS = WordSenses(
     categories={"person": ("man", "woman"), "furniture": ("table",), "thing to sit on": ("chair",)},
@@ -25,14 +25,14 @@ WORDS = WordSenses(
     ],
 )
 def test_a_plural_names_the_same_things(plural, singular):
-    assert forms(plural) & forms(singular)
+    assert get_forms(plural) & get_forms(singular)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("bus", "bush"), ("man", "woman"), ("glass", "gla"), ("cat", "car")]
 )
 def test_other_things_have_other_names(one, other):
-    assert not forms(one) & forms(other)
+    assert not get_forms(one) & get_forms(other)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_other_things_have_other_names(one, other):
     ],
 )
 def test_a_name_covers_its_plural_and_the_members_of_its_category(name, covered, not_covered):
-    assert WORDS.kinds(name) & forms(covered)
-    assert not WORDS.kinds(name) & forms(not_covered)
+    assert WORDS.get_names(name) & get_forms(covered)
+    assert not WORDS.get_names(name) & get_forms(not_covered)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_name_covers_its_plural_and_the_members_of_its_category(name, covered,
     ],
 )
 def test_relations_that_say_the_same_are_the_same(holds, asked, same):
-    assert same_relation(holds, asked) is same
+    assert is_same_relation(holds, asked) is same

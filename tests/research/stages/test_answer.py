@@ -17,7 +17,7 @@ from pipeline.core.json_files import read_json
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.prediction_reader import read_predictions
 from research.reference_models import net_answers, row_predictions
-from research.reference_models.leaderboard_rows import ROWS
+from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.stages import answer
 from tests.closure import ROOT
 from tests.tiny.nets import VQA, add_nets
@@ -67,7 +67,7 @@ def test_each_row_of_a_seed_whose_nets_are_there_is_a_file_for_every_item(made):
     assert not [name for name in written if name.startswith(("resample", "k_plus_1", "caption_match"))]
     benchmark = read_benchmark(made / "data/release/tiny/0.1.0")
     for name in written:
-        assert set(read_predictions(OUT / name).places) == benchmark.ids
+        assert set(read_predictions(OUT / name).index_by_id) == benchmark.ids
 
 
 def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
@@ -86,11 +86,11 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
 
     def counting(held, one):
         asked.append((one.path.name, len(held.asks), len(set(held.asks))))
-        return row_predictions.look_with(held, one)
+        return row_predictions.run_inference(held, one)
 
     before = files()
     monkeypatch.setattr(answer, "read_benchmark", doubled)
-    monkeypatch.setattr(net_answers, "look_with", counting)
+    monkeypatch.setattr(net_answers, "run_inference", counting)
     answer.main()
     rows = {row["questionId"]: row for row in json.loads((OUT / "rp-seed0.json").read_text())}
     told = read_json(OUT / "answer.json")
@@ -204,4 +204,4 @@ def test_a_processor_without_wide_vectors_writes_the_same_bytes(project):
 
 def test_every_row_is_known_to_the_summary(made):
     told = read_json(OUT / "answer.json")
-    assert set(ROWS) == set(told["rows"]) | set(told["left_out"])
+    assert set(LEADERBOARD_ROWS) == set(told["rows"]) | set(told["left_out"])

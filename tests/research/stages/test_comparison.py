@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.benchmark.auditing.rule_comparison import ComparisonReport, read_comparison
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from research.stages import comparison, paper
 
 
@@ -15,7 +15,7 @@ def compared(tiny_run, tmp_path, monkeypatch):
     monkeypatch.chdir(home)
     paper.main()
     comparison.main()
-    return Folders()
+    return DatasetFolders()
 
 
 def test_the_papers_rules_are_audited_as_our_items_are(compared):
@@ -24,7 +24,7 @@ def test_the_papers_rules_are_audited_as_our_items_are(compared):
     assert {subset: row.uqs for subset, row in report.paper_rules.items()} == {
         subset: row["unanswerable"] for subset, row in counts.items() if row["unanswerable"]
     }
-    assert report.table in (compared.stage("comparison") / "comparison.md").read_text()
+    assert report.attack_table in (compared.stage("comparison") / "comparison.md").read_text()
     assert read_comparison(compared) == report.paper_rules
 
 

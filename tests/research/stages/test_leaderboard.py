@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.leaderboard import compare_runs
+from pipeline.cli.leaderboard import write_leaderboard
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
@@ -84,10 +84,10 @@ def test_the_command_prints_the_numbers_and_verdicts_of_the_stage(project, add, 
     predictions = project / "data/tiny/predictions"
     (predictions / "rows.yaml").write_text("people: {reference: true}\n")
     leaderboard.main()
-    p = params.load("leaderboard", LeaderboardParams)
+    p = params.load_params("leaderboard", LeaderboardParams)
     files = sorted(predictions.glob("*.json"))
     release = project / "data/release/tiny/0.1.0"
-    compare_runs(files, release, project / "out", repetitions=p.repetitions, seed=p.seed)
+    write_leaderboard(files, release, project / "out", num_bootstrap=p.num_replicates, seed=p.seed)
 
     def rows(folder):
         with (folder / "leaderboard.csv").open() as file:

@@ -5,9 +5,9 @@ import msgspec
 import pytest
 
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.paths import Folders
-from pipeline.core.records import Item, Screened
-from research.simulated_annotators.simulated_verdicts import faultless
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Item, ScreenedCandidate
+from research.simulated_annotators.simulated_verdicts import load_truth_view
 from research.stages import paper
 
 
@@ -38,7 +38,7 @@ def test_how_many_pictures_are_taken_together_changes_no_byte(at_once, tiny_run,
     monkeypatch.chdir(tiny_run)
     files = [tiny_run / "data/tiny/interim/paper" / name for name in ("items.jsonl", "paper.json")]
     before = [file.read_bytes() for file in files]
-    monkeypatch.setattr(paper, "AT_ONCE", at_once)
+    monkeypatch.setattr(paper, "IMAGES_PER_BATCH", at_once)
     paper.main()
     assert [file.read_bytes() for file in files] == before
 
@@ -66,9 +66,11 @@ def test_where_nobody_knows_the_truth_there_is_nothing_to_compare(without_truth)
 
 def test_without_names_of_things_the_papers_rules_are_applied_all_the_same(screened, vocabulary):
     nameless = msgspec.structs.replace(vocabulary, objects={})  # as of a bare table of questions
-    candidates = [row.candidate for row in Folders().rows(Screened)][:2]
-    look = faultless(Folders())
-    said = paper.judged(candidates, nameless, look, paper.PaperParams(seed=1))
+    candidates = [row.candidate for row in DatasetFolders().read_records(ScreenedCandidate)][:2]
+    look = load_truth_view(DatasetFolders())
+    said = paper.simulate_verification(candidates, nameless, look, paper.PaperParams(seed=1))
     assert {row.candidate.candidate_id for row in said} == {row.candidate_id for row in candidates}
-    assert {row.votes_valid + row.votes_invalid for row in said} == {paper.PaperParams(seed=1).votes}
-    assert paper.judged([], nameless, look, paper.PaperParams(seed=1)) == []
+    assert {row.votes_valid + row.votes_invalid for row in said} == {
+        paper.PaperParams(seed=1).votes_per_candidate
+    }
+    assert paper.simulate_verification([], nameless, look, paper.PaperParams(seed=1)) == []

@@ -3,9 +3,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.scoring.abstention import ABSTAINS, ANSWERS, ERROR, UNCLEAR, read
-from research.studies.abstention_evaluation import reader_figures, reader_page
-from research.studies.reply_dataset import Reply, replies
+from pipeline.scoring.abstention import (
+    ABSTAINED,
+    ANSWERED,
+    MEASURED_ERROR_RATES,
+    UNCLEAR,
+    classify_abstention,
+)
+from research.studies.abstention_evaluation import compute_abstention_metrics, evaluate_abstention_classifier
+from research.studies.reply_dataset import Reply, read_replies
 
 
 def rows(does, styles):
@@ -17,27 +23,49 @@ def rows(does, styles):
 
 def test_what_is_unclear_counts_as_wrong_in_both():
     does = ["refuses"] * 5 + ["answers"] * 5
-    said = [ABSTAINS, ABSTAINS, ABSTAINS, UNCLEAR, ANSWERS, ABSTAINS, UNCLEAR, ANSWERS, ANSWERS, ANSWERS]
-    found = reader_figures(rows(does, ["terse", "plain"] * 5), np.array(said))
-    assert (found.refusals, found.answers, found.found, found.taken, found.unclear) == (5, 5, 3, 1, 2)
+    said = [
+        ABSTAINED,
+        ABSTAINED,
+        ABSTAINED,
+        UNCLEAR,
+        ANSWERED,
+        ABSTAINED,
+        UNCLEAR,
+        ANSWERED,
+        ANSWERED,
+        ANSWERED,
+    ]
+    found = compute_abstention_metrics(rows(does, ["terse", "plain"] * 5), np.array(said))
+    assert (
+        found.num_abstentions,
+        found.num_answers,
+        found.true_positives,
+        found.false_positives,
+        found.num_unclear,
+    ) == (5, 5, 3, 1, 2)
     assert found.recall == 3 / 5
     assert found.precision == 3 / 6  # 3 found, 1 taken, 2 unclear
-    assert found.false_share == 1 / 5
+    assert found.false_positive_rate == 1 / 5
     # terse: rows 0, 2, 4, 6, 8; plain: 1, 3, 5, 7, 9
-    assert found.right == {"terse": (3, 5), "plain": (3, 5)}
+    assert found.correct_by_style == {"terse": (3, 5), "plain": (3, 5)}
 
 
 def test_the_error_that_auaf_is_corrected_for_is_the_readers():
-    rows = replies("held_out")
-    found = reader_figures(rows, read([row.question for row in rows], [row.reply for row in rows]))
-    assert pytest.approx((found.recall, found.false_share)) == ERROR
+    rows = read_replies("held_out")
+    found = compute_abstention_metrics(
+        rows, classify_abstention([row.question for row in rows], [row.reply for row in rows])
+    )
+    assert pytest.approx((found.recall, found.false_positive_rate)) == MEASURED_ERROR_RATES
     documented = (Path(__file__).parents[3] / "docs/scores.md").read_text()
-    assert f"{100 * found.recall:.1f} %, {found.found} of {found.refusals} refusals" in documented
-    assert f"{100 * found.precision:.1f} %, {found.found} of" in documented
+    assert (
+        f"{100 * found.recall:.1f} %, {found.true_positives} of {found.num_abstentions} refusals"
+        in documented
+    )
+    assert f"{100 * found.precision:.1f} %, {found.true_positives} of" in documented
 
 
 def test_the_reader_keeps_what_it_could_do_on_dev():
-    page = reader_page("dev", show=2)
+    page = evaluate_abstention_classifier("dev", num_examples=2)
     assert "1,072 replies of part dev" in page
     recall, precision = (float(page.split(name)[1].split("%")[0]) for name in ("recall", "precision"))
     assert recall >= 95

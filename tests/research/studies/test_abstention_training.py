@@ -8,15 +8,15 @@ from pipeline.core.errors import UserError
 from pipeline.scoring import abstention_classifier
 from research.studies import abstention_training
 from research.studies.abstention_training import (
-    Networks,
-    example,
-    fit,
-    known_words,
-    save,
-    swappable,
-    together,
-    train,
-    word_vectors,
+    AbstentionEnsemble,
+    build_vocabulary,
+    encode_reply,
+    find_swappable_words,
+    fit_networks,
+    pad_batch,
+    read_word_vectors,
+    save_weights,
+    train_and_save,
 )
 from research.studies.reply_dataset import Reply
 
@@ -43,48 +43,53 @@ def vectors(tmp_path):
 
 
 def test_it_learns_what_refuses_and_the_scorers_read_it_so(tmp_path, vectors, monkeypatch):
-    monkeypatch.setattr(abstention_training, "replies", lambda part: ROWS)
-    monkeypatch.setattr(abstention_training, "BEGIN", (12, 3e-3))
-    monkeypatch.setattr(abstention_training, "AVERAGING", 0.5)
-    monkeypatch.setattr(abstention_training, "BATCH", 16)
-    train(vectors, tmp_path / "w.npz")
-    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "w.npz")
-    ours = abstention_classifier.reader.__wrapped__()
-    p = ours.p_abstains(["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."])
+    monkeypatch.setattr(abstention_training, "read_replies", lambda part: ROWS)
+    monkeypatch.setattr(abstention_training, "INITIAL_SCHEDULE", (12, 3e-3))
+    monkeypatch.setattr(abstention_training, "EMA_DECAY", 0.5)
+    monkeypatch.setattr(abstention_training, "BATCH_SIZE", 16)
+    train_and_save(vectors, tmp_path / "w.npz")
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS_FILE", tmp_path / "w.npz")
+    ours = abstention_classifier.load_abstention_classifier.__wrapped__()
+    p = ours.predict_abstention(["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."])
     assert p[0] > 0.8
     assert p[1] < 0.2
-    monkeypatch.setattr(abstention_training, "reader", lambda: ours)
-    monkeypatch.setattr(abstention_training, "FURTHER", (1, 0.0))
-    train(None, tmp_path / "again.npz")  # a rate of 0: what was known stays
-    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "again.npz")
-    again = abstention_classifier.reader.__wrapped__()
-    assert again.p_abstains(["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."]) == (
-        pytest.approx(p, abs=5e-3)
-    )
+    monkeypatch.setattr(abstention_training, "load_abstention_classifier", lambda: ours)
+    monkeypatch.setattr(abstention_training, "FINE_TUNING_SCHEDULE", (1, 0.0))
+    train_and_save(None, tmp_path / "again.npz")  # a rate of 0: what was known stays
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS_FILE", tmp_path / "again.npz")
+    again = abstention_classifier.load_abstention_classifier.__wrapped__()
+    assert again.predict_abstention(
+        ["What color is the lamp?"] * 2, ["There is no lamp.", "The lamp is red."]
+    ) == (pytest.approx(p, abs=5e-3))
 
 
 def test_saved_weights_are_what_was_learned(tmp_path, vectors, monkeypatch):
     generator = np.random.default_rng(0)
     torch.manual_seed(0)
-    words, start, learned = known_words(ROWS, word_vectors(vectors), generator)
+    words, start, learned = build_vocabulary(ROWS, read_word_vectors(vectors), generator)
     places = {word: place for place, word in enumerate(words)}
-    examples = [example(row, places) for row in ROWS[:16]]
-    networks = fit(
-        Networks(torch.from_numpy(start), learned), examples, swappable(ROWS, places), generator, 1, 1e-3
+    examples = [encode_reply(row, places) for row in ROWS[:16]]
+    networks = fit_networks(
+        AbstentionEnsemble(torch.from_numpy(start), learned),
+        examples,
+        find_swappable_words(ROWS, places),
+        generator,
+        1,
+        1e-3,
     )
-    save(tmp_path / "w.npz", words, networks)
-    monkeypatch.setattr(abstention_classifier, "WEIGHTS", tmp_path / "w.npz")
+    save_weights(tmp_path / "w.npz", words, networks)
+    monkeypatch.setattr(abstention_classifier, "WEIGHTS_FILE", tmp_path / "w.npz")
     with torch.no_grad():
-        parts = [torch.from_numpy(part) for part in together(examples)]
+        parts = [torch.from_numpy(part) for part in pad_batch(examples)]
         expected = torch.sigmoid(networks.eval()(parts).mean(0)).numpy()
-    ours = abstention_classifier.reader.__wrapped__()
-    found = ours.p_abstains([row.question for row in ROWS[:16]], [row.reply for row in ROWS[:16]])
+    ours = abstention_classifier.load_abstention_classifier.__wrapped__()
+    found = ours.predict_abstention([row.question for row in ROWS[:16]], [row.reply for row in ROWS[:16]])
     assert found == pytest.approx(expected, abs=5e-3)  # half-precision weights, vectors of 8 bits
 
 
 def test_words_seen_often_are_learned_and_the_rest_is_known(vectors):
-    table = word_vectors(vectors)
-    words, start, learned = known_words(ROWS[:2], table, np.random.default_rng(0))
+    table = read_word_vectors(vectors)
+    words, start, learned = build_vocabulary(ROWS[:2], table, np.random.default_rng(0))
     # of the two rows' words only "umbrella" (4 times) and "the" (3 times: twice asked, once said) are seen three times or more
     assert set(words[2:learned]) == {"umbrella", "the", "is"}
     assert set(words[2:]) == set(table) | set(words[2:learned])
@@ -93,11 +98,11 @@ def test_words_seen_often_are_learned_and_the_rest_is_known(vectors):
 
 
 def test_both_forms_of_vectors_are_read(tmp_path, vectors):
-    table = word_vectors(vectors)
+    table = read_word_vectors(vectors)
     data = {"words": [*table], "vectors": {word: [*row.tolist(), 0.0, 1] for word, row in table.items()}}
     path = tmp_path / "wink.json"
     path.write_text(json.dumps(data))
-    again = word_vectors(path)
+    again = read_word_vectors(path)
     assert [*again] == [*table]
     assert again["dog"] == pytest.approx(table["dog"])
 
@@ -109,6 +114,6 @@ def test_both_forms_of_vectors_are_read(tmp_path, vectors):
 def test_what_holds_no_vectors_is_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=name):
-        word_vectors(tmp_path / name)
+        read_word_vectors(tmp_path / name)
     with pytest.raises(UserError, match="none.txt"):
-        word_vectors(tmp_path / "none.txt")
+        read_word_vectors(tmp_path / "none.txt")

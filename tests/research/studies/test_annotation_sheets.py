@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 from pipeline.core.errors import Problems
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.records import Candidate, Edit, Judgement, Question, Screened
+from pipeline.core.records import Candidate, Edit, Question, ScreenedCandidate, VerifierResult
 from research.studies.annotation_sheets import read_sheet
 
 ASKED = 12
@@ -35,7 +35,7 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     write_jsonl(interim / "ingest" / "questions.jsonl", asked)
     made = [
-        Screened(
+        ScreenedCandidate(
             candidate=Candidate(
                 candidate_id=f"{subset}-{i}",
                 subset=subset,
@@ -43,9 +43,9 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 question_id=f"q{i}",
                 text=f"What color is {subset} {i % (ASKED - 1)}?",
                 edits=(Edit(start=14, end=17, kind="object", old=f"cup {i}", new="kettle"),),
-                weak=i % 2 == 1,
+                query_only=i % 2 == 1,
             ),
-            judgement=Judgement(answerability="unknown"),
+            verifier_result=VerifierResult(answerability="unknown"),
         )
         for subset in ("pt-easy", "pt-hard")
         for i in range(ASKED)

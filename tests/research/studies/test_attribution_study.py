@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.records import Question, Scene, SceneObject
-from pipeline.inference.attribution.attribution_maps import grid_of, spread
-from pipeline.inference.attribution.panels import Marked, Panel, Sighting
+from pipeline.core.records import Question, SceneGraph, SceneObject
+from pipeline.inference.attribution.attribution_maps import normalize_map, rasterize_boxes
+from pipeline.inference.attribution.panels import Attribution, BoxMark, Panel
 from research.studies.attribution_study import (
-    EVEN,
-    MIDDLE,
-    Pointed,
-    another,
-    grounding,
-    hit,
-    judged,
-    named,
-    on_boxes,
-    over_pictures,
-    pointed,
-    table,
-    ways,
-    where_nets_look,
+    CENTER_MAP,
+    UNIFORM_MAP,
+    GroundedQuestion,
+    collect_maps,
+    find_grounded_questions,
+    gqa_grounding,
+    map_named_objects,
+    mean_over_images,
+    measure_attribution,
+    pick_other_questions,
+    pointing_game_score,
+    render_table,
+    score_maps,
+    weight_on_boxes,
 )
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets
@@ -29,7 +29,9 @@ from tests.inference.attribution.tiny_nets import with_nets
 # A cup in the upper right of a picture of 100 x 50, and a box that holds the cup.
 CUP = SceneObject(object_id="1", name="cup", x=60, y=10, w=20, h=10)
 BOX = SceneObject(object_id="2", name="box", x=50, y=0, w=50, h=25)
-SCENE = Scene(picture_id="n1", split="testdev", width=100, height=50, objects=(CUP, BOX), complete=True)
+SCENE = SceneGraph(
+    picture_id="n1", split="testdev", width=100, height=50, objects=(CUP, BOX), is_complete=True
+)
 
 
 def question(name="q1", picture="n1", **points):
@@ -39,7 +41,7 @@ def question(name="q1", picture="n1", **points):
 
 
 def asked(**points):
-    (one,) = pointed([question(**points)], {"n1": SCENE})
+    (one,) = find_grounded_questions([question(**points)], {"n1": SCENE})
     return one
 
 
@@ -50,7 +52,7 @@ def test_a_box_is_the_things_corners_not_its_width_and_height():
 
 def test_questions_that_point_to_nothing_are_left_out_and_answers_point_too():
     rows = [question("q1"), question("q2", full_answer_annotations={"0": "2"})]
-    (one,) = pointed(rows, {"n1": SCENE})
+    (one,) = find_grounded_questions(rows, {"n1": SCENE})
     assert one.question.question_id == "q2" and one.boxes.tolist() == [[0.5, 0, 1, 0.5]]
 
 
@@ -58,88 +60,97 @@ def test_the_pointing_game_is_won_where_the_highest_cell_lies_on_a_box():
     boxes = asked(annotations={"3": "1"}).boxes
     grid = np.full((5, 10), 0.01)
     grid[1, 6] = 0.51  # its middle is at (.65, .3), on the cup
-    assert hit(grid, boxes, (100, 50)) == 1
-    assert hit(grid.T, boxes, (100, 50)) == 0  # transposed: (.3, .65)
+    assert pointing_game_score(grid, boxes, (100, 50)) == 1
+    assert pointing_game_score(grid.T, boxes, (100, 50)) == 0  # transposed: (.3, .65)
 
 
 def test_beside_the_box_is_won_within_the_tolerance_which_is_of_the_longer_side():
     boxes = np.array([[0.0, 0, 0.5, 0.5]])
     grid = np.zeros((100, 100))
     grid[0, 51] = 1  # (.515, .005): 1.5 pixels to the right of 50 in a picture of 100 x 50
-    assert (hit(grid, boxes, (100, 50)), hit(grid, boxes, (100, 50), 0.01)) == (1, 0)
+    assert (
+        pointing_game_score(grid, boxes, (100, 50)),
+        pointing_game_score(grid, boxes, (100, 50), 0.01),
+    ) == (1, 0)
     low = np.zeros((100, 100))
     low[54, 0] = 1  # (.005, .545): 2.25 of 50 pixels below, within 3 % of 100 but not of 50
-    assert (hit(low, boxes, (100, 50)), hit(low, boxes, (50, 50))) == (1, 0)
+    assert (pointing_game_score(low, boxes, (100, 50)), pointing_game_score(low, boxes, (50, 50))) == (1, 0)
 
 
 def test_of_cells_of_the_same_weight_the_share_that_hits_counts():
     # An even grid points everywhere: a box of a quarter of the picture gets a quarter.
-    assert hit(np.full((4, 4), 1 / 16), np.array([[0, 0, 0.5, 0.5]]), (100, 100), 0) == 0.25
+    assert pointing_game_score(np.full((4, 4), 1 / 16), np.array([[0, 0, 0.5, 0.5]]), (100, 100), 0) == 0.25
 
 
 def test_what_sees_nothing_points_to_the_middle_or_everywhere():
-    assert MIDDLE.sum() == 1 and hit(MIDDLE, np.array([[0.49, 0.49, 0.51, 0.51]]), (100, 50), 0) == 1
-    assert EVEN.sum() == pytest.approx(1) and np.ptp(EVEN) == 0
+    assert (
+        CENTER_MAP.sum() == 1
+        and pointing_game_score(CENTER_MAP, np.array([[0.49, 0.49, 0.51, 0.51]]), (100, 50), 0) == 1
+    )
+    assert UNIFORM_MAP.sum() == pytest.approx(1) and np.ptp(UNIFORM_MAP) == 0
 
 
 def test_weight_on_boxes_is_that_of_points_drawn_from_the_grid():
     draw = np.random.default_rng(1)
-    grid = grid_of(draw.uniform(size=(3, 5)))
+    grid = normalize_map(draw.uniform(size=(3, 5)))
     boxes = np.array([[0.1, 0.2, 0.55, 0.9], [0.3, 0.1, 0.7, 0.5]])
     cells = draw.choice(15, 200_000, p=grid.ravel())
     x, y = (cells % 5 + draw.uniform(size=cells.shape)) / 5, (cells // 5 + draw.uniform(size=cells.shape)) / 3
     inside = [(x > a) & (y > b) & (x < c) & (y < d) for a, b, c, d in boxes]
-    assert on_boxes(grid, boxes) == pytest.approx(np.mean(inside[0] | inside[1]), abs=0.005)
+    assert weight_on_boxes(grid, boxes) == pytest.approx(np.mean(inside[0] | inside[1]), abs=0.005)
 
 
 def test_gqas_grounding_counts_what_is_pointed_to_twice_twice():
-    grid = spread(np.ones(1), np.array([[0.6, 0.2, 0.8, 0.4]]), (5, 10))  # all of it on the cup
-    assert grounding(grid, asked(annotations={"3": "1"})) == pytest.approx(1, abs=1e-5)
+    grid = rasterize_boxes(np.ones(1), np.array([[0.6, 0.2, 0.8, 0.4]]), (5, 10))  # all of it on the cup
+    assert gqa_grounding(grid, asked(annotations={"3": "1"})) == pytest.approx(1, abs=1e-5)
     both = asked(annotations={"3": "1"}, full_answer_annotations={"1": "1"})
-    assert grounding(grid, both) == pytest.approx(2, abs=1e-5) and on_boxes(
+    assert gqa_grounding(grid, both) == pytest.approx(2, abs=1e-5) and weight_on_boxes(
         grid, both.boxes
     ) == pytest.approx(1)
     # Of the box, which is a quarter of the picture, an even grid has a quarter.
-    assert grounding(np.full((4, 4), 1 / 16), asked(annotations={"3": "2"})) == pytest.approx(0.25, abs=1e-5)
+    assert gqa_grounding(np.full((4, 4), 1 / 16), asked(annotations={"3": "2"})) == pytest.approx(
+        0.25, abs=1e-5
+    )
 
 
 def test_each_question_is_judged_by_its_own_boxes():
     cup, box = asked(annotations={"3": "1"}), asked(annotations={"3": "2"})
-    corner = spread(np.ones(1), np.array([[0.9, 0.0, 1, 0.1]]), (10, 10))
-    found = judged([cup, box], [corner, corner])
+    corner = rasterize_boxes(np.ones(1), np.array([[0.9, 0.0, 1, 0.1]]), (10, 10))
+    found = score_maps([cup, box], [corner, corner])
     assert found["pointing"].tolist() == [0, 1] and found["on_them"] == pytest.approx([0, 1])
 
 
 def test_another_question_is_of_the_same_picture_and_not_the_same():
     rows = [
-        Pointed(question(f"q{k}", picture), SCENE, np.zeros((1, 4))) for k, picture in enumerate("aaabbc")
+        GroundedQuestion(question(f"q{k}", picture), SCENE, np.zeros((1, 4)))
+        for k, picture in enumerate("aaabbc")
     ]
-    found = another(rows)
+    found = pick_other_questions(rows)
     assert [rows[place].question.picture_id for place in found] == list("aaabbc")
     assert [place == number for number, place in enumerate(found)] == [False] * 5 + [True]
     assert sorted(found) == list(range(6))
 
 
 def seen(*marks):
-    panel = Panel("detections", "What it found", EVEN, marks, heat=False)
+    panel = Panel("detections", "What it found", UNIFORM_MAP, marks, show_heatmap=False)
     rest = (Panel(way, way, np.eye(2) / 2) for way in ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam"))  # fmt: skip
-    return Sighting("yes", 0.5, (panel, *rest))
+    return Attribution("yes", 0.5, (panel, *rest))
 
 
 def test_what_is_named_counts_by_its_score_and_without_any_all_counts():
-    cup, dog = Marked("cup", (0, 0, 0.5, 1), 0.9), Marked("dog", (0.5, 0, 1, 1), 0.8)
+    cup, dog = BoxMark("cup", (0, 0, 0.5, 1), 0.9), BoxMark("dog", (0.5, 0, 1, 1), 0.8)
     one = seen(cup, dog)
-    assert named(one, frozenset({"cup"}))[:, :12].sum() == pytest.approx(1)
-    assert named(one, frozenset({"cup", "dog"}))[:, :12].sum() == pytest.approx(0.9 / 1.7)
-    assert named(one, frozenset({"cat"})) is EVEN
+    assert map_named_objects(one, frozenset({"cup"}))[:, :12].sum() == pytest.approx(1)
+    assert map_named_objects(one, frozenset({"cup", "dog"}))[:, :12].sum() == pytest.approx(0.9 / 1.7)
+    assert map_named_objects(one, frozenset({"cat"})) is UNIFORM_MAP
 
 
 def test_each_way_has_a_grid_for_each_question_and_others_are_the_others():
     first, second = (
         seen(),
-        seen()._replace(panels=tuple(p._replace(grid=np.ones((1, 1))) for p in seen().panels)),
+        seen()._replace(panels=tuple(p._replace(attribution_map=np.ones((1, 1))) for p in seen().panels)),
     )
-    found = ways([first, second], [1, 0], [frozenset(), frozenset()])
+    found = collect_maps([first, second], [1, 0], [frozenset(), frozenset()])
     assert {len(grids) for grids in found.values()} == {2}
     assert [grid.shape for grid in found["attention"]] == [(2, 2), (1, 1)]
     assert [grid.shape for grid in found["attention, of another question"]] == [(1, 1), (2, 2)]
@@ -148,8 +159,8 @@ def test_each_way_has_a_grid_for_each_question_and_others_are_the_others():
 def test_intervals_are_over_pictures():
     """Fifty questions of each of four pictures that agree within a picture are four observations, not two hundred."""
     values = np.repeat([0.0, 1.0, 1.0, 0.0], 50)
-    by_picture = over_pictures(values, [name for name in "abcd" for _ in range(50)], 500, 0)
-    alone = over_pictures(values, [str(k) for k in range(200)], 500, 0)
+    by_picture = mean_over_images(values, [name for name in "abcd" for _ in range(50)], 500, 0)
+    alone = mean_over_images(values, [str(k) for k in range(200)], 500, 0)
     assert by_picture.mean == alone.mean == 0.5
     # sqrt(.25 / 200) = .035: about .43 to .57; four pictures drawn with replacement: 0 or 1 with chance 1/16 each
     assert (alone.low, alone.high) == (pytest.approx(0.43, abs=0.02), pytest.approx(0.57, abs=0.02))
@@ -164,7 +175,7 @@ def project(tiny_run, tmp_path, monkeypatch):
 
 
 def test_the_study_of_a_data_set_tells_every_way_of_every_net(project):
-    said = where_nets_look(["rp", "vanilla"], [0], 100, 0, project / "looking.json")
+    said = measure_attribution(["rp", "vanilla"], [0], 100, 0, project / "looking.json")
     written = json.loads((project / "looking.json").read_text())
     assert {"middle", "even", "rp: attention"} < written["figures"].keys()
     assert "| vanilla: hires-cam, of another question | " in said
@@ -178,12 +189,12 @@ def test_the_study_of_a_data_set_tells_every_way_of_every_net(project):
 
 def test_nets_that_are_not_there_are_named(project):
     with pytest.raises(UserError, match="has no net mix-0, mix-1, rp-1"):
-        where_nets_look(["mix", "rp"], [0, 1], 100, 0, None)
+        measure_attribution(["mix", "rp"], [0, 1], 100, 0, None)
 
 
 def test_a_table_has_a_row_for_each_way():
-    figure = over_pictures(np.array([0.25, 0.75]), ["a", "b"], 200, 0)
+    figure = mean_over_images(np.array([0.25, 0.75]), ["a", "b"], 200, 0)
     row = dict.fromkeys(("pointing", "strict", "on_them", "grounding"), figure)
-    assert table({"rp: attention": row}, 2, 2, 3).splitlines()[-1] == (
+    assert render_table({"rp: attention": row}, 2, 2, 3).splitlines()[-1] == (
         "| rp: attention | " + " | ".join(["50.0 [25.0, 75.0]"] * 4) + " |"
     )

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import SUBSETS, Item
 from research.studies.item_sets import (
-    OURS,
-    PAPER,
-    ask_id,
-    numbered,
-    pictures_of_dataset,
-    pictures_of_release,
-    posed,
-    set_of,
-    sets_of_dataset,
-    twins_of,
+    OUR_RULES,
+    PAPER_RULES,
+    collect_queries,
+    find_dataset_images,
+    find_release_images,
+    load_counterfactual_pairs,
+    load_dataset_sets,
+    make_item_set,
+    make_query_id,
+    number_jointly,
 )
 
 
@@ -38,25 +38,31 @@ def item(key, picture, text, answer=""):
 
 
 def test_items_are_named_by_what_they_ask_and_each_counts():
-    one = set_of([item("u2", "p", "Why?"), item("q1", "p", "Where?", "there"), item("u1", "p", "Why?")])
-    assert one.items["id"].tolist() == [ask_id("p", "Where?"), ask_id("p", "Why?"), ask_id("p", "Why?")]
-    assert one.items.answerable.tolist() == [True, False, False] and one.sources == ["1", "1", "2"]
+    one = make_item_set(
+        [item("u2", "p", "Why?"), item("q1", "p", "Where?", "there"), item("u1", "p", "Why?")]
+    )
+    assert one.items["id"].tolist() == [
+        make_query_id("p", "Where?"),
+        make_query_id("p", "Why?"),
+        make_query_id("p", "Why?"),
+    ]
+    assert one.items.answerable.tolist() == [True, False, False] and one.source_ids == ["1", "1", "2"]
     assert one.items["category"].tolist() == ["", "wrong attribute", "wrong attribute"]
-    assert ask_id("p", "Why?") != ask_id("q", "Why?")
+    assert make_query_id("p", "Why?") != make_query_id("q", "Why?")
 
 
 def test_a_data_set_has_our_sets_and_the_papers_of_one_part(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
-    folders = Folders()
-    test, dev = sets_of_dataset(folders), sets_of_dataset(folders, "dev")
-    assert list(test) == [(rules, subset) for rules in (OURS, PAPER) for subset in SUBSETS]
-    count = sum(len(sets[OURS, subset].items) for sets in (test, dev) for subset in SUBSETS)
-    assert count == sum(1 for _ in folders.rows(Item))
-    files = pictures_of_dataset(folders)
-    asked = posed(test.values(), files)
+    folders = DatasetFolders()
+    test, dev = load_dataset_sets(folders), load_dataset_sets(folders, "dev")
+    assert list(test) == [(rules, subset) for rules in (OUR_RULES, PAPER_RULES) for subset in SUBSETS]
+    count = sum(len(sets[OUR_RULES, subset].items) for sets in (test, dev) for subset in SUBSETS)
+    assert count == sum(1 for _ in folders.read_records(Item))
+    files = find_dataset_images(folders)
+    asked = collect_queries(test.values(), files)
     assert len({one.item_id for one in asked}) == len(asked) and all(one.picture.is_file() for one in asked)
     with pytest.raises(UserError, match="no file of this name"):
-        posed(test.values(), {})
+        collect_queries(test.values(), {})
 
 
 def twins(folder, part="test"):
@@ -78,27 +84,27 @@ def twins(folder, part="test"):
 
 def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkeypatch):
     release = twins(tmp_path / "data/release/drawn/1")
-    one = twins_of(release)
+    one = load_counterfactual_pairs(release)
     assert one.items["category"].tolist() == ["", "wrong attribute"]
-    assert one.items["id"].tolist() == [ask_id(picture, "What color is the cup?") for picture in "ab"]
+    assert one.items["id"].tolist() == [make_query_id(picture, "What color is the cup?") for picture in "ab"]
     assert one.items["pair"].tolist() == ["1", "1"]
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="--images FOLDER"):
-        pictures_of_release(release)
+        find_release_images(release)
     images = tmp_path / "data/drawn/source/images"
     images.mkdir(parents=True)
     (images / "a.jpg").write_bytes(b"")
-    assert [*pictures_of_release(release)] == [*pictures_of_release(release, images)] == ["a"]
+    assert [*find_release_images(release)] == [*find_release_images(release, images)] == ["a"]
 
 
 def test_releases_without_twins_are_refused(tmp_path):
     release = twins(tmp_path / "release", part="dev")
     with pytest.raises(UserError, match="no pair of part test"):
-        twins_of(release)
+        load_counterfactual_pairs(release)
     with pytest.raises(UserError, match=r"no rgqa/\*.json"):
-        twins_of(tmp_path)
+        load_counterfactual_pairs(tmp_path)
 
 
 def test_names_of_several_columns_are_numbered_together():
-    count, places = numbered([np.array(["b", "a"]), np.array(["b", "c"])])
+    count, places = number_jointly([np.array(["b", "a"]), np.array(["b", "c"])])
     assert count == 3 and [part.tolist() for part in places] == [[1, 0], [1, 2]]

@@ -7,14 +7,14 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.core.records import Picture
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.sources import gqa_files
 from research.stages import answer
 from research.studies import net_predictions
-from research.studies.net_predictions import PosedItem, answer_items
-from research.synthetic_world.graded_models import GradedNet
+from research.studies.net_predictions import QueryItem, predict_items
+from research.synthetic_world.graded_models import GradedModel
 from tests.tiny.nets import SAMPLE, VQA, add_nets
 
 
@@ -32,24 +32,24 @@ def there(home, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-def posed_items() -> list[PosedItem]:
-    files = {row.picture_id: Path(row.path) for row in Folders().rows(Picture)}
+def posed_items() -> list[QueryItem]:
+    files = {row.picture_id: Path(row.path) for row in DatasetFolders().read_records(ImageRecord)}
     benchmark = read_benchmark(Path("data/release/tiny/0.1.0"))
     return [
-        PosedItem(key, files[picture], text)
+        QueryItem(key, files[picture], text)
         for items in benchmark.subsets.values()
         for key, picture, text in zip(items["id"], items["picture"], items["asked"], strict=True)
     ]
 
 
 def truth(_):
-    return gqa_files.truth(Folders().truth, ["testdev"])
+    return gqa_files.read_true_scene_graphs(DatasetFolders().truth, ["testdev"])
 
 
 def test_on_its_release_they_are_the_rows_of_stage_answer(there, tmp_path):
     answer.main()
-    stage = Folders().stage("answer")
-    paths = answer_items(posed_items(), tmp_path, Folders(), truth)
+    stage = DatasetFolders().stage_dir("answer")
+    paths = predict_items(posed_items(), tmp_path, DatasetFolders(), truth)
     assert {path.name for path in paths} == {path.name for path in stage.glob("*-seed*.json")}
     for path in paths:
         assert path.read_bytes() == (stage / path.name).read_bytes(), path.name
@@ -58,34 +58,38 @@ def test_on_its_release_they_are_the_rows_of_stage_answer(there, tmp_path):
 
 def test_what_was_answered_is_not_asked_again_but_what_is_missing_is(there, tmp_path, monkeypatch):
     items = posed_items()[:4]
-    paths = answer_items(items, tmp_path, Folders())
+    paths = predict_items(items, tmp_path, DatasetFolders())
     first = {path: path.read_bytes() for path in paths}
     assert not [path for path in paths if path.name.startswith("true_regions")]
-    asked = net_predictions.said_by_nets
+    asked = net_predictions.predict_rows
     seeds = []
 
     def counting(plan, *rest):
         seeds.extend(plan.looks)
         return asked(plan, *rest)
 
-    monkeypatch.setattr(net_predictions, "said_by_nets", counting)
-    assert answer_items(items, tmp_path, Folders()) == paths and seeds == []
+    monkeypatch.setattr(net_predictions, "predict_rows", counting)
+    assert predict_items(items, tmp_path, DatasetFolders()) == paths and seeds == []
     (tmp_path / "rp-seed1.json").unlink()
-    answer_items(items, tmp_path, Folders())
+    predict_items(items, tmp_path, DatasetFolders())
     assert seeds == [1] and {path: path.read_bytes() for path in paths} == first
-    answer_items(items[:3], tmp_path, Folders())  # something else is asked
+    predict_items(items[:3], tmp_path, DatasetFolders())  # something else is asked
     assert seeds == [1, 0, 1] and len(read_json(paths[0])) == 3
 
 
 def test_further_nets_are_rows_and_another_net_of_the_name_answers_anew(there, tmp_path, monkeypatch):
-    items, more = posed_items()[:4], {"weak": GradedNet(VQA / "rp-0.safetensors", 0)}
-    paths = answer_items(items, tmp_path, Folders(), more=more)
+    items, more = posed_items()[:4], {"weak": GradedModel(VQA / "rp-0.safetensors", 0)}
+    paths = predict_items(items, tmp_path, DatasetFolders(), extra_nets=more)
     rp, weak = (read_json(tmp_path / f"{name}-seed0.json") for name in ("rp", "weak"))
     assert paths[-1].name == "weak-seed0.json" and weak == rp
-    monkeypatch.setattr(net_predictions, "said_by_nets", None)  # the others are not asked again
-    answer_items(items, tmp_path, Folders(), more={"weak": GradedNet(VQA / "rp-1.safetensors", 0)})
+    monkeypatch.setattr(net_predictions, "predict_rows", None)  # the others are not asked again
+    predict_items(
+        items, tmp_path, DatasetFolders(), extra_nets={"weak": GradedModel(VQA / "rp-1.safetensors", 0)}
+    )
     assert read_json(tmp_path / "weak-seed0.json") == read_json(tmp_path / "rp-seed1.json") != rp
-    answer_items(items, tmp_path, Folders(), more={"weak": GradedNet(VQA / "rp-1.safetensors", 2)})
+    predict_items(
+        items, tmp_path, DatasetFolders(), extra_nets={"weak": GradedModel(VQA / "rp-1.safetensors", 2)}
+    )
     assert read_json(tmp_path / "weak-seed0.json") != read_json(tmp_path / "rp-seed1.json")  # it sees less
 
 
@@ -97,10 +101,10 @@ def test_everything_that_cannot_be_asked_is_told_at_once(there, tmp_path):
         one._replace(item_id="other", picture=Path("x") / one.picture.name),
     ]
     with pytest.raises(UserError) as error:
-        answer_items(wrong, tmp_path, Folders())
+        predict_items(wrong, tmp_path, DatasetFolders())
     text = "\n".join(error.value.problems)
     assert "stands there twice" in text and "two pictures of one name" in text
-    folders = Folders()
-    folders.vqa = SAMPLE / "nowhere"
+    folders = DatasetFolders()
+    folders.vqa_models = SAMPLE / "nowhere"
     with pytest.raises(UserError, match="no nets in"):
-        answer_items([one], tmp_path, folders)
+        predict_items([one], tmp_path, folders)

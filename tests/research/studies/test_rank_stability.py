@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from pipeline.core.errors import UserError
-from research.studies.rank_stability import agreement_of, board, fresh_page
+from research.studies.rank_stability import compare_leaderboards, compute_agreement, read_leaderboard
 
 PLACES = ("clip-easy", "clip-hard", "pt-easy", "pt-hard", "mean")
 
@@ -67,7 +67,7 @@ def test_tau_over_all_pairs_is_scipys() -> None:
         [1.0, 0.0, 2.0, 3.0, 5.0, 4.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 13.0, 12.0],
     )
     expected: Any = kendalltau(one, other)
-    rows, pairs, apart, every = agreement_of(table(one), table(other))
+    rows, pairs, apart, every = compute_agreement(table(one), table(other))
     assert (rows, pairs) == (14, 91)
     assert every == pytest.approx(float(expected[0]))
     assert apart == pytest.approx((88 - 3) / 91)  # three neighbours changed places
@@ -78,21 +78,21 @@ def test_pairs_whose_intervals_touch_on_both_sets_do_not_count() -> None:
     # second and third are two apart and do not, so 12 pairs count on neither set; all others are in the same order.
     one = [float(n) for n in range(14)]
     other = [1.0, 0.0, *one[2:]]
-    _, pairs, apart, every = agreement_of(table(one, 0.6), table(other, 0.6))
+    _, pairs, apart, every = compute_agreement(table(one, 0.6), table(other, 0.6))
     assert (pairs, apart) == (91 - 12, 1.0)
     assert every == pytest.approx((90 - 1) / 91)
 
 
 def test_a_pair_counts_that_one_of_the_sets_tells_apart() -> None:
     one = [float(n) for n in range(14)]
-    assert agreement_of(table(one, 100.0), table(one))[1] == 91
-    assert agreement_of(table(one, 100.0), table(one[::-1]))[2] == -1
+    assert compute_agreement(table(one, 100.0), table(one))[1] == 91
+    assert compute_agreement(table(one, 100.0), table(one[::-1]))[2] == -1
 
 
 def test_fewer_rows_than_make_a_ranking_are_refused() -> None:
     few = table([float(n) for n in range(13)])
     with pytest.raises(UserError, match="13 rows are on both leaderboards"):
-        agreement_of(few, few)
+        compute_agreement(few, few)
 
 
 def test_the_page_compares_all_and_leaves_references_and_categories_out(
@@ -104,8 +104,8 @@ def test_the_page_compares_all_and_leaves_references_and_categories_out(
         project(tmp_path / name, name, values[::order]) for name, order in (("same", 1), ("turned", -1))
     ]
     monkeypatch.chdir(here)
-    assert len(board(Path())["mean"]) == 15
-    page = fresh_page(others)
+    assert len(read_leaderboard(Path())["mean"]) == 15
+    page = compare_leaderboards(others)
     assert "| sample, same | 1.000 (105 of 105); 1.000" in page
     assert "| sample, turned | -1.000 (105 of 105); -1.000" in page
     assert "| same, turned |" in page
@@ -119,7 +119,7 @@ def test_what_has_no_leaderboard_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / name).mkdir()
         (tmp_path / name / "params.yaml").write_text(f"version: '1.0.0'\ndataset: {name}\n{name}: {{}}\n")
     with pytest.raises(UserError) as told:
-        fresh_page([tmp_path / "one", tmp_path / "two"])
+        compare_leaderboards([tmp_path / "one", tmp_path / "two"])
     assert sum("leaderboard.csv: no such file" in line for line in told.value.problems) == 2
     with pytest.raises(UserError, match="there is one data set"):
-        fresh_page([])
+        compare_leaderboards([])

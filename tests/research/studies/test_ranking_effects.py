@@ -5,32 +5,37 @@ import pytest
 
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
-from research.studies.item_sets import OURS, PAPER, RankedSet
+from research.studies.item_sets import OUR_RULES, PAPER_RULES, ItemSet
 from research.studies.ranking_effects import (
-    NOISE,
-    Variant,
-    joined,
-    noisy,
-    on_pictures,
-    point,
-    points,
-    smaller,
-    variants,
+    NOISE_RATES,
+    SetVariant,
+    concatenate_items,
+    make_noisy_variants,
+    make_smaller_variants,
+    make_variants,
+    measure_variant,
+    measure_variants,
+    resample_images,
 )
-from research.studies.row_scores import RowSaid
+from research.studies.row_scores import RowPredictions
 
 PICTURES, ROWS = 40, 14
-ITEMS = Items.of(
+ITEMS = Items.from_rows(
     row
     for n in range(PICTURES)
     for row in (
-        BenchmarkItem(f"a{n}", f"p{n}", {"red": 1.0}, asked=f"Is thing {n} red?", pair=str(n)),
+        BenchmarkItem(f"a{n}", f"p{n}", {"red": 1.0}, question_text=f"Is thing {n} red?", pair_id=str(n)),
         BenchmarkItem(
-            f"u{n}", f"p{n}", {}, asked=f"Is thing {n} blue?", category="missing object", pair=str(n)
+            f"u{n}",
+            f"p{n}",
+            {},
+            question_text=f"Is thing {n} blue?",
+            category="missing object",
+            pair_id=str(n),
         ),
     )
 )
-ONE = RankedSet(ITEMS, [f"{n}" for n in range(2 * PICTURES)])
+ONE = ItemSet(ITEMS, [f"{n}" for n in range(2 * PICTURES)])
 REFERENCE = np.repeat(np.arange(ROWS)[:, None] / ROWS, 3, axis=1)
 
 
@@ -42,51 +47,53 @@ def rows():
         low = [key.startswith("u") and int(key[1:]) < 2 * r for key in ITEMS["id"]]
         confidence = np.where(low, 0.0, 1.0)
         said = Predictions("row", "", places, ["red"] * len(ITEMS), confidence)
-        made.append(RowSaid(f"row {r}", False, (said,)))
+        made.append(RowPredictions(f"row {r}", False, (said,)))
     return made
 
 
 def once():
-    return on_pictures("cap", "clip-easy", OURS, 3.0, ONE, 20, 0)
+    return resample_images("cap", "clip-easy", OUR_RULES, 3.0, ONE, 20, 0)
 
 
 def test_an_unchanged_set_ranks_as_the_reference_does():
-    found = point(once(), rows(), REFERENCE, 0)
-    assert (found.tau, found.items, found.x, found.series) == (1.0, 2 * PICTURES, 3.0, OURS)
-    assert found.low is not None and found.low <= 1 and found.wording is not None
-    assert point(once(), rows(), REFERENCE[::-1], 0).tau == -1
+    found = measure_variant(once(), rows(), REFERENCE, 0)
+    assert (found.tau, found.num_items, found.x, found.pairing_rules) == (1.0, 2 * PICTURES, 3.0, OUR_RULES)
+    assert found.low is not None and found.low <= 1 and found.text_only_auroc is not None
+    assert measure_variant(once(), rows(), REFERENCE[::-1], 0).tau == -1
 
 
 def test_noise_tells_some_aqs_as_uqs_and_leaves_as_many_uqs_out():
-    for variant, share in zip(noisy("clip-easy", ONE, 0), NOISE, strict=True):
-        items, wrong = variant.one.items, round(share * PICTURES)
+    for variant, share in zip(make_noisy_variants("clip-easy", ONE, 0), NOISE_RATES, strict=True):
+        items, wrong = variant.items.items, round(share * PICTURES)
         assert len(items) == 3 * PICTURES  # AQs and UQs, and AQs told as UQs
-        for taken in variant.taken:
+        for taken in variant.item_counts:
             flipped = taken[2 * PICTURES :]
             assert flipped.sum() == wrong and taken.sum() == 2 * PICTURES - wrong
             assert (taken * items.answerable).sum() == PICTURES - wrong
             aqs = taken[: 2 * PICTURES][ITEMS.answerable]
             assert (aqs + flipped == 1).all()  # each question is told as the one or the other
         assert items["answers"][2 * PICTURES :].tolist() == [{}] * PICTURES
-    first, *_, last = (point(one, rows(), REFERENCE, 0) for one in noisy("clip-easy", ONE, 0))
+    first, *_, last = (
+        measure_variant(one, rows(), REFERENCE, 0) for one in make_noisy_variants("clip-easy", ONE, 0)
+    )
     assert first.tau == 1 and first.low == first.high  # nothing goes by lot
-    assert last.tau is not None and last.tau < 1 and first.wording is None
+    assert last.tau is not None and last.tau < 1 and first.text_only_auroc is None
 
 
 def test_a_smaller_set_has_whole_pictures():
-    *some, whole = smaller("clip-easy", OURS, ONE, 0)
-    assert (whole.taken == 1).all() and len(whole.taken) == 1
+    *some, whole = make_smaller_variants("clip-easy", OUR_RULES, ONE, 0)
+    assert (whole.item_counts == 1).all() and len(whole.item_counts) == 1
     for variant in some:
-        by_picture = variant.taken.reshape(len(variant.taken), PICTURES, 2)
+        by_picture = variant.item_counts.reshape(len(variant.item_counts), PICTURES, 2)
         assert (by_picture[..., 0] == by_picture[..., 1]).all()
-        assert (variant.taken.sum(axis=1) == 2 * max(2, round(variant.x * PICTURES))).all()
-        assert len({tuple(row) for row in variant.taken}) > 1  # other lots
-    taus = [one.tau for one in points([*some, whole], rows(), REFERENCE, 0)]
+        assert (variant.item_counts.sum(axis=1) == 2 * max(2, round(variant.x * PICTURES))).all()
+        assert len({tuple(row) for row in variant.item_counts}) > 1  # other lots
+    taus = [one.tau for one in measure_variants([*some, whole], rows(), REFERENCE, 0)]
     assert taus[-1] == 1 and taus[0] is not None and taus[0] < 1
 
 
 def test_draws_take_pictures_with_all_their_items():
-    taken = once().taken.reshape(21, PICTURES, 2)
+    taken = once().item_counts.reshape(21, PICTURES, 2)
     assert (
         (taken[..., 0] == taken[..., 1]).all()
         and (taken[0] == 1).all()
@@ -95,15 +102,25 @@ def test_draws_take_pictures_with_all_their_items():
 
 
 def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
-    aqs = RankedSet(ITEMS.at(ITEMS.answerable), [""] * PICTURES)
-    changed = {("clip-easy", OURS, 2): ONE, ("clip-easy", PAPER): ONE, ("clip-hard", PAPER): aqs}
-    found = [*variants({(OURS, "clip-easy"): ONE, (PAPER, "clip-easy"): ONE}, changed, 20, 0)]
-    told = {(one.effect, one.series) for one in found}
-    assert told == {("noise", OURS), ("size", OURS), ("size", PAPER), ("cap", OURS), ("balancing", PAPER)}
+    aqs = ItemSet(ITEMS.select(ITEMS.answerable), [""] * PICTURES)
+    changed = {
+        ("clip-easy", OUR_RULES, 2): ONE,
+        ("clip-easy", PAPER_RULES): ONE,
+        ("clip-hard", PAPER_RULES): aqs,
+    }
+    found = [*make_variants({(OUR_RULES, "clip-easy"): ONE, (PAPER_RULES, "clip-easy"): ONE}, changed, 20, 0)]
+    told = {(one.effect, one.pairing_rules) for one in found}
+    assert told == {
+        ("noise", OUR_RULES),
+        ("size", OUR_RULES),
+        ("size", PAPER_RULES),
+        ("cap", OUR_RULES),
+        ("balancing", PAPER_RULES),
+    }
     assert [one.x for one in found if one.effect == "cap"] == [2.0]
-    assert isinstance(found[0], Variant) and len(joined(ITEMS, ITEMS)) == 4 * PICTURES
+    assert isinstance(found[0], SetVariant) and len(concatenate_items(ITEMS, ITEMS)) == 4 * PICTURES
 
 
 def test_too_few_rows_have_no_ranking():
     with pytest.raises(Exception, match="wanted 14 or more"):
-        point(once(), rows()[:3], REFERENCE, 0)
+        measure_variant(once(), rows()[:3], REFERENCE, 0)

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
-from pipeline.core.records import Item, Picture
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Item
 from research.studies.cli import app
 from research.studies.ranking_effects import EFFECTS
-from research.studies.ranking_validity import TwinsRelease, study_validity
-from research.studies.validity_results import Validity
+from research.studies.ranking_validity import CounterfactualRelease, run_validity_study
+from research.studies.validity_results import ValidityResults
 from tests.tiny.nets import add_nets
 
 ASKED = "What color is the cup?"
@@ -22,7 +22,7 @@ ASKED = "What color is the cup?"
 
 def twins_release(folder: Path) -> Path:
     """Each question of an item at two pictures, at the first with an answer; no picture in two pairs."""
-    pictures = sorted(row.picture_id for row in Folders().rows(Picture))
+    pictures = sorted(row.picture_id for row in DatasetFolders().read_records(ImageRecord))
     listed, told = [], []
     for number, pair in enumerate(zip(pictures[::2], pictures[1::2], strict=False)):
         for picture, label in zip(pair, ({"red": 1.0}, {"UQ": 1.0}), strict=True):
@@ -59,29 +59,34 @@ def there(tiny_run, tmp_path, monkeypatch):
 
 def test_the_study_writes_its_figures_and_goes_on_from_what_was_answered(there, tmp_path, capsys):
     twins, out = twins_release(tmp_path / "twins"), tmp_path / "out"
-    releases = [TwinsRelease(twins), TwinsRelease(twins)]
-    found = study_validity(releases, out, repetitions=20)
+    releases = [CounterfactualRelease(twins), CounterfactualRelease(twins)]
+    found = run_validity_study(releases, out, repetitions=20)
     printed = capsys.readouterr().out
     assert (out / "validity.md").read_text() in printed
     assert (
-        f"validity: {found.rows} rows on 8 sets and {found.counterfactual_items} items of counterfactual pairs"
+        f"validity: {found.num_rows} rows on 8 sets and {found.counterfactual_items} items of counterfactual pairs"
         in printed.splitlines()[-1]
     )
-    assert read_json(out / "validity.json", Validity) == found
-    test = sum(row.part == "test" for row in Folders().rows(Item))
-    assert sum(one.items for one in found.sets if one.rules == "ours") == test
+    assert read_json(out / "validity.json", ValidityResults) == found
+    test = sum(row.part == "test" for row in DatasetFolders().read_records(Item))
+    assert sum(one.num_items for one in found.sets if one.rules == "ours") == test
     assert all((out / f"effect-{name}.svg").read_text().startswith("<svg") for name in EFFECTS)
     assert {one["effect"] for one in read_json(out / "effects.json")} == set(EFFECTS)
     assert "blind_net" not in found.auaf and "true_regions" not in found.auaf
     answers = sorted(out.glob("answers/*/*.json"))
     before = {path: path.stat().st_mtime_ns for path in answers if "seed" in path.name}
-    assert study_validity(releases, out, repetitions=20, effects=False) == found
+    assert run_validity_study(releases, out, repetitions=20, measure_effects=False) == found
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
 def test_too_few_rows_and_no_twins_are_told(there, tmp_path):
     (there / "data/tiny/vqa/fitted-1.safetensors").unlink()  # four rows rest on it
     with pytest.raises(UserError, match="13 rows to rank, wanted 14 or more"):
-        study_validity([TwinsRelease(twins_release(tmp_path / "twins"))], tmp_path / "out", 20, effects=False)
+        run_validity_study(
+            [CounterfactualRelease(twins_release(tmp_path / "twins"))],
+            tmp_path / "out",
+            20,
+            measure_effects=False,
+        )
     found = CliRunner().invoke(app, ["validity", "--twins", "data/release/tiny/0.1.0"])
     assert found.exit_code == 1 and "no subset twins" in found.output

@@ -9,21 +9,21 @@ from pipeline.scoring import auaf
 from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
 from research.studies.row_scores import (
-    ALL,
-    RowSaid,
+    ALL_CATEGORIES,
+    RowPredictions,
+    category_proportions,
+    draw_image_counts,
+    make_cluster_names,
+    merge_predictions,
     read_rows,
-    redrawn,
-    scenes_of,
-    scores_of_rows,
-    shares_of,
-    together,
+    score_rows,
 )
 
 
 def items_of(*rows):
     """Items of (id, picture, answer or "" for a UQ, category, pair)."""
-    return Items.of(
-        BenchmarkItem(i, p, {a: 1.0} if a else {}, category=c, pair=pair) for i, p, a, c, pair in rows
+    return Items.from_rows(
+        BenchmarkItem(i, p, {a: 1.0} if a else {}, category=c, pair_id=pair) for i, p, a, c, pair in rows
     )
 
 
@@ -45,25 +45,25 @@ def said(confidence, answers=("red", "x", "no", "x", "no", "x")):
     return Predictions("row", "", places, list(answers), np.array(confidence, float))
 
 
-ROW = RowSaid("row", False, tuple(map(said, LOOKS)))
+ROW = RowPredictions("row", False, tuple(map(said, LOOKS)))
 PICTURE = np.array([0, 0, 1, 1, 2, 2])
 CORRECT, ANSWERABLE = np.array([1, 0, 1, 0, 0, 0]), np.array([1, 0, 1, 0, 1, 0])
 
 
 def test_the_first_column_is_the_data_and_each_seed_is_scored_by_itself():
-    (found,) = scores_of_rows(ITEMS, [ROW], PICTURE, redrawn(3, 2, 0))[ALL]
-    assert found.seeds.shape == (2, 3)
+    (found,) = score_rows(ITEMS, [ROW], PICTURE, draw_image_counts(3, 2, 0))[ALL_CATEGORIES]
+    assert found.scores.shape == (2, 3)
     for seed, confidence in enumerate(LOOKS):
-        assert found.seeds[seed, 0] == pytest.approx(auaf(confidence, CORRECT, ANSWERABLE))
+        assert found.scores[seed, 0] == pytest.approx(auaf(confidence, CORRECT, ANSWERABLE))
 
 
 def test_a_draw_takes_all_items_of_a_picture_as_often_as_it_takes_the_picture():
     drawn = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]])
-    (found,) = scores_of_rows(ITEMS, [ROW], PICTURE, drawn)[ALL]
+    (found,) = score_rows(ITEMS, [ROW], PICTURE, drawn)[ALL_CATEGORIES]
     for place, counts in enumerate(drawn):
         times = counts[PICTURE]
         columns = (np.repeat(column, times) for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
-        assert found.seeds[0, place] == pytest.approx(auaf(*columns))
+        assert found.scores[0, place] == pytest.approx(auaf(*columns))
 
 
 def test_copies_of_an_item_at_its_picture_make_no_interval_narrower():
@@ -75,24 +75,24 @@ def test_copies_of_an_item_at_its_picture_make_no_interval_narrower():
     many = items_of(*rows)
     places = {row[0]: place for place, row in enumerate(rows)}
     answers, confidence = ["red", "x", "no", "x"] * 20, np.array([0.9, 0.2, 0.4, 0.5] * 20)
-    row = RowSaid("row", False, (Predictions("row", "", places, answers, confidence),))
-    drawn = redrawn(2, 400, 0)
-    (found,) = scores_of_rows(many, [row], np.array([0, 0, 1, 1] * 20), drawn)[ALL]
+    row = RowPredictions("row", False, (Predictions("row", "", places, answers, confidence),))
+    drawn = draw_image_counts(2, 400, 0)
+    (found,) = score_rows(many, [row], np.array([0, 0, 1, 1] * 20), drawn)[ALL_CATEGORIES]
     # Two pictures: a quarter of the draws has the first alone (AUAF 1), a quarter the second alone (0).
-    assert set(np.round(found.seeds[0], 6)) == {0.0, 0.75, 1.0}
-    assert np.mean(found.seeds[0] == 0) == pytest.approx(0.25, abs=0.06)
+    assert set(np.round(found.scores[0], 6)) == {0.0, 0.75, 1.0}
+    assert np.mean(found.scores[0] == 0) == pytest.approx(0.25, abs=0.06)
 
 
 def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones():
-    found = scores_of_rows(ITEMS, [ROW], PICTURE, redrawn(3, 1, 0))
-    assert list(found) == [ALL, "missing object", "wrong attribute"]
+    found = score_rows(ITEMS, [ROW], PICTURE, draw_image_counts(3, 1, 0))
+    assert list(found) == [ALL_CATEGORIES, "missing object", "wrong attribute"]
     which = np.array([True, True, True, False, True, True])
     columns = (column[which] for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
-    assert found["missing object"][0].seeds[0, 0] == pytest.approx(auaf(*columns))
-    shares = shares_of(ITEMS)
+    assert found["missing object"][0].scores[0, 0] == pytest.approx(auaf(*columns))
+    shares = category_proportions(ITEMS)
     assert shares == {"missing object": pytest.approx(2 / 3), "wrong attribute": pytest.approx(1 / 3)}
-    mixed = sum(share * found[name][0].seeds[:, 0] for name, share in shares.items())
-    assert found[ALL][0].seeds[:, 0] == pytest.approx(mixed)  # a mean over unanswerable questions
+    mixed = sum(share * found[name][0].scores[:, 0] for name, share in shares.items())
+    assert found[ALL_CATEGORIES][0].scores[:, 0] == pytest.approx(mixed)  # a mean over unanswerable questions
 
 
 def test_both_drawings_of_a_scene_are_drawn_together_and_pictures_without_pairs_alone():
@@ -106,7 +106,7 @@ def test_both_drawings_of_a_scene_are_drawn_together_and_pictures_without_pairs_
         ("g", "p5", "yes", "", ""),
         ("h", "p6", "", "", ""),
     )
-    scenes = scenes_of(items)
+    scenes = make_cluster_names(items)
     assert len(set(scenes)) == 4 and len(set(scenes[:4])) == 1 and scenes[4] == scenes[5]
     assert scenes[6] != scenes[7]
 
@@ -119,17 +119,17 @@ def test_rows_are_read_with_their_seeds_and_whether_they_are_references(tmp_path
     for path in files:
         path.write_text(json.dumps([{"questionId": "a", "prediction": "red", "confidence": 0.5}]))
     blind, msp = read_rows(files)
-    assert (blind.name, blind.reference, len(blind.seeds)) == ("blind_net", True, 1)
-    assert (msp.name, msp.reference, len(msp.seeds)) == ("msp", False, 2)
+    assert (blind.name, blind.is_reference, len(blind.predictions)) == ("blind_net", True, 1)
+    assert (msp.name, msp.is_reference, len(msp.predictions)) == ("msp", False, 2)
 
 
 def test_what_was_said_to_further_items_stands_beside_the_rest():
-    row = RowSaid(
+    row = RowPredictions(
         "row", False, (Predictions("row", "", {"x": 0, "y": 1}, ["no", "yes"], np.array([0.1, 0.2])),)
     )
-    more = RowSaid("row", False, (Predictions("row", "", {"z": 0}, ["red"], np.array([0.3])),))
-    ((said,),) = ([*one.seeds] for one in together([row], [more]))
-    assert said.answers == {"x": "no", "y": "yes", "z": "red"}
-    assert said.confidence is not None and said.confidence[said.places["z"]] == 0.3
+    more = RowPredictions("row", False, (Predictions("row", "", {"z": 0}, ["red"], np.array([0.3])),))
+    ((said,),) = ([*one.predictions] for one in merge_predictions([row], [more]))
+    assert said.answer_by_id == {"x": "no", "y": "yes", "z": "red"}
+    assert said.confidence is not None and said.confidence[said.index_by_id["z"]] == 0.3
     with pytest.raises(ValueError):
-        together([row], [])
+        merge_predictions([row], [])

@@ -4,38 +4,40 @@ from collections import Counter
 
 import pytest
 
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import SUBSETS, Item
 from research.studies import set_variants
-from research.studies.item_sets import OURS, PAPER, set_of
-from research.studies.set_variants import balancing_sets, cap_sets
+from research.studies.item_sets import OUR_RULES, PAPER_RULES, make_item_set
+from research.studies.set_variants import build_balancing_sets, build_cap_sets
 
 
 @pytest.fixture
 def folders(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
-    return Folders()
+    return DatasetFolders()
 
 
 def test_paired_by_our_rule_they_are_the_released_sets_and_by_the_papers_none_is_lost(folders):
-    found = balancing_sets(folders)
+    found = build_balancing_sets(folders)
     released = list(folders.rows(Item))
     for subset in SUBSETS:
-        expected = set_of(row for row in released if row.subset == subset and row.part == "test")
-        ours, paper = found[subset, OURS].items, found[subset, PAPER].items
+        expected = make_item_set(row for row in released if row.subset == subset and row.part == "test")
+        ours, paper = found[subset, OUR_RULES].items, found[subset, PAPER_RULES].items
         assert sorted(ours["id"]) == sorted(expected.items["id"])
         assert set(ours["id"][~ours.answerable]) <= set(paper["id"][~paper.answerable])
-    assert any(len(found[subset, PAPER].items) > len(found[subset, OURS].items) for subset in SUBSETS)
+    assert any(
+        len(found[subset, PAPER_RULES].items) > len(found[subset, OUR_RULES].items) for subset in SUBSETS
+    )
 
 
 def test_no_question_is_used_oftener_than_the_cap_says(folders, monkeypatch):
-    monkeypatch.setattr(set_variants, "CAPS", (1, 2, 0))
-    found = cap_sets(folders)
+    monkeypatch.setattr(set_variants, "REUSE_CAPS", (1, 2, 0))
+    found = build_cap_sets(folders)
     assert {key[2] for key in found} == {1, 2, 0} and {key[0] for key in found} == {"clip-easy", "clip-hard"}
     most = {}
     for (subset, series, cap), one in found.items():
         uqs = ~one.items.answerable
-        uses = Counter(source for source, is_uq in zip(one.sources, uqs, strict=True) if is_uq)
+        uses = Counter(source for source, is_uq in zip(one.source_ids, uqs, strict=True) if is_uq)
         most[subset, series, cap] = max(uses.values(), default=0)
         assert not cap or most[subset, series, cap] <= cap
     assert max(most.values()) > 2  # without a cap

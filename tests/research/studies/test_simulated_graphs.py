@@ -2,14 +2,14 @@
 
 import pytest
 
-from pipeline.language.functional_programs import parse
+from pipeline.language.functional_programs import parse_program
 from pipeline.language.lexicon import Lexicon
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.verification import execute
-from pipeline.verifier.vocabulary import VocabularyParams, count_vocabulary
-from research.simulated_annotators.answerability import obstacle
-from research.studies.simulated_graphs import THINGS, Worlds
-from research.studies.verifier_completeness import partial_graphs
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.verification import execute_program
+from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary
+from research.simulated_annotators.answerability import find_obstacle
+from research.studies.simulated_graphs import OBJECTS_PER_IMAGE, GraphSimulator
+from research.studies.verifier_completeness import reconstruct_graphs
 from tests.notation import question
 
 ASKED = {
@@ -36,26 +36,26 @@ def worlds():
         for number, (program, answer) in enumerate(asked)
     ]
     asked = {key: [row for row in rows if row.picture_id == key] for key in ASKED}
-    vocabulary = count_vocabulary(
-        (), rows, VocabularyParams(), lambda lexicon, _: partial_graphs(asked, lexicon)
+    vocabulary = build_vocabulary(
+        (), rows, VocabularyParams(), lambda lexicon, _: reconstruct_graphs(asked, lexicon)
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    return Worlds(asked, partial_graphs(asked, lexicon), vocabulary, 1)
+    return GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, 1)
 
 
 def test_every_question_has_its_answer_in_its_world(worlds):
     for key, asked in ASKED.items():
         scene, kept = worlds.scene(key)
         assert [row.answer for row in kept] == [answer for _, answer in asked]
-        facts = facts_of(scene, worlds.lexicon)
+        facts = build_scene_evidence(scene, worlds.lexicon)
         for row in kept:
-            assert obstacle(row.program, scene, worlds.words) is None
-            assert execute(parse(row.program), facts).answers == (row.answer,)
+            assert find_obstacle(row.program, scene, worlds.words) is None
+            assert execute_program(parse_program(row.program), facts).answers == (row.answer,)
 
 
 def test_a_world_is_full_of_things_with_colours_but_has_none_that_was_said_not_to_be_there(worlds):
     scene, _ = worlds.scene("a")
-    assert scene.complete and 5 <= len(scene.objects) <= THINGS
+    assert scene.complete and 5 <= len(scene.objects) <= OBJECTS_PER_IMAGE
     assert "dog" not in {thing.name for thing in scene.objects}
     colours = {"red", "blue", "black", "green"}
     assert all(len(colours & set(thing.attributes)) == 1 for thing in scene.objects)

@@ -1,6 +1,13 @@
 from pipeline.benchmark.balancing.pairing import BalanceParams
-from pipeline.core.records import Candidate, Question, candidate_id
-from research.studies.text_only_baseline import ALL, OURS, PAPER, balanced, baseline, table
+from pipeline.core.records import Candidate, Question, make_candidate_id
+from research.studies.text_only_baseline import (
+    OUR_BALANCED_RULES,
+    OUR_UNBALANCED_RULES,
+    PAPER_RULES,
+    attack_candidates,
+    balance_candidates,
+    render_table,
+)
 
 
 def pairs(new, count=60):
@@ -13,7 +20,7 @@ def pairs(new, count=60):
         candidates.append(
             Candidate(
                 **common,
-                candidate_id=candidate_id("pt-easy", f"n{i}", f"q{i}"),
+                candidate_id=make_candidate_id("pt-easy", f"n{i}", f"q{i}"),
                 subset="pt-easy",
                 text=f"Where is the {new} number {i}?",
             )
@@ -22,28 +29,33 @@ def pairs(new, count=60):
 
 
 def test_a_word_that_only_edited_questions_have_gives_them_away():
-    found = baseline(*pairs("unicorn"), folds=5, repetitions=50, seed=1, most=1000)
-    assert (found.questions, found.candidates, found.pairs) == (60, 60, 60)
-    assert found.attacks["word n-grams"].auroc == found.worst == 1.0
+    found = attack_candidates(*pairs("unicorn"), folds=5, repetitions=50, seed=1, max_pairs=1000)
+    assert (found.num_questions, found.num_candidates, found.num_pairs) == (60, 60, 60)
+    assert found.attacks["word n-grams"].auroc == found.worst_auroc == 1.0
 
 
 def test_edited_questions_that_read_like_their_originals_tell_nothing():
-    found = baseline(*pairs("cup"), folds=5, repetitions=50, seed=1, most=1000)
+    found = attack_candidates(*pairs("cup"), folds=5, repetitions=50, seed=1, max_pairs=1000)
     assert {attack.auroc for attack in found.attacks.values()} == {
         0.5,
         None,
     }  # None: nobody knows other questions
-    assert found.worst == 0.5
+    assert found.worst_auroc == 0.5
 
 
 def test_of_many_pairs_some_are_drawn_each_with_its_original():
-    found = baseline(*pairs("unicorn"), folds=5, repetitions=50, seed=1, most=28)
-    assert (found.candidates, found.pairs, found.attacks["word n-grams"].groups) == (60, 28, 28)
+    found = attack_candidates(*pairs("unicorn"), folds=5, repetitions=50, seed=1, max_pairs=28)
+    assert (found.num_candidates, found.num_pairs, found.attacks["word n-grams"].groups) == (60, 28, 28)
 
 
 def test_the_table_has_a_row_for_each_subset_and_rule():
-    one = baseline(*pairs("unicorn", 30), folds=5, repetitions=50, seed=1, most=1000)
-    text = table({rules: {"pt-easy": one, "pt-hard": one} for rules in (OURS, ALL, PAPER)})
+    one = attack_candidates(*pairs("unicorn", 30), folds=5, repetitions=50, seed=1, max_pairs=1000)
+    text = render_table(
+        {
+            rules: {"pt-easy": one, "pt-hard": one}
+            for rules in (OUR_BALANCED_RULES, OUR_UNBALANCED_RULES, PAPER_RULES)
+        }
+    )
     lines = text.split("\n")
     assert len(lines) == 8 and len({line.count("|") for line in lines}) == 1
     assert "| pt-hard | ours, balanced | 30 | 1.000 [1.00, 1.00] |" in text
@@ -53,5 +65,5 @@ def test_the_table_has_a_row_for_each_subset_and_rule():
 def test_balance_leaves_out_pairs_whose_words_lean_to_one_side():
     # As in `even_words.even`: of 60 pairs each puts "unicorn" in for "cup"; at most half of them may go.
     candidates, questions = pairs("unicorn")
-    assert len(balanced(candidates, questions, BalanceParams(most_uneven=0.5))) == 30
-    assert balanced([], questions, BalanceParams()) == []
+    assert len(balance_candidates(candidates, questions, BalanceParams(max_dropped_proportion=0.5))) == 30
+    assert balance_candidates([], questions, BalanceParams()) == []

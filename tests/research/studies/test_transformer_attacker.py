@@ -5,23 +5,23 @@ import sys
 import numpy as np
 import pytest
 
-from pipeline.benchmark.auditing.attack_evaluation import Folds, text_groups
+from pipeline.benchmark.auditing.attack_evaluation import Folds, group_by_text
 from pipeline.core.errors import UserError
 from pipeline.scoring import auroc
-from research.studies.transformer_attacker import TransformerPlan, transformer
+from research.studies.transformer_attacker import TransformerConfig, score_with_transformer
 
-TINY = TransformerPlan(width=16, layers=1, heads=2, epochs=6, batch=16)
+TINY = TransformerConfig(width=16, layers=1, heads=2, epochs=6, batch_size=16)
 
 
 def rows(edited, count=60):
     """Pairs of an original and what `edited` makes of it; folds of three."""
     texts = [text for n in range(count) for text in (f"Is the cup near lamp {n}?", edited(n))]
     ids = [f"q{n}" for n in range(count) for _ in range(2)]
-    return texts, Folds(np.tile([0, 1], count), text_groups(texts, ids), 3, 1)
+    return texts, Folds(np.tile([0, 1], count), group_by_text(texts, ids), 3, 1)
 
 
 def reach(texts, folds, plan=TINY):
-    return auroc(transformer(texts, folds, plan), folds.labels == 1)
+    return auroc(score_with_transformer(texts, folds, plan), folds.labels == 1)
 
 
 def test_a_word_that_only_edited_texts_have_is_found():
@@ -38,8 +38,16 @@ def test_it_learns_what_goes_with_what_where_no_word_tells_alone():
         texts += [f"{first} {n} or {n + 1} {second}", f"{first} {n} or {n + 1} {other}"]
         ids += [f"q{n}"] * 2
     folds = Folds(np.tile([0, 1], 160), np.repeat(np.arange(160), 2), 2, 1)
-    plan = TransformerPlan(
-        width=32, layers=2, heads=4, epochs=30, batch=16, rate=3e-3, n_gram_rate=0.0, dropped=0.0, lost=0.0
+    plan = TransformerConfig(
+        width=32,
+        layers=2,
+        heads=4,
+        epochs=30,
+        batch_size=16,
+        learning_rate=3e-3,
+        n_gram_learning_rate=0.0,
+        dropout=0.0,
+        mask_rate=0.0,
     )
     assert reach(texts, folds, plan) > 0.9
 
@@ -49,13 +57,13 @@ def test_it_never_learns_from_the_rows_that_it_guesses():
     first = np.random.default_rng(5).integers(2, size=90)
     texts = [f"Is it cup {2 * n + (k ^ side)}?" for n, k in enumerate(first) for side in (0, 1)]
     folds = Folds(np.tile([0, 1], 90), np.repeat(np.arange(90), 2), 3, 1)
-    plan = TINY._replace(epochs=20, n_gram_rate=0.3, lost=0.0)
+    plan = TINY._replace(epochs=20, n_gram_learning_rate=0.3, mask_rate=0.0)
     assert 0.35 < reach(texts, folds, plan) < 0.65  # one standard error is 0.04
 
 
 def test_texts_that_are_the_same_on_both_sides_tell_nothing():
     texts, folds = rows(lambda n: f"Is the cup near lamp {n}?")
-    assert auroc(np.round(transformer(texts, folds, TINY), 6), folds.labels == 1) == 0.5
+    assert auroc(np.round(score_with_transformer(texts, folds, TINY), 6), folds.labels == 1) == 0.5
 
 
 def test_twice_the_same_and_no_trace_left_in_torchs_own_draws():
@@ -65,18 +73,18 @@ def test_twice_the_same_and_no_trace_left_in_torchs_own_draws():
     torch.manual_seed(3)
     before = torch.rand(1)
     torch.manual_seed(3)
-    first, after = transformer(texts, folds, TINY), torch.rand(1)
+    first, after = score_with_transformer(texts, folds, TINY), torch.rand(1)
     assert before == after
-    assert np.array_equal(first, transformer(texts, folds, TINY))
+    assert np.array_equal(first, score_with_transformer(texts, folds, TINY))
 
 
 def test_too_few_groups_give_no_score():
     texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 2)
-    assert np.isnan(transformer(texts, folds, TINY)).all()
+    assert np.isnan(score_with_transformer(texts, folds, TINY)).all()
 
 
 def test_a_checkpoint_needs_its_library_and_its_files(tmp_path, monkeypatch):
     texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 6)
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UserError, match="--init needs the library transformers"):
-        transformer(texts, folds, TINY, init=tmp_path)
+        score_with_transformer(texts, folds, TINY, init_checkpoint=tmp_path)

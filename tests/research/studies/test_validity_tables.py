@@ -1,40 +1,57 @@
 """The tables of the study, cell by cell."""
 
-from research.studies.rank_agreement import Gain, RankAgreement
-from research.studies.validity_results import BlindPlace, SetFigures, SubsetGain, Validity
-from research.studies.validity_tables import agreements, blind, mixtures, page, rows
+from research.studies.rank_agreement import RankAgreement, TauDifference
+from research.studies.validity_results import SetAgreement, SubsetTauDifference, TextOnlyRank, ValidityResults
+from research.studies.validity_tables import (
+    agreement_table,
+    render_page,
+    reweighted_table,
+    row_table,
+    text_only_table,
+)
 
 
 def agreement(tau, pairs=80):
     return RankAgreement(
-        rows=14, pairs=pairs, tau=tau, tau_interval=(0.5, 0.75), pearson=0.25, pearson_interval=(0.125, 1)
+        num_rows=14,
+        num_pairs=pairs,
+        tau=tau,
+        tau_interval=(0.5, 0.75),
+        pearson=0.25,
+        pearson_interval=(0.125, 1),
     )
 
 
 def made(rules, tau):
     shares = {"missing object": 0.7, "": 0.2, "wrong relation": 0.06, "underspecified": 0.04}
-    return SetFigures(
+    return SetAgreement(
         rules=rules,
         subset="pt-hard",
-        items=1500,
-        shares=shares,
+        num_items=1500,
+        category_proportions=shares,
         agreement=agreement(tau),
-        alike=agreement(tau, 70),
-        lost=0.0,
-        wording=0.625,
+        agreement_reweighted=agreement(tau, 70),
+        proportion_unmatched=0.0,
+        text_only_auroc=0.625,
     )
 
 
-FOUND = Validity(
-    rows=14,
+FOUND = ValidityResults(
+    num_rows=14,
     counterfactual_items=4000,
-    twins_wording=0.5,
+    counterfactual_text_only_auroc=0.5,
     ceiling=agreement(0.9),
     sets=[made("ours", 0.75), made("the paper's rules", 0.5)],
-    gains=[SubsetGain(subset="pt-hard", gain=Gain(tau=0.25, interval=(-0.125, 0.5)), alike=0.25)],
-    blind=[
-        BlindPlace(row="blind_net", rules="ours", subset="pt-hard", auaf=0.25, place=15),
-        BlindPlace(row="blind_net", rules="", subset="twins", auaf=0.125, place=14),
+    tau_differences=[
+        SubsetTauDifference(
+            subset="pt-hard",
+            tau_difference=TauDifference(tau=0.25, interval=(-0.125, 0.5)),
+            reweighted_difference=0.25,
+        )
+    ],
+    text_only_ranks=[
+        TextOnlyRank(row="blind_net", rules="ours", subset="pt-hard", auaf=0.25, rank=15),
+        TextOnlyRank(row="blind_net", rules="", subset="twins", auaf=0.125, rank=14),
     ],
     auaf={"low": {"ours, pt-hard": 0.5, "twins": 0.1}, "high": {"ours, pt-hard": 0.25, "twins": 0.9}},
 )
@@ -45,7 +62,7 @@ def cells(table, row):
 
 
 def test_agreement_stands_beside_that_of_the_papers_rules_and_the_ceiling():
-    table = agreements(FOUND)
+    table = agreement_table(FOUND)
     assert table.startswith("14 rows ranked by AUAF; tau over the 80 of 91 pairs")  # 14 * 13 / 2
     tau, r = "(0.500 to 0.750)", "0.250 (0.125 to 1.000)"
     gain = "+0.250 (-0.125 to +0.500)"
@@ -55,12 +72,12 @@ def test_agreement_stands_beside_that_of_the_papers_rules_and_the_ceiling():
 
 
 def test_mixtures_tell_the_three_largest_shares():
-    line = cells(mixtures(FOUND), 4)
+    line = cells(reweighted_table(FOUND), 4)
     assert line[2:4] == ["missing object 70%, unknown 20%, wrong relation 6%", "70"]
 
 
 def test_blind_rows_have_a_place_in_each_set_that_has_them():
-    table = blind(FOUND)
+    table = text_only_table(FOUND)
     head, line, wording = cells(table, 2), cells(table, 4), cells(table, 5)
     assert dict(zip(head, line, strict=True)) == {
         "row": "blind_net",
@@ -72,7 +89,7 @@ def test_blind_rows_have_a_place_in_each_set_that_has_them():
 
 
 def test_rows_stand_by_what_they_reach_on_twins():
-    table = rows(FOUND)
+    table = row_table(FOUND)
     assert cells(table, 2) == ["row", "twins", "ours, pt-hard"]
     assert cells(table, 4) == ["high", "0.900", "0.250"] and cells(table, 5)[0] == "low"
-    assert all(part in page(FOUND) for part in (table, mixtures(FOUND)))
+    assert all(part in render_page(FOUND) for part in (table, reweighted_table(FOUND)))

@@ -6,19 +6,25 @@ import msgspec
 import numpy as np
 
 from pipeline.core.errors import Problems
-from pipeline.core.jsonl_index import grouped
-from pipeline.core.records import Judgement
-from pipeline.language.functional_programs import is_existence
+from pipeline.core.jsonl_index import group_by
+from pipeline.core.records import VerifierResult
+from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.lexicon import Lexicon
 from pipeline.sources import gqa_files
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.graph_completeness import LeftOut, share_listed
-from pipeline.verifier.verification import judge
-from pipeline.verifier.vocabulary import count_vocabulary
-from research.simulated_annotators.answerability import what_is_so
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness, estimate_annotation_recall
+from pipeline.verifier.verification import verify_question
+from pipeline.verifier.vocabulary import build_vocabulary
+from research.simulated_annotators.answerability import true_answerability
 from research.simulated_annotators.word_senses import WordSenses
-from research.studies.verifier_completeness import COUNTED, JudgedCase, figures, judge_completeness, without
-from research.synthetic_world.verify import drawn_again
+from research.studies.verifier_completeness import (
+    VOCABULARY_PARAMS,
+    VerifiedCase,
+    format_counts,
+    measure_verifier_completeness,
+    omit_facts,
+)
+from research.synthetic_world.verify import regenerate_scenes
 from tests.notation import scene
 
 SCENE = scene(*(f"cup {i}: red, small; to the left of {(i + 1) % 100}" for i in range(100)))
@@ -26,13 +32,13 @@ SCENE = scene(*(f"cup {i}: red, small; to the left of {(i + 1) % 100}" for i in 
 
 def test_nothing_is_left_out_or_all_is():
     rng = np.random.default_rng(0)
-    whole = without(SCENE, 0.0, rng)
-    assert whole.objects == SCENE.objects and not whole.complete
-    assert without(SCENE, 1.0, rng).objects == ()
+    whole = omit_facts(SCENE, 0.0, rng)
+    assert whole.objects == SCENE.objects and not whole.is_complete
+    assert omit_facts(SCENE, 1.0, rng).objects == ()
 
 
 def test_a_share_of_each_sort_of_fact_is_left_out():
-    left = without(SCENE, 0.5, np.random.default_rng(0))
+    left = omit_facts(SCENE, 0.5, np.random.default_rng(0))
     looks = sum(len(thing.attributes) for thing in left.objects)
     ties = sum(len(thing.relations) for thing in left.objects)
     # Binomial: 50 of 100 things, 50 of their 100 looks; a relation stays if both its things do and itself: 1 in 8 of 100.
@@ -46,7 +52,7 @@ def test_a_relation_and_its_inverse_are_one_fact():
     for i in range(0, 100, 2):
         pairs += [f"cup {i}; to the left of {i + 1}", f"cup {i + 1}; to the right of {i}"]
     for seed in range(5):
-        left = without(scene(*pairs), 0.3, np.random.default_rng(seed))
+        left = omit_facts(scene(*pairs), 0.3, np.random.default_rng(seed))
         edges = {(thing.object_id, r.object_id) for thing in left.objects for r in thing.relations}
         assert edges and edges == {(other, one) for one, other in edges}
 
@@ -56,13 +62,13 @@ def test_the_figures_are_counted_by_hand():
         ("unanswerable", "answerable"),
         ("unknown", "answerable"),
     ]
-    cases = [JudgedCase("pt-easy", "", Judgement(answerability=judged), true) for judged, true in said]
-    assert figures(cases) == ["5", "4 (80.0%)", "3 (75.0%)", "4", "3 (75.0%)", "0", "-"]
+    cases = [VerifiedCase("pt-easy", "", VerifierResult(answerability=judged), true) for judged, true in said]
+    assert format_counts(cases) == ["5", "4 (80.0%)", "3 (75.0%)", "4", "3 (75.0%)", "0", "-"]
 
 
 def test_on_the_samples_questions_the_judge_reaches_what_it_promises():
     """At least 97 % right wherever a share is left out, at least 70 % decided where none is."""
-    page = judge_completeness(Path("data/sample/source"), "testdev", 1, 0)
+    page = measure_verifier_completeness(Path("data/sample/source"), "testdev", 1, 0)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if "% |" in line]
     assert len(rows) == 12
     for left_out, _, sort, _, decided, right, *_ in rows:
@@ -74,24 +80,24 @@ def test_on_the_samples_questions_the_judge_reaches_what_it_promises():
 def test_by_the_samples_published_graphs_verdicts_are_right_of_the_worlds_that_were_drawn():
     """No stand-ins: val's graphs, of which a fifth was left out when they were published, against the drawn worlds."""
     source, problems = Path("data/sample/source"), Problems("sample")
-    scenes = list(gqa_files.scenes(source / "sceneGraphs", ("train", "val"), problems))
-    rows = list(gqa_files.questions(source, ("train", "val"), problems))
-    vocabulary = count_vocabulary(scenes, rows, COUNTED, lambda *_: ())
+    scenes = list(gqa_files.read_scene_graphs(source / "sceneGraphs", ("train", "val"), problems))
+    rows = list(gqa_files.read_questions(source, ("train", "val"), problems))
+    vocabulary = build_vocabulary(scenes, rows, VOCABULARY_PARAMS, lambda *_: ())
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    listed = share_listed(scenes, grouped(rows, lambda row: row.picture_id), lexicon)
+    listed = estimate_annotation_recall(scenes, group_by(rows, lambda row: row.picture_id), lexicon)
     assert (
         0.9 < listed["object"] < 1 and 0.75 < listed["attribute"] < 0.9
     )  # 5 % of the objects are left out, 20 % of all
-    unlisted = LeftOut(msgspec.structs.replace(vocabulary, listed=listed))
+    unlisted = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=listed))
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    facts = {s.picture_id: facts_of(s, lexicon, unlisted) for s in scenes}
-    asked, rng = [row for row in rows if not is_existence(row)], np.random.default_rng(0)
+    facts = {s.picture_id: build_scene_evidence(s, lexicon, unlisted) for s in scenes}
+    asked, rng = [row for row in rows if not is_existence_question(row)], np.random.default_rng(0)
     cases = []
-    for truth in drawn_again("val"):
+    for truth in regenerate_scenes("val"):
         for i in rng.integers(len(asked), size=8).tolist():
-            if (true := what_is_so(asked[i].program, truth, words)) != "unknown":
-                judgement = judge(asked[i].program, facts[truth.picture_id])
-                cases.append(JudgedCase("", asked[i].text, judgement, true))
+            if (true := true_answerability(asked[i].program, truth, words)) != "unknown":
+                judgement = verify_question(asked[i].program, facts[truth.picture_id])
+                cases.append(VerifiedCase("", asked[i].text, judgement, true))
     decided = [case for case in cases if case.decided]
     assert len(decided) >= 0.7 * len(cases)
     assert sum(case.right for case in decided) >= 0.97 * len(decided)

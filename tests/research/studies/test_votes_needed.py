@@ -3,22 +3,22 @@ from itertools import product
 
 import pytest
 
-from annotation.study.assignment import Asking, AskingRules
-from annotation.study.assignment_params import as_asked
-from pipeline.core.records import Candidate, Judgement, Screened, Task, TaskQuestion
-from research.simulated_annotators.annotator_crowds import crowd
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
+from annotation.study.assignment_params import to_task_mapping
+from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, VerifierResult
+from research.simulated_annotators.annotator_crowds import make_crowd
 from research.simulated_annotators.annotators import SimulatedAnnotator
 from research.studies.votes_needed import (
-    APART,
-    COUNTING,
-    PLAIN,
-    SURE,
-    curve,
-    errors,
-    gather,
-    means,
-    plot,
-    told,
+    ADAPTIVE_VOTES,
+    FIXED_COUNTED_VOTES,
+    FIXED_JUDGEMENTS,
+    MIN_POSTERIORS,
+    average_over_crowds,
+    compute_errors,
+    plot_curve,
+    render_table,
+    simulate_strategies,
+    simulate_votes,
 )
 
 COUNT = 300
@@ -32,15 +32,15 @@ def task(number):
         key="b",
         text=f"filter {number}",
         role="filter",
-        expected=("valid", "invalid")[number // 2 % 2],
-        source="own question",
+        expected_choice=("valid", "invalid")[number // 2 % 2],
+        gold_source="own question",
     )
     return Task(task_id=f"t{number}", picture_id=f"n{number // 10}", subset=subset, first=asked, second=known)
 
 
 TASKS = {task.task_id: task for task in map(task, range(COUNT))}
 SCREENED = [
-    Screened(
+    ScreenedCandidate(
         candidate=Candidate(
             candidate_id=f"c{n}",
             subset=TASKS[f"t{n}"].subset,
@@ -48,7 +48,7 @@ SCREENED = [
             question_id="q",
             text=f"candidate {n}",
         ),
-        judgement=Judgement(answerability="unknown"),
+        verifier_result=VerifierResult(answerability="unknown"),
     )
     for n in range(COUNT)
 ]
@@ -64,21 +64,23 @@ def see(question, at):
 
 @pytest.fixture(scope="module")
 def spent():
-    return curve(TASKS, SCREENED, PRIOR, see, [7])
+    return simulate_strategies(TASKS, SCREENED, PRIOR, see, [7])
 
 
 def test_people_who_never_err_are_asked_once_and_settle_everything():
-    perfect = [SimulatedAnnotator(f"s{n}", misses=0, false_alarms=0, hesitates=0) for n in range(4)]
-    rules = AskingRules(votes=3, sure=0.9, overlap=0, wave=10)
-    study = Asking([as_asked(row) for row in TASKS.values()], PRIOR, rules)
-    verdicts = gather(study, TASKS, perfect, see, 0)
+    perfect = [SimulatedAnnotator(f"s{n}", miss_rate=0, false_alarm_rate=0, unsure_rate=0) for n in range(4)]
+    rules = AssignmentRules(max_votes=3, min_posterior=0.9, overlap_rate=0, wave_size=10)
+    study = AdaptiveAssigner([to_task_mapping(row) for row in TASKS.values()], PRIOR, rules)
+    verdicts = simulate_votes(study, TASKS, perfect, see, 0)
     assert max(Counter((row.annotator, row.task_id) for row in verdicts).values()) == 1
     # Those of the first wave three times; of the others an unanswerable one once (9 * 0.9 / 0.05), an answerable one twice or
     # thrice, since 0.9 * 20 / 19 to 1 is in doubt.
     votes = Counter(row.task_id for row in verdicts)
     once = [key for key, count in votes.items() if count == 1]
     assert len(once) >= 0.8 * COUNT and {f"c{key[1:]}" for key in once} <= UNANSWERABLE
-    assert [row.order for row in verdicts if row.annotator == "s0"] == list(range(study.progress("s0")[0]))
+    assert [row.sequence_index for row in verdicts if row.annotator == "s0"] == list(
+        range(study.get_progress("s0")[0])
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,36 +94,39 @@ def test_people_who_never_err_are_asked_once_and_settle_everything():
 )
 def test_errors_are_of_what_is_released_and_of_what_is_lost(released, expected):
     truth = {"a": "missing object", "b": "", "c": "wrong relation", "d": "", "e": "unclear"}
-    assert errors(released, truth) == expected
+    assert compute_errors(released, truth) == expected
 
 
 def test_every_way_is_tried_at_every_setting(spent):
     assert [(row.way, row.setting) for row in spent] == [
-        *product([PLAIN], (1, 2, 3)),
-        *product([COUNTING], (1, 2, 3)),
-        *product([APART], SURE),
+        *product([FIXED_JUDGEMENTS], (1, 2, 3)),
+        *product([FIXED_COUNTED_VOTES], (1, 2, 3)),
+        *product([ADAPTIVE_VOTES], MIN_POSTERIORS),
     ]
     assert all(row.votes == row.judgements for row in spent)  # no repeat among these tasks
 
 
 def test_a_plain_study_takes_as_many_judgements_as_it_says_and_one_that_asks_takes_fewer(spent):
     by = {(row.way, row.setting): row for row in spent}
-    assert [by[PLAIN, votes].judgements for votes in (1, 2, 3)] == [300, 600, 900]
+    assert [by[FIXED_JUDGEMENTS, votes].judgements for votes in (1, 2, 3)] == [300, 600, 900]
     # One after the other beside three that count: fewer by far, and not much worse; 300 are too few to say more.
-    assert by[APART, 0.95].judgements < 0.85 * by[COUNTING, 3].judgements
-    assert by[APART, 0.95].error < by[COUNTING, 3].error + 0.04
+    assert by[ADAPTIVE_VOTES, 0.95].judgements < 0.85 * by[FIXED_COUNTED_VOTES, 3].judgements
+    assert by[ADAPTIVE_VOTES, 0.95].error < by[FIXED_COUNTED_VOTES, 3].error + 0.04
 
 
 def test_the_figures_are_means_over_crowds_and_drawn(spent, tmp_path):
-    table = means(spent, [7])
+    table = average_over_crowds(spent, [7])
     assert len(table) == len(spent) and (table["least"] == table["error"]).all()
-    text = told(table)
-    assert text.count("\n") == 1 + len(spent) and f"| {PLAIN} | 3 | 900 |" in text
-    plot(table).save(str(tmp_path / "votes.svg"))
+    text = render_table(table)
+    assert text.count("\n") == 1 + len(spent) and f"| {FIXED_JUDGEMENTS} | 3 | 900 |" in text
+    plot_curve(table).save(str(tmp_path / "votes.svg"))
     assert (tmp_path / "votes.svg").stat().st_size > 1000
 
 
 def test_crowds_of_the_figures_are_not_the_one_of_the_constants():
-    from research.studies.votes_needed import FIXED_ON, TOLD_OF
+    from research.studies.votes_needed import REPORTED_CROWDS, TUNING_CROWD
 
-    assert FIXED_ON not in TOLD_OF and len({crowd(seed)[0].misses for seed in (FIXED_ON, *TOLD_OF)}) == 4
+    assert (
+        TUNING_CROWD not in REPORTED_CROWDS
+        and len({make_crowd(seed)[0].miss_rate for seed in (TUNING_CROWD, *REPORTED_CROWDS)}) == 4
+    )

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.records import Scene
-from research.synthetic_world.questions import SampleQuestion, questions
-from research.synthetic_world.scene_graphs import truth
-from research.synthetic_world.scene_types import World
-from research.synthetic_world.scenes import SPLIT_SIZES, worlds
+from pipeline.core.records import SceneGraph
+from research.synthetic_world.questions import SampleQuestion, generate_questions
+from research.synthetic_world.scene_graphs import build_complete_graph
+from research.synthetic_world.scene_types import SyntheticScene
+from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 from tests.research.synthetic_world.kitchen import KITCHEN, asked
 
 
@@ -21,21 +21,21 @@ def of_kitchen() -> list[SampleQuestion]:
 
 
 @pytest.fixture(scope="session")
-def val_scenes() -> list[Scene]:
+def val_scenes() -> list[SceneGraph]:
     """The complete truth of 120 scenes of the sample world."""
-    return [truth(world) for world in worlds(5, "val", 120)]
+    return [build_complete_graph(world) for world in generate_scenes(5, "val", 120)]
 
 
 @pytest.fixture(scope="session")
-def drawn(val_scenes: list[Scene]) -> list[SampleQuestion]:
+def drawn(val_scenes: list[SceneGraph]) -> list[SampleQuestion]:
     """1,560 questions about those scenes."""
-    return questions(val_scenes, seed=5, per_picture=13)
+    return generate_questions(val_scenes, seed=5, per_picture=13)
 
 
 @pytest.fixture(scope="session")
-def sample() -> list[World]:
+def sample() -> list[SyntheticScene]:
     """Scenes as many as the sample's testdev has."""
-    return list(worlds(11, "testdev", SPLIT_SIZES["testdev"]))
+    return list(generate_scenes(11, "testdev", SPLIT_SIZES["testdev"]))
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.setattr(module, name, 4)
         for module in (clip_training_data, train_clip):
             patch.setattr(module, "WORK", home / "work")
-        patch.setattr(train_clip, "TARGET", home / "model")
-        clip_training_data.draw_chunk(0)
+        patch.setattr(train_clip, "OUTPUT_DIR", home / "model")
+        clip_training_data.render_chunk(0)
         yield home
     torch.set_num_threads(threads)
 
@@ -83,8 +83,10 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         series = {
-            part: vqa_worlds.Series(s.split, s.start, min(s.asked, 8), 2 if part == "learn" else 1)
-            for part, s in vqa_worlds.SERIES.items()
+            part: vqa_worlds.WorldSeries(
+                s.split, s.start, min(s.questions_per_image, 8), 2 if part == "learn" else 1
+            )
+            for part, s in vqa_worlds.WORLD_SERIES.items()
         }
         for module, values in {
             vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
@@ -96,7 +98,7 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         }.items():
             for name, value in values.items():
                 patch.setattr(module, name, value)
-        for chunk in vqa_worlds.chunks_of(list(series)):
-            vqa_worlds.draw_chunk(*chunk)
+        for chunk in vqa_worlds.list_chunks(list(series)):
+            vqa_worlds.render_chunk(*chunk)
         yield home
     torch.set_num_threads(threads)

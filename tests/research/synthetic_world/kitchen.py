@@ -20,11 +20,11 @@ from functools import cache
 import msgspec
 import pytest
 
-from pipeline.core.records import Relation, Scene, SceneObject
-from pipeline.verifier.evidence import facts_of
+from pipeline.core.records import Relation, SceneGraph, SceneObject
+from pipeline.verifier.evidence import build_scene_evidence
 from research.synthetic_world import questions as sample_questions
-from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, faults_of
-from research.synthetic_world.questions import Family, SampleQuestion, questions, to_gqa
+from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, find_faults
+from research.synthetic_world.questions import Family, SampleQuestion, generate_questions, to_gqa
 
 OPPOSITE = {"to the left of": "to the right of", "above": "below", "in front of": "behind"}
 
@@ -35,21 +35,21 @@ def scene(
     picture_id: str = "n000042",
     location: str = "kitchen",
     weather: str = "",
-) -> Scene:
+) -> SceneGraph:
     """objects: id -> (name, (x, y, w, h), attributes); holds: (subject, relation, object), with opposites."""
     listed: dict[str, list[Relation]] = defaultdict(list)
     for a, name, b in holds:
         listed[a].append(Relation(name=name, object_id=b))
         if name in OPPOSITE:
             listed[b].append(Relation(name=OPPOSITE[name], object_id=a))
-    return Scene(
+    return SceneGraph(
         picture_id=picture_id,
         split="testdev",
         width=448,
         height=336,
         location=location,
         weather=weather,
-        complete=True,
+        is_complete=True,
         objects=tuple(
             SceneObject(
                 object_id=i,
@@ -124,31 +124,33 @@ PARK = scene(
 )
 
 
-def asked(picture: Scene, rounds: int = 140, per_picture: int = 9) -> list[SampleQuestion]:
+def asked(picture: SceneGraph, rounds: int = 140, per_picture: int = 9) -> list[SampleQuestion]:
     """What is asked of a picture under many seeds."""
-    return [question for seed in range(rounds) for question in questions([picture], seed, per_picture)]
+    return [
+        question for seed in range(rounds) for question in generate_questions([picture], seed, per_picture)
+    ]
 
 
 @cache
 def asked_by(family: Family, rounds: int = 30) -> list[list[SampleQuestion]]:
     """What one family alone asks of the kitchen and the park, by seed: at most four questions of each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_questions, "SHARES", {family: 1.0})
-        patch.setattr(sample_questions, "MOST", {family: 4})
-        patch.setattr(sample_questions, "ATTEMPTS", 6)  # of a family that finds little, little is enough
-        return [questions([KITCHEN, PARK], seed, 4) for seed in range(rounds)]
+        patch.setattr(sample_questions, "FAMILY_RATES", {family: 1.0})
+        patch.setattr(sample_questions, "MAX_PER_FAMILY", {family: 4})
+        patch.setattr(sample_questions, "MAX_ATTEMPTS", 6)  # of a family that finds little, little is enough
+        return [generate_questions([KITCHEN, PARK], seed, 4) for seed in range(rounds)]
 
 
 def wrong_with(rounds: list[list[SampleQuestion]]) -> list[str]:
     """What the checker, which shares no code with the generator, finds wrong with questions of kitchen and park."""
-    facts = {picture.picture_id: facts_of(picture, LEXICON) for picture in (KITCHEN, PARK)}
+    facts = {picture.picture_id: build_scene_evidence(picture, LEXICON) for picture in (KITCHEN, PARK)}
     faults = []
     for asked_together in rounds:
         entries = {q.question_id: msgspec.convert(to_gqa(q), CheckedQuestion) for q in asked_together}
         for key, entry in entries.items():
             faults += [
                 f"{entry.question} {entry.answer}: {fault}"
-                for fault in faults_of(key, entry, entries, facts[entry.image_id])
+                for fault in find_faults(key, entry, entries, facts[entry.image_id])
             ]
     return faults
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS
-from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.svg_shapes import tones
-from research.synthetic_world.ontology import BY_NAME, COLORS, KINDS, PATTERNS, STATES, Kind
-from research.synthetic_world.scene_types import PlacedThing, World
+from research.synthetic_world.drawings.appearance import Appearance
+from research.synthetic_world.drawings.svg_shapes import make_tones
+from research.synthetic_world.ontology import COLORS, KIND_BY_NAME, KINDS, PATTERNS, STATES, ObjectKind
+from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
 
 SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
 SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
@@ -21,7 +21,7 @@ GROUND = "#e3efe6"
 SHAPES = {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
 
 
-def plain(kind: Kind, **looks) -> PlacedThing:
+def plain(kind: ObjectKind, **looks) -> PlacedObject:
     """A thing with the first of each look that its kind must have; a material where there is a choice."""
     must = {
         "color": kind.colors[0] if kind.colors else None,
@@ -29,29 +29,29 @@ def plain(kind: Kind, **looks) -> PlacedThing:
         "state": STATES[kind.state][0] if kind.state else None,
         "pose": kind.poses[0] if kind.poses else None,
     } | looks
-    size = rendering.natural_size(kind.name, must["pose"] or must["state"])
-    return PlacedThing("t", kind.name, (0, 0, *size), "floor", **must)
+    size = rendering.compute_natural_size(kind.name, must["pose"] or must["state"])
+    return PlacedObject("t", kind.name, (0, 0, *size), "floor", **must)
 
 
-def variants(kind: Kind) -> list[PlacedThing]:
+def variants(kind: ObjectKind) -> list[PlacedObject]:
     """The plain thing, then things that differ from it in one look each: every look of the kind is there."""
     base = plain(kind)
     looks = [{"color": color} for color in (kind.colors or ())[1:]]
     looks += [{"state": STATES[kind.state][1]}] if kind.state else []
     looks += [{"pose": pose} for pose in kind.poses[1:]]
     looks += [{"material": material} for material in kind.materials if material != base.material]
-    looks += [{"pattern": pattern} for pattern in PATTERNS if kind.patterned]
+    looks += [{"pattern": pattern} for pattern in PATTERNS if kind.is_patternable]
     looks += [{"age": "old"}] if kind.ages else []
     return [base, *(plain(kind, **look) for look in looks)]
 
 
 @cache
-def picture(thing: PlacedThing) -> np.ndarray:
-    return rendering.render_thing(thing, SIZE, GROUND).astype(int)
+def picture(thing: PlacedObject) -> np.ndarray:
+    return rendering.render_object(thing, SIZE, GROUND).astype(int)
 
 
-def world(*things: PlacedThing, place: str = "office", weather: str = "") -> World:
-    return World("p1", "train", place, weather, things)
+def world(*things: PlacedObject, place: str = "office", weather: str = "") -> SyntheticScene:
+    return SyntheticScene("p1", "train", place, weather, things)
 
 
 def away(pixels: np.ndarray, color: str) -> np.ndarray:
@@ -59,14 +59,14 @@ def away(pixels: np.ndarray, color: str) -> np.ndarray:
     return np.abs(pixels - np.array(list(bytes.fromhex(color[1:])))).max(axis=2)
 
 
-def kinds_of(module: ModuleType) -> list[Kind]:
+def kinds_of(module: ModuleType) -> list[ObjectKind]:
     """The kinds of the ontology that a module draws."""
     return [kind for kind in KINDS if DRAWINGS[kind.name].__module__ == module.__name__]
 
 
 def large(name: str, ground: str = GROUND, **looks) -> np.ndarray:
     """A picture of 200 x 200 of a kind's plain thing, with some looks changed."""
-    return rendering.render_thing(plain(BY_NAME[name], **looks), 200, ground).astype(int)
+    return rendering.render_object(plain(KIND_BY_NAME[name], **looks), 200, ground).astype(int)
 
 
 def covers(pixels: np.ndarray, color: str, tolerance: int = 10) -> np.ndarray:
@@ -82,17 +82,17 @@ def shows(name: str, hue: str, /, **looks) -> bool:
 def seen_through(name: str, **looks) -> float:
     """The share of a thing's box behind which black and white grounds look different."""
     white, black = (large(name, ground, **looks) for ground in ("#ffffff", "#000000"))
-    kind = plain(BY_NAME[name], **looks)
+    kind = plain(KIND_BY_NAME[name], **looks)
     wide, tall = (int(200 / 1.08 * side / max(kind.box[2:])) for side in kind.box[2:])
     box = np.s_[100 - tall // 2 : 100 + tall // 2, 100 - wide // 2 : 100 + wide // 2]
     return float((np.abs(white - black).max(axis=2)[box] > SEEN).mean())
 
 
-def look_of(color: str = "red", **looks) -> Look:
-    return Look(color, tones(COLORS[color]), **looks)
+def look_of(color: str = "red", **looks) -> Appearance:
+    return Appearance(color, make_tones(COLORS[color]), **looks)
 
 
-def check(kind: Kind) -> None:
+def check(kind: ObjectKind) -> None:
     """Every look of a kind is well-formed, fills its box, and differs visibly from every other look."""
     check_that_it_is_well_formed(kind)
     check_that_every_look_fills_its_box(kind)
@@ -100,10 +100,10 @@ def check(kind: Kind) -> None:
     check_that_the_colour_said_is_the_colour_seen(kind)
 
 
-def check_that_it_is_well_formed(kind: Kind) -> None:
+def check_that_it_is_well_formed(kind: ObjectKind) -> None:
     for thing in variants(kind):
         root = ElementTree.fromstring(
-            f'<svg xmlns="http://www.w3.org/2000/svg">{rendering.thing_svg(thing)}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg">{rendering.object_to_svg(thing)}</svg>'
         )
         assert {element.tag.split("}")[1] for element in root.iter()} <= SHAPES
         text = ElementTree.tostring(root, encoding="unicode")
@@ -111,7 +111,7 @@ def check_that_it_is_well_formed(kind: Kind) -> None:
         assert used == {element.get("id") for element in root.iter() if element.get("id")}, thing
 
 
-def check_that_every_look_fills_its_box(kind: Kind):
+def check_that_every_look_fills_its_box(kind: ObjectKind):
     for thing in variants(kind):
         marked = away(picture(thing), GROUND) > 8
         side = 1.08 * max(thing.box[2:])  # render_thing leaves 4 % on each side of the longer edge
@@ -127,7 +127,7 @@ def check_that_every_look_fills_its_box(kind: Kind):
         assert marked.sum() >= 0.12 * width * height, thing
 
 
-def check_that_looks_can_be_told_apart(kind: Kind):
+def check_that_looks_can_be_told_apart(kind: ObjectKind):
     shown = [picture(thing) for thing in variants(kind)]
     things = variants(kind)
     area = [(away(pixels, GROUND) > 8).sum() for pixels in shown]
@@ -138,7 +138,7 @@ def check_that_looks_can_be_told_apart(kind: Kind):
             assert differs >= min(area[i], area[j]) / 30, (things[i], things[j])
 
 
-def check_that_the_colour_said_is_the_colour_seen(kind: Kind):
+def check_that_the_colour_said_is_the_colour_seen(kind: ObjectKind):
     for color in kind.colors or ():
         thing = plain(kind, color=color, material=None)
         pixels = picture(thing)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from research.synthetic_world.balancing import balanced
+from research.synthetic_world.balancing import balance_answers
 from research.synthetic_world.questions import SampleQuestion
 
 
@@ -22,7 +22,7 @@ def asked(group, answers):
 
 
 def kept(questions, seed=0):
-    return Counter((questions[i].group_local, questions[i].answer) for i in balanced(questions, seed))
+    return Counter((questions[i].group_local, questions[i].answer) for i in balance_answers(questions, seed))
 
 
 def test_the_commonest_answer_is_cut_down_to_the_second_commonest_in_each_group():
@@ -43,11 +43,15 @@ def test_a_group_of_one_answer_is_left_out_and_one_of_even_answers_stays():
 
 def test_what_is_left_out_is_drawn_by_the_seed():
     questions = asked("colour", ["red"] * 50 + ["blue"] * 2)
-    assert balanced(questions, 1) == balanced(questions, 1) == sorted(balanced(questions, 1))
-    assert len({tuple(balanced(questions, seed)) for seed in range(5)}) == 5
+    assert (
+        balance_answers(questions, 1)
+        == balance_answers(questions, 1)
+        == sorted(balance_answers(questions, 1))
+    )
+    assert len({tuple(balance_answers(questions, seed)) for seed in range(5)}) == 5
 
 
 def test_whoever_knows_the_group_alone_is_right_for_half_at_most(drawn):
-    found = Counter((drawn[i].group_local, drawn[i].answer) for i in balanced(drawn, 0))
+    found = Counter((drawn[i].group_local, drawn[i].answer) for i in balance_answers(drawn, 0))
     groups = Counter(group for group, _ in found.elements())
     assert all(2 * count <= groups[group] for (group, _), count in found.items()) and len(groups) > 20

@@ -24,13 +24,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_builds_give_the_same_bytes(small: None) -> None:
-    assert dict(build.documents(3)) == dict(build.documents(3))
-    assert dict(build.pictures(3)) == dict(build.pictures(3))
-    assert dict(build.documents(3)) != dict(build.documents(4))
+    assert dict(build.build_documents(3)) == dict(build.build_documents(3))
+    assert dict(build.render_images(3)) == dict(build.render_images(3))
+    assert dict(build.build_documents(3)) != dict(build.build_documents(4))
 
 
 def test_the_files_have_the_names_that_gqa_gives_them(small: None) -> None:
-    assert sorted(dict(build.documents(3))) == [
+    assert sorted(dict(build.build_documents(3))) == [
         "source/questions1.2/testdev_balanced_questions.json",
         "source/questions1.2/train_balanced_questions.json",
         "source/questions1.2/val_balanced_questions.json",
@@ -38,12 +38,12 @@ def test_the_files_have_the_names_that_gqa_gives_them(small: None) -> None:
         "source/sceneGraphs/val_sceneGraphs.json",
         "truth/testdev_sceneGraphs.json",
     ]
-    every = dict(build.documents(3, all_truth=True))
+    every = dict(build.build_documents(3, all_truth=True))
     assert {"truth/train_sceneGraphs.json", "truth/val_sceneGraphs.json"} <= every.keys()
 
 
 def test_a_scene_graph_has_the_fields_of_gqa(small: None) -> None:
-    graphs = json.loads(dict(build.documents(3))["source/sceneGraphs/val_sceneGraphs.json"])
+    graphs = json.loads(dict(build.build_documents(3))["source/sceneGraphs/val_sceneGraphs.json"])
     assert len(graphs) == 4
     for entry in graphs.values():
         assert entry.keys() - {"weather"} == {"width", "height", "objects", "location"}
@@ -54,7 +54,7 @@ def test_a_scene_graph_has_the_fields_of_gqa(small: None) -> None:
 
 
 def test_a_picture_is_the_size_of_gqas_and_keeps_its_colours(small: None) -> None:
-    for data in dict(build.pictures(3)).values():
+    for data in dict(build.render_images(3)).values():
         with Image.open(io.BytesIO(data)) as picture:
             assert (picture.size, picture.mode, picture.format) == ((448, 336), "RGB", "JPEG")
             # 4:4:4: every component is sampled at every pixel
@@ -66,7 +66,7 @@ def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
     (tmp_path / "source" / "a.json").write_bytes(b"{}\n")
     (tmp_path / "source" / "old.json").write_bytes(b"{}\n")
     wanted = {"source/a.json": b"[]\n", "source/b.json": b"{}\n"}
-    assert [line.split(":")[0] for line in build.check(tmp_path, wanted).lines] == [
+    assert [line.split(":")[0] for line in build.compare_files(tmp_path, wanted).lines] == [
         "source/a.json",
         "source/b.json",
         "source/old.json",
@@ -79,9 +79,9 @@ def test_pictures_are_compared_by_pixels_within_rounding() -> None:
         Image.fromarray(np.full((8, 8, 3), value, np.uint8)).save(file, "PNG")
         return file.getvalue()
 
-    assert build.differs("a.jpg", png(100), png(104)) is None
-    assert build.differs("a.jpg", png(100), png(110)) == "pixels differ by up to 10 of 255"
-    assert "not a picture" in (build.differs("a.jpg", png(100), b"") or "")
+    assert build.describe_difference("a.jpg", png(100), png(104)) is None
+    assert build.describe_difference("a.jpg", png(100), png(110)) == "pixels differ by up to 10 of 255"
+    assert "not a picture" in (build.describe_difference("a.jpg", png(100), b"") or "")
 
 
 def test_what_is_committed_has_the_promised_size() -> None:
@@ -100,5 +100,7 @@ def test_what_is_committed_has_the_promised_size() -> None:
 @pytest.mark.slow
 def test_what_is_committed_is_what_the_code_makes() -> None:
     # every JSON file, and the first 12 pictures; `build --check` compares them all
-    made = [*build.documents(), *islice(build.pictures(), 12)]
-    assert [path for path, data in made if build.differs(path, data, (HOME / path).read_bytes())] == []
+    made = [*build.build_documents(), *islice(build.render_images(), 12)]
+    assert [
+        path for path, data in made if build.describe_difference(path, data, (HOME / path).read_bytes())
+    ] == []

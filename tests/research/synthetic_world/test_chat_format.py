@@ -7,8 +7,15 @@ import random
 import msgspec
 import pytest
 
-from research.synthetic_world.chat_format import ChatRequest, Message, Refusal, choice, drawn, turn_of
-from research.synthetic_world.served_models import Turn
+from research.synthetic_world.chat_format import (
+    ChatRequest,
+    Message,
+    RequestError,
+    make_choice,
+    parse_turn,
+    sample_token,
+)
+from research.synthetic_world.served_models import ChatTurn
 
 
 def asked(**more):
@@ -22,8 +29,8 @@ def test_a_low_temperature_sharpens():
             return [[weight / sum(weights) for weight in weights]]
 
     # 0.8 to 0.2 is 4 to 1; at temperature one half 16 to 1
-    assert drawn({"a": 0.8, "b": 0.2}, 0.5, Place()) == pytest.approx([16 / 17, 1 / 17])
-    assert drawn({"a": 0.2, "b": 0.8}, 0, Place()) == "b"
+    assert sample_token({"a": 0.8, "b": 0.2}, 0.5, Place()) == pytest.approx([16 / 17, 1 / 17])
+    assert sample_token({"a": 0.2, "b": 0.8}, 0, Place()) == "b"
 
 
 def test_a_message_is_its_texts_and_its_last_picture():
@@ -38,9 +45,9 @@ def test_a_message_is_its_texts_and_its_last_picture():
         {"type": "text", "text": "is it?"},
     ]
     message = msgspec.convert({"role": "user", "content": parts}, Message)
-    assert turn_of(message) == Turn("user", "What\nis it?", b"2")
-    assert turn_of(Message("system", "Look.")) == Turn("system", "Look.")
-    assert turn_of(Message("assistant", None)) == Turn("assistant", "")
+    assert parse_turn(message) == ChatTurn("user", "What\nis it?", b"2")
+    assert parse_turn(Message("system", "Look.")) == ChatTurn("system", "Look.")
+    assert parse_turn(Message("assistant", None)) == ChatTurn("assistant", "")
 
 
 @pytest.mark.parametrize(
@@ -48,24 +55,24 @@ def test_a_message_is_its_texts_and_its_last_picture():
 )
 def test_a_picture_has_to_be_in_the_request(url):
     parts = [{"type": "image_url", "image_url": {"url": url}}]
-    with pytest.raises(Refusal, match="image_url") as caught:
-        turn_of(msgspec.convert({"role": "user", "content": parts}, Message))
+    with pytest.raises(RequestError, match="image_url") as caught:
+        parse_turn(msgspec.convert({"role": "user", "content": parts}, Message))
     assert caught.value.status == 400
 
 
 def test_each_token_has_its_log_probability_and_those_of_the_likeliest():
     said = [{"red": 0.5, "blue": 0.25, "a cup": 0.25}, {"\n": 1.0}, {"50": 1.0}]
-    reply = choice(asked(temperature=0, logprobs=True, top_logprobs=2), said, False, True, 3)
+    reply = make_choice(asked(temperature=0, logprobs=True, top_logprobs=2), said, False, True, 3)
     assert (reply["index"], reply["message"]["content"], reply["finish_reason"]) == (3, "red\n50", "stop")
     first, line, _ = reply["logprobs"]["content"]
     assert first["logprob"] == math.log(0.5) and first["bytes"] == [114, 101, 100] and line["logprob"] == 0
     assert [top["token"] for top in first["top_logprobs"]] == ["red", "blue"]
-    assert choice(asked(logprobs=True), said, True, False, 0)["logprobs"] is None
-    assert choice(asked(), said, True, True, 0)["finish_reason"] == "length"
+    assert make_choice(asked(logprobs=True), said, True, False, 0)["logprobs"] is None
+    assert make_choice(asked(), said, True, True, 0)["finish_reason"] == "length"
 
 
 def test_what_has_no_probability_has_openais_least_logarithm():
-    (token,) = choice(asked(logprobs=True, top_logprobs=9), [{"red": 1.0, "blue": 0.0}], False, True, 0)[
+    (token,) = make_choice(asked(logprobs=True, top_logprobs=9), [{"red": 1.0, "blue": 0.0}], False, True, 0)[
         "logprobs"
     ]["content"]
     assert token["top_logprobs"][1]["logprob"] == -9999.0

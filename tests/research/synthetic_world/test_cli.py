@@ -81,9 +81,16 @@ def test_serve_looks_well_unless_faults_are_asked_for(monkeypatch):
     rgqa("serve --model rp --model blind --seed 1 --port 8123 --no-logprobs --delay 1 --fail 0.2 --rate 5")
     rgqa("serve --truncate 0.1")
     assert served == [
-        (["rp"], 0, 0, model_server.Faults()),
-        (["rp", "blind"], 1, 8123, model_server.Faults(logprobs=False, delay=1, fail=0.2, rate=5)),
-        (["rp"], 0, 0, model_server.Faults(truncate=0.1)),
+        (["rp"], 0, 0, model_server.FaultInjection()),
+        (
+            ["rp", "blind"],
+            1,
+            8123,
+            model_server.FaultInjection(
+                has_logprobs=False, delay_seconds=1, failure_rate=0.2, max_requests_per_second=5
+            ),
+        ),
+        (["rp"], 0, 0, model_server.FaultInjection(truncation_rate=0.1)),
     ]
 
 
@@ -94,9 +101,9 @@ def test_each_command_says_what_it_does_and_shows_an_example(command):
 
 
 def test_the_units_of_pictures_are_those_of_the_help():
-    from research.synthetic_world.clip_training_data import CHUNK
+    from research.synthetic_world.clip_training_data import CHUNK_SIZE
 
-    assert f"units of {CHUNK}." in rgqa("train-clip --help").stdout
+    assert f"units of {CHUNK_SIZE}." in rgqa("train-clip --help").stdout
 
 
 def test_help_loads_nothing_that_draws_or_trains():

@@ -18,10 +18,10 @@ def first(small):
 
 
 def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small, first):
-    text = clip_training_data.load(1)[1][0].questions[0]  # all its tokens were seen
-    ((_, vectors),) = clip.Encoder(f"local-dir:{small / 'model'}", device="cpu").texts([text], 1)
+    text = clip_training_data.load_chunks(1)[1][0].questions[0]  # all its tokens were seen
+    ((_, vectors),) = clip.Encoder(f"local-dir:{small / 'model'}", device="cpu").encode_texts([text], 1)
     tokens = torch.searchsorted(
-        first.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT)([text])
+        first.used, open_clip.SimpleTokenizer(context_length=clip_trainer.CONTEXT_LENGTH)([text])
     )
     with torch.no_grad():
         wanted = first.model.eval().encode_text(tokens, normalize=True).numpy()
@@ -29,7 +29,7 @@ def test_the_model_is_loaded_by_open_clip_and_gives_what_training_saw(small, fir
 
 
 def test_a_second_run_begins_with_the_weights_of_the_first(small, first):
-    second = clip_trainer.Trainer(*clip_training_data.load(1), start=small / "model")
+    second = clip_trainer.ClipTrainer(*clip_training_data.load_chunks(1), start=small / "model")
     texts = first.texts.questions[:3]
     np.testing.assert_allclose(
         second._encode(texts).detach(), first._encode(texts).detach(), atol=2e-2
@@ -39,12 +39,15 @@ def test_a_second_run_begins_with_the_weights_of_the_first(small, first):
 def test_the_place_of_a_thing_in_the_feature_map():
     # cells of 1/4 by 1/2 of a picture; the middle of the cell in row 1, column 2 is at x = 5/8, y = 3/4
     features = torch.arange(8.0).reshape(1, 1, 2, 4)
-    assert clip_trainer._at(features, np.array([[[5 / 8, 3 / 4], [1 / 8, 1 / 4]]])).tolist() == [[6.0], [0.0]]
+    assert clip_trainer._sample_features(features, np.array([[[5 / 8, 3 / 4], [1 / 8, 1 / 4]]])).tolist() == [
+        [6.0],
+        [0.0],
+    ]
 
 
 def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_things():
     torch.manual_seed(0)
-    teller, phrases = clip_trainer.Teller().eval(), torch.randn(1, 3, clip_trainer.DIMENSION)
+    teller, phrases = clip_trainer.ScenePooling().eval(), torch.randn(1, 3, clip_trainer.EMBEDDING_DIMENSION)
     there = torch.tensor([[True, True, False]])
     other = phrases.clone()
     other[0, 2] = 99
@@ -54,13 +57,13 @@ def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_thin
 
 
 def test_a_moved_picture_repeats_its_edge(first):
-    still = first._pixels(np.array([0]), np.array([0, 0]), clip_training_data.SIZE)
-    right = first._pixels(np.array([0]), np.array([5, 0]), clip_training_data.SIZE)
+    still = first._pixels(np.array([0]), np.array([0, 0]), clip_training_data.IMAGE_SIZE)
+    right = first._pixels(np.array([0]), np.array([5, 0]), clip_training_data.IMAGE_SIZE)
     assert torch.equal(right[:, :, :, 5:], still[:, :, :, :-5])
     assert torch.equal(right[:, :, :, :5], still[:, :, :, :1].expand(-1, -1, -1, 5))
 
 
 def test_the_configuration_that_is_written_is_the_model_that_was_trained(small, first):
     written = read_json(small / "model/open_clip_config.json")
-    assert written["model_cfg"]["embed_dim"] == clip_trainer.DIMENSION
+    assert written["model_cfg"]["embed_dim"] == clip_trainer.EMBEDDING_DIMENSION
     assert written["preprocess_cfg"]["mean"] == pytest.approx(clip_trainer.MEAN)

@@ -6,7 +6,7 @@ from PIL import Image
 
 from pipeline.core.records import SceneObject
 from research.synthetic_world import clip_training_data
-from research.synthetic_world.clip_training_data import Texts, noun_phrase
+from research.synthetic_world.clip_training_data import TrainingTexts, make_noun_phrase
 
 
 def thing(name, *attributes):
@@ -15,7 +15,7 @@ def thing(name, *attributes):
 
 def phrases(share, name, *attributes):
     rng = np.random.default_rng(0)
-    return {noun_phrase(thing(name, *attributes), share, rng) for _ in range(200)}
+    return {make_noun_phrase(thing(name, *attributes), share, rng) for _ in range(200)}
 
 
 def test_a_noun_phrase_tells_all_attributes_or_some_in_any_order():
@@ -36,22 +36,24 @@ def test_articles_fit_and_plurals_have_none():
 
 
 def test_pictures_are_drawn_at_the_size_that_the_model_sees(small):
-    pictures, rows = clip_training_data.load(1)
-    assert [chunk.shape for chunk in pictures] == [(4, 3, *clip_training_data.SIZE)] and len(rows) == 4
+    pictures, rows = clip_training_data.load_chunks(1)
+    assert [chunk.shape for chunk in pictures] == [(4, 3, *clip_training_data.IMAGE_SIZE)] and len(rows) == 4
     assert Image.fromarray(pictures[0][0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
 
 
 def test_a_chunk_that_is_there_stays(small):
-    path = clip_training_data.WORK / "train-000.npy"
+    path = clip_training_data.WORK_DIR / "train-000.npy"
     before = path.stat().st_mtime_ns
-    clip_training_data.draw_chunk(0)
+    clip_training_data.render_chunk(0)
     assert path.stat().st_mtime_ns == before
 
 
 @pytest.fixture
 def texts(small):
-    _, rows = clip_training_data.load(1)
-    return rows, Texts(rows, lambda every: np.array(every))  # the texts themselves in place of their tokens
+    _, rows = clip_training_data.load_chunks(1)
+    return rows, TrainingTexts(
+        rows, lambda every: np.array(every)
+    )  # the texts themselves in place of their tokens
 
 
 def test_every_text_is_kept_once_and_found_by_its_number(texts):

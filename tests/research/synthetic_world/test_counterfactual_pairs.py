@@ -6,49 +6,58 @@ from collections import Counter
 
 import pytest
 
-from pipeline.language.functional_programs import parse
-from pipeline.verifier.evidence import facts_of
-from pipeline.verifier.verification import execute
-from research.simulated_annotators.answerability import obstacle
-from research.synthetic_world.counterfactual_pairs import WORDS, Twins, twins, verified
-from research.synthetic_world.counterfactual_scenes import ALTERED
+from pipeline.language.functional_programs import parse_program
+from pipeline.verifier.evidence import build_scene_evidence
+from pipeline.verifier.verification import execute_program
+from research.simulated_annotators.answerability import find_obstacle
+from research.synthetic_world.counterfactual_pairs import (
+    WORD_SENSES,
+    CounterfactualPair,
+    generate_pair,
+    is_verified,
+)
+from research.synthetic_world.counterfactual_scenes import ALTERATION_CATEGORIES
 from research.synthetic_world.question_checks import LEXICON
-from research.synthetic_world.scene_graphs import truth
+from research.synthetic_world.scene_graphs import build_complete_graph
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Twins]:
-    return [twins(11, index) for index in range(90)]
+def drawn() -> list[CounterfactualPair]:
+    return [generate_pair(11, index) for index in range(90)]
 
 
-def test_every_category_comes_as_often(drawn: list[Twins]) -> None:
-    assert Counter(both.scenes.category for both in drawn) == dict.fromkeys(ALTERED, 30)
+def test_every_category_comes_as_often(drawn: list[CounterfactualPair]) -> None:
+    assert Counter(both.scene_pair.category for both in drawn) == dict.fromkeys(ALTERATION_CATEGORIES, 30)
 
 
-def test_the_executor_finds_the_answer_at_one_and_what_is_lacking_at_the_other(drawn: list[Twins]) -> None:
+def test_the_executor_finds_the_answer_at_one_and_what_is_lacking_at_the_other(
+    drawn: list[CounterfactualPair],
+) -> None:
     for both in drawn:
-        for question, (here, there) in zip(both.asked, (both.truths, both.truths[::-1]), strict=True):
-            program = parse(question.program)
-            assert execute(program, facts_of(here, LEXICON)).answers == (question.answer,)
-            told = execute(program, facts_of(there, LEXICON))
-            assert (told.answerability, told.category) == ("unanswerable", both.scenes.category)
+        for question, (here, there) in zip(both.questions, (both.truths, both.truths[::-1]), strict=True):
+            program = parse_program(question.program)
+            assert execute_program(program, build_scene_evidence(here, LEXICON)).answers == (question.answer,)
+            told = execute_program(program, build_scene_evidence(there, LEXICON))
+            assert (told.answerability, told.category) == ("unanswerable", both.scene_pair.category)
 
 
-def test_the_independent_reader_says_the_same(drawn: list[Twins]) -> None:
+def test_the_independent_reader_says_the_same(drawn: list[CounterfactualPair]) -> None:
     for both in drawn:
-        for question, (here, there) in zip(both.asked, (both.truths, both.truths[::-1]), strict=True):
-            assert obstacle(question.program, here, WORDS) is None
-            assert obstacle(question.program, there, WORDS) is not None
-            assert verified(question, here, there)
-            assert not verified(question, there, here)  # not the other way round
-            assert not verified(question, here, here)  # a twin that has an answer, too, is none
+        for question, (here, there) in zip(both.questions, (both.truths, both.truths[::-1]), strict=True):
+            assert find_obstacle(question.program, here, WORD_SENSES) is None
+            assert find_obstacle(question.program, there, WORD_SENSES) is not None
+            assert is_verified(question, here, there)
+            assert not is_verified(question, there, here)  # not the other way round
+            assert not is_verified(question, here, here)  # a twin that has an answer, too, is none
 
 
-def test_the_truths_are_those_of_the_scenes_and_the_two_questions_differ(drawn: list[Twins]) -> None:
+def test_the_truths_are_those_of_the_scenes_and_the_two_questions_differ(
+    drawn: list[CounterfactualPair],
+) -> None:
     for both in drawn:
-        assert both.truths == tuple(map(truth, both.scenes.worlds))
-        assert both.asked[0].text != both.asked[1].text
+        assert both.truths == tuple(map(build_complete_graph, both.scene_pair.scenes))
+        assert both.questions[0].text != both.questions[1].text
 
 
-def test_the_two_readers_seldom_disagree(drawn: list[Twins]) -> None:
-    assert sum(both.doubted for both in drawn) <= 9  # of some thousand questions tried
+def test_the_two_readers_seldom_disagree(drawn: list[CounterfactualPair]) -> None:
+    assert sum(both.num_excluded for both in drawn) <= 9  # of some thousand questions tried

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from pipeline.benchmark.release.check_release import check_release, released
+from pipeline.benchmark.release.check_release import check_release, read_released_items
 from pipeline.core.errors import UserError
 from pipeline.core.records import Item
 from pipeline.scoring.benchmark_reader import read_benchmark
-from research.synthetic_world.counterfactual_pairs import twins
-from research.synthetic_world.counterfactual_release import draw_twins, items_of
-from research.synthetic_world.secret_seeds import seed_hash, seed_number
+from research.synthetic_world.counterfactual_pairs import generate_pair
+from research.synthetic_world.counterfactual_release import build_pair_release, make_items
+from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 REPO = Path(__file__).parents[3]
 
@@ -29,13 +29,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "data/sample/clip").symlink_to(REPO / "data/sample/clip")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        draw_twins("a secret", 24, "small")
+        build_pair_release("a secret", 24, "small")
     return folder
 
 
 @pytest.fixture(scope="module")
 def items(home: Path) -> list[Item]:
-    return list(released(home / "data/release/small/1.0.0"))
+    return list(read_released_items(home / "data/release/small/1.0.0"))
 
 
 def test_it_passes_the_check_of_every_release_and_is_read_by_the_scorers(home: Path) -> None:
@@ -61,9 +61,9 @@ def test_both_pictures_of_a_scene_are_in_one_part(items: list[Item]) -> None:
 def test_the_seed_is_not_told_but_its_hash_is(home: Path) -> None:
     release = home / "data/release/small/1.0.0"
     wanted = hashlib.sha256(b"a secret").hexdigest()
-    assert seed_hash("a secret") == wanted
+    assert hash_seed("a secret") == wanted
     assert json.loads((release / "params.json").read_text())["seed_sha256"] == wanted
-    number = str(seed_number("a secret"))
+    number = str(derive_seed("a secret"))
     for path in (
         path for path in home.rglob("*") if path.is_file() and path.suffix in (".json", ".md", ".jsonl")
     ):
@@ -77,10 +77,13 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
     (tmp_path / "data/sample").mkdir(parents=True)
     (tmp_path / "data/sample/clip").symlink_to(REPO / "data/sample/clip")
     monkeypatch.chdir(tmp_path)
-    draw_twins("a secret", 24, "small")
+    build_pair_release("a secret", 24, "small")
     sums = "data/release/small/1.0.0/CHECKSUMS.sha256"
     assert (tmp_path / sums).read_bytes() == (home / sums).read_bytes()
-    assert twins(seed_number("another"), 0).asked[0] != twins(seed_number("a secret"), 0).asked[0]
+    assert (
+        generate_pair(derive_seed("another"), 0).questions[0]
+        != generate_pair(derive_seed("a secret"), 0).questions[0]
+    )
 
 
 def test_the_sheet_shows_a_pair_of_each_category(home: Path) -> None:
@@ -101,29 +104,29 @@ def test_what_cannot_be_drawn_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="an even number|the seed is empty"):
-        draw_twins(seed, pairs)
+        build_pair_release(seed, pairs)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_data_set_that_is_there_is_left_as_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     with pytest.raises(UserError, match="is there; give another --name"):
-        draw_twins("other", 24, "small")
+        build_pair_release("other", 24, "small")
     check_release(home / "data/release/small/1.0.0")
 
 
 def test_nothing_is_left_of_an_attempt_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # without the sample's CLIP
     with pytest.raises(UserError):
-        draw_twins("s", 4, "small")
+        build_pair_release("s", 4, "small")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_an_item_lacks_what_was_altered(items: list[Item]) -> None:
-    both = twins(seed_number("a secret"), 1)
-    scores = {(scene.picture_id, asked.text): 0.1 for scene in both.truths for asked in both.asked}
-    assert [item.category for item in items_of(both, scores)] == [None, "wrong attribute"] * 2
-    assert [item.picture_id for item in items_of(both, scores)] == [
+    both = generate_pair(derive_seed("a secret"), 1)
+    scores = {(scene.picture_id, asked.text): 0.1 for scene in both.truths for asked in both.questions}
+    assert [item.category for item in make_items(both, scores)] == [None, "wrong attribute"] * 2
+    assert [item.picture_id for item in make_items(both, scores)] == [
         "n000002",
         "n000003",
         "n000003",

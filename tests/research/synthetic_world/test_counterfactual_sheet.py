@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from pipeline.core.records import Item
-from research.synthetic_world.counterfactual_sheet import GAP, HEIGHT, LINE, WIDTH, twin_sheet
+from research.synthetic_world.counterfactual_sheet import GAP, HEIGHT, LINE, WIDTH, render_pair_sheet
 
 
 def item(picture: str, unanswerable: bool) -> Item:
@@ -31,7 +31,7 @@ def test_the_answerable_one_is_above(tmp_path: Path) -> None:
     for name, colour in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (8, 6), colour).save(tmp_path / f"{name}.jpg")
     for order in (1, -1):
-        png = twin_sheet([item("a", False), item("b", True)][::order], tmp_path)
+        png = render_pair_sheet([item("a", False), item("b", True)][::order], tmp_path)
         pixels = np.asarray(Image.open(io.BytesIO(png)))
         middle = GAP + WIDTH // 2
         first = GAP + 4 * LINE + GAP // 2 + HEIGHT // 2

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.core.records import Step
-from pipeline.language.functional_programs import parse
-from research.synthetic_world.entailment import why_not
+from pipeline.language.functional_programs import parse_program
+from research.synthetic_world.entailment import explain_non_entailment
 from research.synthetic_world.question_checks import LEXICON
 
 
@@ -20,7 +20,7 @@ def answered(program, answer):
                 dependencies=tuple(int(i) for i in inputs.rstrip("]").split(",") if i),
             )
         )
-    return parse(tuple(steps)), answer
+    return parse_program(tuple(steps)), answer
 
 
 RED_CUP = ("select: cup (1)->query: color [0]", "red")
@@ -57,14 +57,14 @@ LEFT = ("select: table (2)->verify rel: cup,to the left of,s (1) [0]", "yes")
     ],
 )
 def test_what_follows_from_an_answer(known, other, follows):
-    assert (why_not(answered(*known), answered(*other), LEXICON) == "") is follows
+    assert (explain_non_entailment(answered(*known), answered(*other), LEXICON) == "") is follows
 
 
 def test_options_in_another_order_are_the_same_question():
     one = ("select: cup (1)->choose color: red|blue [0]", "red")
     other = ("select: cup (1)->choose color: blue|red [0]", "red")
-    assert why_not(answered(*one), answered(*other), LEXICON) == ""
+    assert explain_non_entailment(answered(*one), answered(*other), LEXICON) == ""
 
 
 def test_what_does_not_follow_is_said_why():
-    assert why_not(answered(*RED_CUP), answered(IS_BLUE, "yes"), LEXICON) != ""
+    assert explain_non_entailment(answered(*RED_CUP), answered(IS_BLUE, "yes"), LEXICON) != ""

@@ -6,8 +6,14 @@ from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json
 from research.reference_models.fitted_detectors import read_fitted
 from research.synthetic_world import fit_vqa, fitted_methods, train_vqa
-from research.synthetic_world.fit_vqa import FitRun, Fits, fit_sample_vqa, fits, merged
-from research.synthetic_world.fitted_methods import PartAnswers
+from research.synthetic_world.fit_vqa import (
+    FittingRun,
+    FittingRuns,
+    fit_sample_vqa,
+    merge_thresholds,
+    read_fitting_runs,
+)
+from research.synthetic_world.fitted_methods import SubsetPredictions
 from tests.research.reference_models.test_fitted_detectors import made
 from tests.research.synthetic_world.here_pool import Here
 
@@ -26,10 +32,10 @@ def done(tmp_path, monkeypatch):
     def answered(part, seed, fitted, wanted=()):
         confidence = {"choose": 0.25, "report": 0.75}[part] + seed
         rows = dict.fromkeys(("msp", *wanted), ([confidence, confidence / 2], [1.0, 0.0]))
-        return PartAnswers([], {}, rows)
+        return SubsetPredictions([], {}, rows)
 
-    monkeypatch.setattr(train_vqa, "TARGET", tmp_path)
-    monkeypatch.setattr(train_vqa, "prepare", lambda pool: None)
+    monkeypatch.setattr(train_vqa, "OUTPUT_DIR", tmp_path)
+    monkeypatch.setattr(train_vqa, "prepare_worlds", lambda pool: None)
     monkeypatch.setattr(fit_vqa, "get_context", lambda kind: Here)
     for name, value in {
         "fitted_for": fitted_for,
@@ -43,9 +49,9 @@ def done(tmp_path, monkeypatch):
 
 def test_all_seeds_that_have_a_net_are_fitted_once(done, tmp_path):
     fit_sample_vqa()
-    assert done == [0, 2] and [*fits().seeds] == ["0", "2"]
-    assert fits().seeds["0"].chosen == "large"
-    assert {*fits().seeds["0"].files} == {"regions", "vanilla-0", "rp-0"}
+    assert done == [0, 2] and [*read_fitting_runs().seeds] == ["0", "2"]
+    assert read_fitting_runs().seeds["0"].chosen == "large"
+    assert {*read_fitting_runs().seeds["0"].files} == {"regions", "vanilla-0", "rp-0"}
     assert len(read_fitted(tmp_path / "fitted-2.safetensors").scaling.scale) == 4
     fit_sample_vqa()
     assert done == [0, 2]  # what is there stays
@@ -77,17 +83,17 @@ def test_thresholds_are_those_of_part_choose(done, tmp_path):
 
 
 def test_a_killed_run_goes_on_with_the_next_seed(done, monkeypatch):
-    whole = fitted_methods.fitted_for
+    whole = fitted_methods.fit_methods
 
     def dies(seed):
         if seed == 2:
             raise KeyboardInterrupt
         return whole(seed)
 
-    monkeypatch.setattr(fitted_methods, "fitted_for", dies)
+    monkeypatch.setattr(fitted_methods, "fit_methods", dies)
     with pytest.raises(KeyboardInterrupt):
         fit_sample_vqa()
-    monkeypatch.setattr(fitted_methods, "fitted_for", whole)
+    monkeypatch.setattr(fitted_methods, "fit_methods", whole)
     fit_sample_vqa()
     assert done == [0, 2]
 
@@ -98,7 +104,7 @@ def test_a_seeds_thresholds_take_the_place_of_its_earlier_ones(done, tmp_path):
         tmp_path / "thresholds.json", {"msp": {"0": one, "1": one}, "odin": {"0": one}, "gone": {"1": one}}
     )
     new = {"msp": {"at_risk": {"0.05": None}, "at_cost": {}}}
-    assert merged(0, new) == {"msp": {"0": new["msp"], "1": one}}
+    assert merge_thresholds(0, new) == {"msp": {"0": new["msp"], "1": one}}
 
 
 def test_without_a_net_it_says_what_to_run(done, tmp_path):
@@ -109,8 +115,15 @@ def test_without_a_net_it_says_what_to_run(done, tmp_path):
 
 
 def test_runs_come_back_from_their_file(done, tmp_path):
-    run = FitRun(
-        seed=0, files={}, cpu_seconds=1.5, tries={}, chosen="", selection={}, accuracy={}, balanced=3
+    run = FittingRun(
+        seed=0,
+        files={},
+        cpu_seconds=1.5,
+        selection_scores={},
+        chosen="",
+        selection={},
+        accuracy={},
+        num_balanced=3,
     )
-    write_json(tmp_path / "fitted.json", Fits(seeds={"0": run}))
-    assert fits().seeds == {"0": run}
+    write_json(tmp_path / "fitted.json", FittingRuns(seeds={"0": run}))
+    assert read_fitting_runs().seeds == {"0": run}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from research.reference_models.class_gaussians import fit_gaussians
-from research.reference_models.leaderboard_rows import NetRow
-from research.reference_models.model_outputs import Seen
-from research.reference_models.selective_answering import VectorScaling, choose_thresholds, fit_scaling
+from research.reference_models.leaderboard_rows import LeaderboardRow
+from research.reference_models.model_outputs import ModelOutputs
+from research.reference_models.selective_answering import VectorScaling, fit_scaling, make_threshold_table
 from research.synthetic_world import fitted_methods
-from research.synthetic_world.fitted_methods import NET, PartAnswers
+from research.synthetic_world.fitted_methods import BASE_MODEL, SubsetPredictions
 from research.synthetic_world.questions import SampleQuestion
-from research.synthetic_world.vqa_training_data import PartData
+from research.synthetic_world.vqa_training_data import SubsetData
 
 ANSWERS = ("no", "red", "yes")
 PICTURES, EACH = 20, 4
@@ -34,7 +34,7 @@ def data(part):
         for p in range(PICTURES)
         for i in range(EACH)
     ]
-    return PartData(questions, {}, {f"{part}{p}": p for p in range(PICTURES)})
+    return SubsetData(questions, {}, {f"{part}{p}": p for p in range(PICTURES)})
 
 
 def made(net, part, asked):
@@ -42,7 +42,7 @@ def made(net, part, asked):
     draw = np.random.default_rng([len(net), len(part)]).normal
     right = np.array([ANSWERS.index(question.answer) for question in asked])
     logits = draw(size=(len(asked), 3)) + 2 * (right[:, None] == np.arange(3))
-    return Seen(ANSWERS, logits.astype(np.float32), draw(size=(len(asked), 5)).astype(np.float32))
+    return ModelOutputs(ANSWERS, logits.astype(np.float32), draw(size=(len(asked), 5)).astype(np.float32))
 
 
 @pytest.fixture(autouse=True)
@@ -55,13 +55,15 @@ def looks(monkeypatch):
         whole = made(net, part, data(part).questions)
         first = next(i for i, q in enumerate(data(part).questions) if q.text == asked[0].text)
         rows = slice(first, first + len(asked))
-        cut = Seen(ANSWERS, whole.logits[rows], whole.features[rows])
-        return cut._replace(stepped=cut) if step else cut
+        cut = ModelOutputs(ANSWERS, whole.logits[rows], whole.features[rows])
+        return cut._replace(odin_perturbed=cut) if step else cut
 
-    monkeypatch.setattr(fitted_methods, "seen_by", seen_by)
-    monkeypatch.setattr(fitted_methods.PartData, "read", staticmethod(data))
-    monkeypatch.setattr(fitted_methods, "nets_of", lambda seed: ["blind", NET, "rp", "separated"])
-    monkeypatch.setattr(fitted_methods, "SETTINGS", ({"hidden": 2, "epochs": 1}, {"hidden": 4, "epochs": 2}))
+    monkeypatch.setattr(fitted_methods, "predict", seen_by)
+    monkeypatch.setattr(fitted_methods.SubsetData, "read", staticmethod(data))
+    monkeypatch.setattr(fitted_methods, "list_models", lambda seed: ["blind", BASE_MODEL, "rp", "separated"])
+    monkeypatch.setattr(
+        fitted_methods, "SELECTOR_SETTINGS", ({"hidden": 2, "epochs": 1}, {"hidden": 4, "epochs": 2})
+    )
     return seen
 
 
@@ -74,15 +76,15 @@ def same(one, other):
 
 
 def test_gaussians_are_of_what_the_net_learned_from_and_blocks_change_nothing(monkeypatch, looks):
-    monkeypatch.setattr(fitted_methods, "BLOCK", 33)
-    seen = made(NET, "learn", data("learn").questions)
-    assert same(fitted_methods.gaussians_of(0), fit_gaussians(seen.features, places("learn"), 3))
-    assert looks == [(NET, "learn", 0.0)] * 3
+    monkeypatch.setattr(fitted_methods, "BLOCK_SIZE", 33)
+    seen = made(BASE_MODEL, "learn", data("learn").questions)
+    assert same(fitted_methods.fit_base_gaussians(0), fit_gaussians(seen.features, places("learn"), 3))
+    assert looks == [(BASE_MODEL, "learn", 0.0)] * 3
 
 
 def test_scaling_and_selector_are_fitted_on_val_worlds_that_nothing_else_uses(looks):
-    fitted, tries = fitted_methods.fitted_for(0)
-    seen = made(NET, "fit", data("fit").questions)
+    fitted, tries = fitted_methods.fit_methods(0)
+    seen = made(BASE_MODEL, "fit", data("fit").questions)
     assert same(fitted.scaling, fit_scaling(seen.logits, places("fit")[:, None] == np.arange(3)))
     assert {part for _, part, _ in looks} == {"fit", "learn"}
     assert [*tries] == ["hidden 2, epochs 1", "hidden 4, epochs 2"]
@@ -100,7 +102,7 @@ def test_the_selector_is_checked_on_pictures_that_it_is_not_fitted_on(monkeypatc
         return original(fit, check, **settings)
 
     monkeypatch.setattr(fitted_methods, "train_selector", train)
-    fitted_methods.fitted_for(0)
+    fitted_methods.fit_methods(0)
     for fit, check, fitted, checked in used:
         assert not fit & check and fit | check == {f"fit{p}" for p in range(PICTURES)}
         assert (fitted, checked) == (64, 16)  # 80 % and 20 % of 80
@@ -108,13 +110,13 @@ def test_the_selector_is_checked_on_pictures_that_it_is_not_fitted_on(monkeypatc
 
 @pytest.fixture
 def fitted():
-    return fitted_methods.fitted_for(0)[0]
+    return fitted_methods.fit_methods(0)[0]
 
 
 def test_every_row_without_nouns_whose_nets_are_there_is_answered(fitted, looks):
     looks.clear()
-    found = fitted_methods.answered("choose", 0, fitted)
-    assert {*found.rows} == {
+    found = fitted_methods.predict_subset("choose", 0, fitted)
+    assert {*found.method_scores} == {
         *(
             "msp",
             "maxprob",
@@ -131,25 +133,27 @@ def test_every_row_without_nouns_whose_nets_are_there_is_answered(fitted, looks)
         ("blind", "choose", 0),
         ("rp", "choose", 0),
         ("separated", "choose", 0),
-        (NET, "choose", 1e-4),
+        (BASE_MODEL, "choose", 1e-4),
     ]
-    assert [*found.right] == ["blind", NET, "rp"]  # "separated" has no answers
-    seen = made(NET, "choose", data("choose").questions)
+    assert [*found.is_correct] == ["blind", BASE_MODEL, "rp"]  # "separated" has no answers
+    seen = made(BASE_MODEL, "choose", data("choose").questions)
     right = seen.logits.argmax(1) == places("choose")
-    np.testing.assert_array_equal(found.rows["msp"][1], right)
-    np.testing.assert_allclose(found.rows["msp"][0], 1 / (1 + np.exp(-seen.logits.max(1).astype(float))))
-    assert {*fitted_methods.answered("report", 0, fitted, ["msp", "rp"]).rows} == {"msp", "rp"}
+    np.testing.assert_array_equal(found.method_scores["msp"][1], right)
+    np.testing.assert_allclose(
+        found.method_scores["msp"][0], 1 / (1 + np.exp(-seen.logits.max(1).astype(float)))
+    )
+    assert {*fitted_methods.predict_subset("report", 0, fitted, ["msp", "rp"]).method_scores} == {"msp", "rp"}
 
 
 def test_what_was_fitted_for_one_net_is_not_applied_to_another(fitted, monkeypatch):
-    monkeypatch.setattr(fitted_methods, "ROWS", {"wrong": NetRow("vector_scaling", "rp")})
+    monkeypatch.setattr(fitted_methods, "LEADERBOARD_ROWS", {"wrong": LeaderboardRow("vector_scaling", "rp")})
     with pytest.raises(ValueError, match="needs scaling"):
-        fitted_methods.answered("choose", 0, fitted, ["wrong"])
+        fitted_methods.predict_subset("choose", 0, fitted, ["wrong"])
 
 
 def test_the_rows_scaling_is_the_nets_own(fitted):
     fitted = fitted._replace(scaling=VectorScaling(np.zeros(3, np.float32), np.float32([0, 5, 0])))
-    confidence, right = fitted_methods.answered("choose", 0, fitted, ["vector_scaling"]).rows[
+    confidence, right = fitted_methods.predict_subset("choose", 0, fitted, ["vector_scaling"]).method_scores[
         "vector_scaling"
     ]
     np.testing.assert_allclose(confidence, math.exp(5) / (math.exp(5) + 2))  # always "red"
@@ -161,16 +165,18 @@ ROW = np.array([0.9, 0.8, 0.7, 0.1]), np.array([1.0, 1, 0, 0])
 
 def test_thresholds_of_all_rows_are_written_with_none_where_nothing_is_to_be_answered():
     wrong = ROW[0], np.zeros(4)
-    found = fitted_methods.thresholds(PartAnswers([], {}, {"good": ROW, "bad": wrong}))
+    found = fitted_methods.make_threshold_table(SubsetPredictions([], {}, {"good": ROW, "bad": wrong}))
     assert found["good"]["at_risk"] == {"0.01": 0.8, "0.05": 0.8, "0.1": 0.8, "0.2": 0.8}
     assert found["good"]["at_cost"] == {"1": 0.8, "10": 0.8, "100": 0.8}
     assert {one for sort in found["bad"].values() for one in sort.values()} == {None}
-    chosen = choose_thresholds(*ROW, risks=fitted_methods.RISKS, costs=fitted_methods.COSTS)
+    chosen = make_threshold_table(*ROW, risks=fitted_methods.TARGET_RISKS, costs=fitted_methods.TARGET_COSTS)
     assert [*found["good"]["at_cost"].values()] == [*chosen.at_cost.values()]
 
 
 def test_selection_by_hand():
-    found = fitted_methods.selection(PartAnswers([], {}, dict.fromkeys(fitted_methods.COMPARED, ROW)))
+    found = fitted_methods.measure_selection(
+        SubsetPredictions([], {}, dict.fromkeys(fitted_methods.COMPARED_METHODS, ROW))
+    )
     # risks 0, 0, 1/3, 1/2: see the doctest of risk_coverage_auc
     assert found["selector"] == {
         "accuracy": 0.5,
@@ -186,9 +192,9 @@ def test_balanced_accuracy_counts_structural_types_as_before(monkeypatch):
     questions = data("report").questions
     kept = [i for i, q in enumerate(questions) if q.structural == "query"][:10]
     kept += [i for i, q in enumerate(questions) if q.structural == "verify"][:2]
-    monkeypatch.setattr(fitted_methods, "balanced", lambda asked, seed: sorted(kept))
+    monkeypatch.setattr(fitted_methods, "balance_answers", lambda asked, seed: sorted(kept))
     right = np.array([q.structural == "query" for q in questions])
     # Half of all questions are "query", of which all are right, half "verify", of which none is; of those kept 10 of 12.
-    assert fitted_methods.accuracy(PartAnswers(questions, {"n": right}, {})) == {
+    assert fitted_methods.measure_accuracy(SubsetPredictions(questions, {"n": right}, {})) == {
         "n": {"all": 0.5, "balanced": 0.5}
     }

@@ -12,14 +12,14 @@ from tests.research.synthetic_world.shown import SEEN
 
 
 def shown(place):
-    return rendering._pixels(
-        rendering._document(indoor_backgrounds.room(place), 0, 0, WIDTH, HEIGHT), WIDTH, HEIGHT
+    return rendering._rasterize(
+        rendering._document(indoor_backgrounds.draw_room(place), 0, 0, WIDTH, HEIGHT), WIDTH, HEIGHT
     ).astype(int)
 
 
 @pytest.mark.parametrize("place", INDOORS)
 def test_a_room_is_well_formed_and_covers_the_whole_picture(place):
-    ElementTree.fromstring(f"<svg>{indoor_backgrounds.room(place)}</svg>")
+    ElementTree.fromstring(f"<svg>{indoor_backgrounds.draw_room(place)}</svg>")
     pixels = shown(place)
     assert pixels.shape == (HEIGHT, WIDTH, 4) and (pixels[:, :, 3] == 255).all()
 

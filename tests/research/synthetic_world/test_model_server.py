@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from research.synthetic_world.model_server import Faults, serving
-from research.synthetic_world.served_models import ServedNet
+from research.synthetic_world.model_server import FaultInjection, run_in_thread
+from research.synthetic_world.served_models import ServedModel
 
 openai = pytest.importorskip("openai")
 QUESTION = "What color is this picture?"
@@ -25,12 +25,12 @@ QUESTION = "What color is this picture?"
 
 @pytest.fixture(scope="module")
 def net():
-    return ServedNet(["vanilla", "blind"])
+    return ServedModel(["vanilla", "blind"])
 
 
 @pytest.fixture(scope="module")
 def server(net):
-    with serving(net) as running:
+    with run_in_thread(net) as running:
         yield running
 
 
@@ -71,7 +71,7 @@ def test_log_probabilities_are_those_of_the_token_that_is_said(server):
 
 def test_none_are_given_unasked_or_from_a_server_that_drops_them(server, net):
     assert ask(server).choices[0].logprobs is None
-    with serving(net, faults=Faults(logprobs=False)) as dropping:
+    with run_in_thread(net, faults=FaultInjection(has_logprobs=False)) as dropping:
         assert ask(dropping, logprobs=True, top_logprobs=3).choices[0].logprobs is None
 
 
@@ -87,7 +87,7 @@ def test_several_replies_are_drawn_by_temperature_and_seed(server):
 
 
 def test_failing_requests_have_status_500_and_a_client_that_tries_again_gets_through(net):
-    with serving(net, faults=Faults(fail=0.5)) as failing:
+    with run_in_thread(net, faults=FaultInjection(failure_rate=0.5)) as failing:
         outcomes = []
         for _ in range(40):
             try:
@@ -99,7 +99,7 @@ def test_failing_requests_have_status_500_and_a_client_that_tries_again_gets_thr
 
 
 def test_cut_off_replies_are_empty_and_say_so(net):
-    with serving(net, faults=Faults(truncate=1)) as cutting:
+    with run_in_thread(net, faults=FaultInjection(truncation_rate=1)) as cutting:
         choice = ask(cutting, logprobs=True).choices[0]
         assert (choice.message.content, choice.finish_reason, choice.logprobs.content) == ("", "length", [])
 
@@ -113,7 +113,7 @@ def test_so_is_a_reply_that_is_longer_than_the_request_allows(server):
 
 
 def test_too_many_requests_are_refused_for_a_second(net):
-    with serving(net, faults=Faults(rate=3)) as limited:
+    with run_in_thread(net, faults=FaultInjection(max_requests_per_second=3)) as limited:
         with ThreadPoolExecutor(6) as pool:
             replies = list(pool.map(lambda _: status(limited, body()), range(6)))
         assert sorted(code for code, _ in replies) == [200, 200, 200, 429, 429, 429]
@@ -122,7 +122,7 @@ def test_too_many_requests_are_refused_for_a_second(net):
 
 
 def test_a_slow_server_answers_side_by_side(net):
-    with serving(net, faults=Faults(delay=0.4)) as slow:
+    with run_in_thread(net, faults=FaultInjection(delay_seconds=0.4)) as slow:
         start = time.monotonic()
         with ThreadPoolExecutor(5) as pool:
             list(pool.map(lambda _: ask(slow), range(5)))

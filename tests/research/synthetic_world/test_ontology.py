@@ -5,12 +5,12 @@ import pytest
 from research.synthetic_world import ontology
 from research.synthetic_world.ontology import (
     ATTRIBUTE_TYPES,
-    BY_NAME,
     CATEGORIES,
     COLORS,
+    KIND_BY_NAME,
     KINDS,
+    LOCATIONS,
     MATERIALS,
-    PLACES,
     STATES,
 )
 from research.synthetic_world.scene_statistics import CONTAINERS, SUPPORTERS
@@ -20,9 +20,11 @@ each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 def test_names_are_unique_and_no_name_is_an_attribute_or_a_category_of_others():
-    assert len(BY_NAME) == len(KINDS) == 62
-    assert not set(BY_NAME) & set(ATTRIBUTE_TYPES)
-    assert not [kind.name for kind in KINDS if kind.plural in BY_NAME.keys() - {kind.name}]  # sheep are sheep
+    assert len(KIND_BY_NAME) == len(KINDS) == 62
+    assert not set(KIND_BY_NAME) & set(ATTRIBUTE_TYPES)
+    assert not [
+        kind.name for kind in KINDS if kind.plural in KIND_BY_NAME.keys() - {kind.name}
+    ]  # sheep are sheep
 
 
 @each_kind
@@ -39,14 +41,14 @@ def test_looks_are_those_of_the_world(kind):
 @each_kind
 def test_every_kind_has_a_place_to_be_and_something_to_rest_on(kind):
     assert kind.rests and set(kind.rests) <= RESTS
-    assert kind.places and set(kind.places) <= set(PLACES)
+    assert kind.places and set(kind.places) <= set(LOCATIONS)
     assert min(kind.size) > 15 and kind.size[0] <= 200 and kind.size[1] <= 160
     if "top" in kind.rests:
-        hosts = [BY_NAME[name] for name in SUPPORTERS[kind.name]]
+        hosts = [KIND_BY_NAME[name] for name in SUPPORTERS[kind.name]]
         for place in kind.places:
-            assert any(place in host.places for host in hosts) or set(kind.rests) != {"top"}, place
+            assert any(place in host.locations for host in hosts) or set(kind.rests) != {"top"}, place
     if "inside" in kind.rests:
-        assert any(set(BY_NAME[name].places) & set(kind.places) for name in CONTAINERS[kind.name])
+        assert any(set(KIND_BY_NAME[name].locations) & set(kind.places) for name in CONTAINERS[kind.name])
 
 
 @each_kind
@@ -69,7 +71,7 @@ def test_categories_hold_exactly_their_kinds():
 
 
 def test_indoors_and_outdoors_share_no_place():
-    assert not set(ontology.INDOORS) & set(ontology.OUTDOORS) and set(PLACES) == {
+    assert not set(ontology.INDOORS) & set(ontology.OUTDOORS) and set(LOCATIONS) == {
         *ontology.INDOORS,
         *ontology.OUTDOORS,
     }

@@ -7,26 +7,26 @@ import pytest
 
 from research.synthetic_world import outdoor_backgrounds, rendering
 from research.synthetic_world.ontology import OUTDOORS, WEATHERS
-from research.synthetic_world.placement import SUN
+from research.synthetic_world.placement import SUN_BOX
 from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 from tests.research.synthetic_world.shown import away, covers
 
 
 def shown(place, weather):
-    document = rendering._document(outdoor_backgrounds.landscape(place, weather), 0, 0, WIDTH, HEIGHT)
-    return rendering._pixels(document, WIDTH, HEIGHT).astype(int)
+    document = rendering._document(outdoor_backgrounds.draw_landscape(place, weather), 0, 0, WIDTH, HEIGHT)
+    return rendering._rasterize(document, WIDTH, HEIGHT).astype(int)
 
 
 @pytest.mark.parametrize("weather", WEATHERS)
 @pytest.mark.parametrize("place", OUTDOORS)
 def test_a_landscape_is_well_formed_and_covers_the_whole_picture(place, weather):
-    ElementTree.fromstring(f"<svg>{outdoor_backgrounds.landscape(place, weather)}</svg>")
+    ElementTree.fromstring(f"<svg>{outdoor_backgrounds.draw_landscape(place, weather)}</svg>")
     assert (shown(place, weather)[:, :, 3] == 255).all()
 
 
 @pytest.mark.parametrize("place", OUTDOORS)
 def test_the_sun_shines_only_when_it_is_sunny_and_where_nothing_may_fly(place):
-    x, y, w, h = (int(value) for value in SUN)
+    x, y, w, h = (int(value) for value in SUN_BOX)
     for weather in WEATHERS:
         sun = covers(shown(place, weather)[:HORIZON, :, :3], "#ffcf33")
         assert sun.any() == (weather == "sunny")

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from research.synthetic_world import phrasing
-from research.synthetic_world.ontology import BY_NAME, CATEGORIES, KINDS
-from research.synthetic_world.phrasing import fill, marked, positions, sentence, with_article, words
+from research.synthetic_world.ontology import CATEGORIES, KIND_BY_NAME, KINDS
+from research.synthetic_world.phrasing import (
+    add_article,
+    fill_template,
+    make_marked_phrase,
+    make_phrase,
+    to_annotations,
+    to_sentence,
+)
 
 A_VOWEL = re.compile(r"\ba [aeiou]", re.IGNORECASE)
 AN_CONSONANT = re.compile(r"\ban [^aeiou]", re.IGNORECASE)
@@ -40,18 +47,23 @@ def test_jeans_take_are_and_do(of_kitchen) -> None:
     ],
 )
 def test_an_article_fits_the_word_after_it_and_plurals_have_none(name, said):
-    assert with_article(name) == said
+    assert add_article(name) == said
 
 
 def test_only_words_after_the_article_name_the_object():
-    assert marked("an old man", "7") == (("an", ""), ("old", "7"), ("man", "7"))
-    assert marked("jeans", "7") == (("jeans", "7"),)
+    assert make_marked_phrase("an old man", "7") == (("an", ""), ("old", "7"), ("man", "7"))
+    assert make_marked_phrase("jeans", "7") == (("jeans", "7"),)
 
 
 def test_positions_count_words_as_gqa_does():
     # Is the(1) old(2) man(3) near the cup(6)?
-    phrase = (*words("Is the"), *words("old man", "15"), *words("near the"), *words("cup?", "11"))
-    assert positions(phrase) == {"2:4": "15", "6": "11"}
+    phrase = (
+        *make_phrase("Is the"),
+        *make_phrase("old man", "15"),
+        *make_phrase("near the"),
+        *make_phrase("cup?", "11"),
+    )
+    assert to_annotations(phrase) == {"2:4": "15", "6": "11"}
 
 
 @pytest.mark.parametrize(
@@ -65,30 +77,30 @@ def test_positions_count_words_as_gqa_does():
     ],
 )
 def test_verbs_agree_with_the_noun_beside_them(template, noun, text):
-    filled = fill(template, np.random.default_rng(0), {"x": (("the", ""), (noun, "1"))})
-    assert sentence(filled) == text
+    filled = fill_template(template, np.random.default_rng(0), {"x": (("the", ""), (noun, "1"))})
+    assert to_sentence(filled) == text
 
 
 def test_alternatives_are_drawn_anew_each_time_and_may_be_nothing():
     rng = np.random.default_rng(0)
-    texts = {sentence(fill("Is <it/this> a cup <there/> ?", rng, {})) for _ in range(60)}
+    texts = {to_sentence(fill_template("Is <it/this> a cup <there/> ?", rng, {})) for _ in range(60)}
     assert texts == {"Is it a cup there?", "Is this a cup there?", "Is it a cup?", "Is this a cup?"}
 
 
 def test_materials_are_what_things_are_made_of_and_lights_are_turned_on():
     rng = np.random.default_rng(0)
-    assert phrasing.predicate("wood") == "made of wood" and phrasing.predicate("red") == "red"
-    assert {phrasing.predicate("on", rng) for _ in range(20)} == {"on", "turned on"}
-    assert {phrasing.adjective("wood", rng) for _ in range(20)} == {"wooden", "wood"}
+    assert phrasing.to_predicate("wood") == "made of wood" and phrasing.to_predicate("red") == "red"
+    assert {phrasing.to_predicate("on", rng) for _ in range(20)} == {"on", "turned on"}
+    assert {phrasing.to_adjective("wood", rng) for _ in range(20)} == {"wooden", "wood"}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_category_is_said_only_where_it_leaves_open_which_kind_it_is(kind):
-    category = phrasing.category_of(kind.name)
+    category = phrasing.get_category(kind.name)
     assert category in ("", kind.category)
     assert not category or len(CATEGORIES[category]) > 1
 
 
 def test_plurals_are_those_of_the_ontology():
-    assert phrasing.plural_of("shelf") == "shelves" == BY_NAME["shelf"].plural
+    assert phrasing.make_plural("shelf") == "shelves" == KIND_BY_NAME["shelf"].plural
     assert phrasing.is_plural("jeans") and not phrasing.is_plural("cup")

@@ -4,37 +4,37 @@ import numpy as np
 import pytest
 
 from research.synthetic_world import placement
-from research.synthetic_world.scene_statistics import ChosenLook
-from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedThing
+from research.synthetic_world.scene_statistics import SampledAppearance
+from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedObject
 
 SEEDS = range(40)
 
 
 def look(width, height):
-    return ChosenLook(None, None, None, None, None, None, None, width, height)
+    return SampledAppearance(None, None, None, None, None, None, None, width, height)
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-TABLE = PlacedThing("t", "table", (100, 200, 130, 74), "floor", color="brown")
-BOWL = PlacedThing("b", "bowl", (150, 190, 46, 28), "top", color="white")
-VASE = PlacedThing("v", "vase", (150, 190, 30, 48), "top", color="white")
-MAN = PlacedThing("m", "man", (200, 100, 54, 128), "floor", pose="standing")
+TABLE = PlacedObject("t", "table", (100, 200, 130, 74), "floor", color="brown")
+BOWL = PlacedObject("b", "bowl", (150, 190, 46, 28), "top", color="white")
+VASE = PlacedObject("v", "vase", (150, 190, 30, 48), "top", color="white")
+MAN = PlacedObject("m", "man", (200, 100, 54, 128), "floor", pose="standing")
 
 
 def test_perspective_grows_towards_the_viewer():
-    assert placement.perspective(HORIZON) == pytest.approx(0.84) and placement.perspective(
+    assert placement.compute_perspective(HORIZON) == pytest.approx(0.84) and placement.compute_perspective(
         HEIGHT
     ) == pytest.approx(1.06)
 
 
 def test_overlap_is_the_common_area_and_covering_its_share_of_the_one_behind():
-    assert placement.overlap((0, 0, 10, 10), (5, 5, 10, 10)) == 25
-    assert placement.overlap((0, 0, 10, 10), (10, 0, 10, 10)) == 0
-    assert placement.covered((0, 0, 10, 10), (5, 5, 100, 100)) == 0.25
-    assert placement.covered((5, 5, 100, 100), (0, 0, 10, 10)) == pytest.approx(0.0025)
+    assert placement.compute_overlap((0, 0, 10, 10), (5, 5, 10, 10)) == 25
+    assert placement.compute_overlap((0, 0, 10, 10), (10, 0, 10, 10)) == 0
+    assert placement.compute_covered_fraction((0, 0, 10, 10), (5, 5, 100, 100)) == 0.25
+    assert placement.compute_covered_fraction((5, 5, 100, 100), (0, 0, 10, 10)) == pytest.approx(0.0025)
 
 
 @pytest.mark.parametrize(
@@ -47,67 +47,69 @@ def test_overlap_is_the_common_area_and_covering_its_share_of_the_one_behind():
     ],
 )
 def test_a_margin_stays_free_along_the_border(box, inside):
-    assert placement.inside_picture(box) is inside
+    assert placement.is_inside_image(box) is inside
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_stands_on_the_floor_has_its_lower_edge_there_and_is_the_larger_the_nearer(seed):
-    x, y, w, h = placement.floor_box(rng(seed), look(50, 60), (220, 320))
-    assert 220 <= y + h <= 320 and placement.inside_picture((x, y, w, h))
-    assert w == pytest.approx(50 * placement.perspective(y + h)) and w / h == pytest.approx(50 / 60)
+    x, y, w, h = placement.place_on_floor(rng(seed), look(50, 60), (220, 320))
+    assert 220 <= y + h <= 320 and placement.is_inside_image((x, y, w, h))
+    assert w == pytest.approx(50 * placement.compute_perspective(y + h)) and w / h == pytest.approx(50 / 60)
 
 
 def test_what_is_too_large_for_the_picture_finds_no_place():
-    assert placement.floor_box(rng(), look(500, 60), (220, 320)) is None
-    assert placement.floor_box(rng(), look(60, 400), (220, 320)) is None
-    assert placement.wall_box(rng(), look(60, 200), 118) is None
+    assert placement.place_on_floor(rng(), look(500, 60), (220, 320)) is None
+    assert placement.place_on_floor(rng(), look(60, 400), (220, 320)) is None
+    assert placement.place_on_wall(rng(), look(60, 200), 118) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_hangs_has_its_lower_edge_above_the_line(seed):
-    _, y, _, h = placement.wall_box(rng(seed), look(70, 52), 176)
+    _, y, _, h = placement.place_on_wall(rng(seed), look(70, 52), 176)
     assert y >= 12 and y + h <= 176
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_stands_on_a_table_has_its_lower_edge_on_the_surface(seed):
-    x, y, w, h = placement.top_box(rng(seed), look(24, 26), TABLE, 1.0, 0)
+    x, y, w, h = placement.place_on_top(rng(seed), look(24, 26), TABLE, 1.0, 0)
     left, right, surface = SURFACES["table"][0]
     assert y + h == pytest.approx(200 + surface * 74)
     assert 100 + left * 130 <= x and x + w <= 100 + right * 130
 
 
 def test_between_two_boards_of_a_shelf_only_low_things_stand():
-    shelf = PlacedThing("s", "shelf", (100, 120, 96, 130), "floor", color="brown")
+    shelf = PlacedObject("s", "shelf", (100, 120, 96, 130), "floor", color="brown")
     # boards 1 and 2 are 0.34 and 0.64 down: 0.30 x 130 = 39 pixels apart, 4 of them kept free
-    assert placement.top_box(rng(), look(20, 34), shelf, 1.0, 2) is not None
-    assert placement.top_box(rng(), look(20, 36), shelf, 1.0, 2) is None
-    assert placement.top_box(rng(), look(20, 60), shelf, 1.0, 0) is not None  # on the top nothing is above it
-    assert placement.top_box(rng(), look(90, 20), shelf, 1.0, 0) is None  # wider than the board
+    assert placement.place_on_top(rng(), look(20, 34), shelf, 1.0, 2) is not None
+    assert placement.place_on_top(rng(), look(20, 36), shelf, 1.0, 2) is None
+    assert (
+        placement.place_on_top(rng(), look(20, 60), shelf, 1.0, 0) is not None
+    )  # on the top nothing is above it
+    assert placement.place_on_top(rng(), look(90, 20), shelf, 1.0, 0) is None  # wider than the board
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_in_a_bowl_stands_on_its_rim_and_flowers_go_down_into_a_vase(seed):
     left, right, rim = RIMS["bowl"]
-    x, y, w, h = placement.inside_box(rng(seed), look(22, 24), BOWL, 1.0)
+    x, y, w, h = placement.place_inside(rng(seed), look(22, 24), BOWL, 1.0)
     assert y + h == pytest.approx(190 + rim * 28) and 150 + left * 46 <= x and x + w <= 150 + right * 46
-    x, y, w, h = placement.inside_box(rng(seed), look(24, 44), VASE, 1.0)
+    x, y, w, h = placement.place_inside(rng(seed), look(24, 44), VASE, 1.0)
     assert y + h == pytest.approx(190 + RIMS["vase"][2] * 48 + 0.4 * 44)
     assert x + w / 2 == pytest.approx(150 + 0.5 * 30)  # wider than the neck: in its middle
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_under_a_table_is_between_its_legs(seed):
-    x, y, w, h = placement.under_box(rng(seed), look(34, 34), TABLE, 1.0)
+    x, y, w, h = placement.place_under(rng(seed), look(34, 34), TABLE, 1.0)
     assert x >= 100 + 0.16 * 130 and x + w <= 100 + 0.84 * 130
     assert 274 - 6 <= y + h <= 274 - 2
-    assert placement.under_box(rng(), look(34, 60), TABLE, 1.0) is None  # too tall
+    assert placement.place_under(rng(), look(34, 60), TABLE, 1.0) is None  # too tall
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_who_sits_has_the_top_of_the_legs_on_the_seat(seed):
-    couch = PlacedThing("c", "couch", (100, 180, 150, 78), "floor", color="gray")
-    x, y, w, h = placement.seat_box(rng(seed), look(54, 98), couch, 1.0)
+    couch = PlacedObject("c", "couch", (100, 180, 150, 78), "floor", color="gray")
+    x, y, w, h = placement.place_on_seat(rng(seed), look(54, 98), couch, 1.0)
     assert y + ANCHORS["sitting"]["legs"][1] * h == pytest.approx(180 + SURFACES["couch"][0][2] * 78)
     assert x > 100 and x + w < 250
 
@@ -116,15 +118,15 @@ def test_who_sits_has_the_top_of_the_legs_on_the_seat(seed):
 def test_a_held_thing_lies_in_the_hand_and_an_umbrella_by_its_handle(side):
     hand_x, hand_y = ANCHORS["standing"][f"{side} hand"]
     hand = (200 + 54 * hand_x, 100 + 128 * hand_y)
-    x, y, w, h = placement.held_box(look(24, 26), "cup", MAN, side, 1.0)
+    x, y, w, h = placement.place_in_hand(look(24, 26), "cup", MAN, side, 1.0)
     assert (x + w / 2, y + h / 2) == pytest.approx(hand)
-    x, y, w, h = placement.held_box(look(70, 74), "umbrella", MAN, side, 1.0)
+    x, y, w, h = placement.place_in_hand(look(70, 74), "umbrella", MAN, side, 1.0)
     assert (x + w / 2, y + 0.93 * h) == pytest.approx(hand)
 
 
 @pytest.mark.parametrize("part", ["hat", "body", "legs"])
 def test_clothes_fill_the_part_that_they_cover(part):
     left, top, wide, tall = ANCHORS["standing"][part]
-    assert placement.worn_box(part, MAN) == pytest.approx(
+    assert placement.place_on_body(part, MAN) == pytest.approx(
         (200 + 54 * left, 100 + 128 * top, 54 * wide, 128 * tall)
     )

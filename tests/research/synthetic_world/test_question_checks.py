@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pipeline.core.records import Relation, Scene, SceneObject
-from pipeline.verifier.evidence import facts_of
-from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, faults_of
+from pipeline.core.records import Relation, SceneGraph, SceneObject
+from pipeline.verifier.evidence import build_scene_evidence
+from research.synthetic_world.question_checks import LEXICON, CheckedQuestion, find_faults
 
 
 def thing(object_id: str, name: str, *attributes: str, relations: str = "") -> SceneObject:
@@ -19,14 +19,14 @@ def thing(object_id: str, name: str, *attributes: str, relations: str = "") -> S
     )
 
 
-TRUTH = facts_of(
-    Scene(
+TRUTH = build_scene_evidence(
+    SceneGraph(
         picture_id="n1",
         split="testdev",
         width=100,
         height=100,
         location="kitchen",
-        complete=True,
+        is_complete=True,
         objects=(
             thing("1", "table", "red", relations="to the left of 4,under 4"),
             thing("2", "cup", "blue", "large", relations="on 1"),
@@ -118,7 +118,7 @@ QUESTIONS = {
 def complaints(question_id: str, **changes: object) -> list[str]:
     changed = QUESTIONS | {question_id: QUESTIONS[question_id] | changes}
     entries = {key: msgspec.convert(value, CheckedQuestion) for key, value in changed.items()}
-    return list(faults_of(question_id, entries[question_id], entries, TRUTH))
+    return list(find_faults(question_id, entries[question_id], entries, TRUTH))
 
 
 @pytest.mark.parametrize("question_id", ["10", "11", "12", "13", "14"])
@@ -224,12 +224,12 @@ def test_each_fault_of_a_question_is_told(question_id, changes, complaint):
 
 def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects():
     # On each of two tables is a blue cup: the program means table 1, so it may not mean the cup on table 4.
-    scene = Scene(
+    scene = SceneGraph(
         picture_id="n1",
         split="testdev",
         width=100,
         height=100,
-        complete=True,
+        is_complete=True,
         objects=(
             thing("1", "table"),
             thing("2", "cup", "blue", relations="on 1"),
@@ -247,17 +247,19 @@ def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects()
             "question": "What color is it?",
         }
         question = msgspec.convert(QUESTIONS["10"] | program_ | marks, CheckedQuestion)
-        assert list(faults_of("10", question, {"10": question}, facts_of(scene, LEXICON))) == fault
+        assert (
+            list(find_faults("10", question, {"10": question}, build_scene_evidence(scene, LEXICON))) == fault
+        )
 
 
 def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
     # Two tables, of which one is left of the chair and one is not: the program may only mean the first.
-    scene = Scene(
+    scene = SceneGraph(
         picture_id="n1",
         split="testdev",
         width=100,
         height=100,
-        complete=True,
+        is_complete=True,
         objects=(
             thing("1", "table", relations="to the left of 4"),
             thing("4", "chair", relations="to the right of 1"),
@@ -265,5 +267,5 @@ def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
         ),
     )
     question = msgspec.convert(QUESTIONS["12"] | program("12", "(1)", "(5)"), CheckedQuestion)
-    found = list(faults_of("12", question, {"12": question}, facts_of(scene, LEXICON)))
+    found = list(find_faults("12", question, {"12": question}, build_scene_evidence(scene, LEXICON)))
     assert "step 1: 5 and 4 are not related as question and answer say" in found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from research.synthetic_world.ontology import BY_NAME
-from research.synthetic_world.phrasing import words
-from research.synthetic_world.program_builder import chain
-from research.synthetic_world.question_proposals import Asker
-from research.synthetic_world.scene_index import View
+from research.synthetic_world.ontology import KIND_BY_NAME
+from research.synthetic_world.phrasing import make_phrase
+from research.synthetic_world.program_builder import start_program
+from research.synthetic_world.question_proposals import QuestionGenerator
+from research.synthetic_world.scene_index import SceneIndex
 from tests.research.synthetic_world.kitchen import KITCHEN, LOOKS, PARK
 
 
@@ -21,17 +21,17 @@ def test_no_open_question_says_its_answer(drawn, of_kitchen) -> None:
 
 
 def asker(picture=KITCHEN, seed=0):
-    return Asker(View(picture), np.random.default_rng(seed))
+    return QuestionGenerator(SceneIndex(picture), np.random.default_rng(seed))
 
 
 def propose(ask, templates, answer="red", operation="query", **slots):
     return ask.propose(
         "directOf",
         templates,
-        chain("cup (11)", (operation, "color")),
+        start_program("cup (11)", (operation, "color")),
         answer,
         "The cup is {t}",
-        slots={"t": words(answer), **slots},
+        slots={"t": make_phrase(answer), **slots},
         local="",
         topic=(),
         asserts=(),
@@ -59,30 +59,30 @@ def test_a_wrong_value_is_never_the_true_one_and_one_that_the_kind_may_have():
     for seed in range(30):
         for object_id, looks in LOOKS.items():
             for kind, value in looks.items():
-                wrong = asker(seed=seed).wrong(object_id, kind)
+                wrong = asker(seed=seed).choose_wrong_value(object_id, kind)
                 assert wrong is not None and wrong != value
-        assert asker(seed=seed).wrong("17", "color") in BY_NAME["apple"].colors
+        assert asker(seed=seed).choose_wrong_value("17", "color") in KIND_BY_NAME["apple"].colors
 
 
 def test_an_absent_kind_is_not_in_the_picture_but_could_be_in_the_place():
     for picture in (KITCHEN, PARK):
-        names = {asker(picture, seed).absent_kind() for seed in range(60)}
+        names = {asker(picture, seed).choose_absent_kind() for seed in range(60)}
         assert len(names) > 10 and not names & {item.name for item in picture.objects}
-        assert all(picture.location in BY_NAME[name].places for name in names)
+        assert all(picture.location in KIND_BY_NAME[name].locations for name in names)
 
 
 def test_an_attribute_that_nothing_has_is_not_drawn():
-    assert asker().attribute({"openness": 1.0}) is None
-    drawn = {asker(seed=seed).attribute({"pattern": 1.0, "openness": 5.0}) for seed in range(20)}
+    assert asker().choose_attribute({"openness": 1.0}) is None
+    drawn = {asker(seed=seed).choose_attribute({"pattern": 1.0, "openness": 5.0}) for seed in range(20)}
     assert drawn == {("12", "pattern")}  # the striped cup is the only thing with a pattern
 
 
 def test_a_relation_is_drawn_by_its_name_first_so_that_rare_ones_occur():
     # of the kitchen's relations 2 are "on", more than 20 "to the left of"
-    names = [asker(seed=seed).relation(lambda *_: True)[1] for seed in range(300)]
+    names = [asker(seed=seed).choose_relation(lambda *_: True)[1] for seed in range(300)]
     assert names.count("on") > 15 and names.count("to the left of") < 90
 
 
 def test_some_draws_all_that_are_wanted_and_none_where_there_is_none():
-    assert {asker(seed=seed).some(lambda i: i in ("13", "14")) for seed in range(20)} == {"13", "14"}
-    assert asker().some(lambda _: False) is None
+    assert {asker(seed=seed).choose_object(lambda i: i in ("13", "14")) for seed in range(20)} == {"13", "14"}
+    assert asker().choose_object(lambda _: False) is None

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from pipeline.core.records import Scene
+from pipeline.core.records import SceneGraph
 from research.synthetic_world.question_proposals import ProposedQuestion
-from research.synthetic_world.questions import entails, questions, to_gqa
-from research.synthetic_world.scene_graphs import truth
-from research.synthetic_world.scenes import worlds
+from research.synthetic_world.questions import generate_questions, is_entailed, to_gqa
+from research.synthetic_world.scene_graphs import build_complete_graph
+from research.synthetic_world.scenes import generate_scenes
 from tests.research.synthetic_world.kitchen import asked, pairs, scene
 
 # GQA's schema.
@@ -91,7 +91,11 @@ def test_all_entries_have_the_keys_and_forms_of_gqa(drawn) -> None:
 
 
 def test_annotated_words_end_with_what_the_object_is_called(drawn) -> None:
-    names = {item.object_id: item.name for world in worlds(5, "val", 120) for item in truth(world).objects}
+    names = {
+        item.object_id: item.name
+        for world in generate_scenes(5, "val", 120)
+        for item in build_complete_graph(world).objects
+    }
     general = {
         "person",
         "animal",
@@ -204,14 +208,14 @@ def test_a_color_that_was_asked_for_settles_whether_it_is_that_color(of_kitchen)
     ],
 )
 def test_what_follows_from_a_fact(known: tuple[str, ...], needed: tuple[str, ...], follows: bool) -> None:
-    assert entails(knowing(asserts=[known]), knowing(needs=[[needed]])) is follows
+    assert is_entailed(knowing(asserts=[known]), knowing(needs=[[needed]])) is follows
 
 
 def test_one_of_several_ways_to_know_is_enough_and_all_of_one_way_are_needed() -> None:
     red, cup = ("attr", "1", "red"), ("name", "1", "cup")
-    assert entails(knowing(asserts=[red]), knowing(needs=[[cup, red], [red]]))
-    assert not entails(knowing(asserts=[red]), knowing(needs=[[cup, red]]))
-    assert not entails(knowing(asserts=[red]), knowing(needs=[]))
+    assert is_entailed(knowing(asserts=[red]), knowing(needs=[[cup, red], [red]]))
+    assert not is_entailed(knowing(asserts=[red]), knowing(needs=[[cup, red]]))
+    assert not is_entailed(knowing(asserts=[red]), knowing(needs=[]))
 
 
 def knowing(asserts=(), needs=()) -> ProposedQuestion:
@@ -221,15 +225,15 @@ def knowing(asserts=(), needs=()) -> ProposedQuestion:
         answer="",
         full_answer="",
         program=(),
-        marks={},
+        question_marks={},
         full_marks={},
         answer_marks={},
         group_global="",
         group_local="",
         target="",
         topic=(),
-        asserts=frozenset(asserts),
-        needs=tuple(frozenset(way) for way in needs),
+        asserted_facts=frozenset(asserts),
+        required_facts=tuple(frozenset(way) for way in needs),
     )
 
 
@@ -249,14 +253,14 @@ def test_equivalent_questions_have_one_answer_and_entail_each_other(drawn) -> No
 
 
 def test_a_pictures_questions_depend_on_the_seed_and_the_picture_alone() -> None:
-    pictures = [truth(world) for world in worlds(5, "val", 4)]
-    forth, back = questions(pictures, 1, 5), questions(pictures[::-1], 1, 5)
+    pictures = [build_complete_graph(world) for world in generate_scenes(5, "val", 4)]
+    forth, back = generate_questions(pictures, 1, 5), generate_questions(pictures[::-1], 1, 5)
     assert sorted(forth, key=lambda q: q.question_id) == sorted(back, key=lambda q: q.question_id)
-    assert questions(pictures, 1, 5) == forth
-    assert questions(pictures, 2, 5) != forth
+    assert generate_questions(pictures, 1, 5) == forth
+    assert generate_questions(pictures, 2, 5) != forth
 
 
 def test_an_incomplete_scene_is_refused() -> None:
-    published = Scene(picture_id="n000001", split="val", width=448, height=336, objects=())
+    published = SceneGraph(picture_id="n000001", split="val", width=448, height=336, objects=())
     with pytest.raises(ValueError, match="n000001"):
-        questions([published], 1)
+        generate_questions([published], 1)

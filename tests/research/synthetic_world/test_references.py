@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from research.synthetic_world.phrasing import sentence
-from research.synthetic_world.references import describe
-from research.synthetic_world.scene_index import View
+from research.synthetic_world.phrasing import to_sentence
+from research.synthetic_world.references import make_reference
+from research.synthetic_world.scene_index import SceneIndex
 from tests.research.synthetic_world.kitchen import KITCHEN, PARK, asked, scene
 
 
@@ -41,18 +41,18 @@ def test_a_thing_half_to_the_left_spoils_the_reference() -> None:
 
 def described(picture, object_id, rounds=80, **how):
     """References to an object under many seeds, without those for which none was found."""
-    view = View(picture)
-    drawn = (describe(view, np.random.default_rng(seed), object_id, **how) for seed in range(rounds))
+    view = SceneIndex(picture)
+    drawn = (make_reference(view, np.random.default_rng(seed), object_id, **how) for seed in range(rounds))
     return [reference for reference in drawn if reference]
 
 
 def test_a_plain_reference_is_the_bare_name_and_there_is_none_for_one_of_two():
-    assert {sentence(r.the) for r in described(KITCHEN, "13", plain=True)} == {"The table"}
+    assert {to_sentence(r.the) for r in described(KITCHEN, "13", plain=True)} == {"The table"}
     assert described(KITCHEN, "11", plain=True) == []
 
 
 def test_references_say_the_same_thing_in_many_ways():
-    said = {sentence(r.the) for r in described(KITCHEN, "11")}
+    said = {to_sentence(r.the) for r in described(KITCHEN, "11")}
     assert "The red cup" in said and len(said) > 8
     assert any("on the" in text for text in said) and any("to the left of" in text for text in said)
     assert "The plastic cup" not in said  # both are
@@ -65,7 +65,7 @@ def test_what_is_hidden_is_not_told_of_the_object(hidden, words):
     references = described(KITCHEN, "11", hide=(hidden,), depth=0)
     assert references
     for reference in references:
-        assert hidden not in reference.told
+        assert hidden not in reference.mentioned_ids
         own = " ".join(word for word, object_id in reference.words if object_id == "11")
         assert not re.search(rf"\b({words})\b", own), own
 
@@ -86,7 +86,7 @@ def test_depth_is_how_many_relations_a_phrase_chains():
 
 def test_every_program_ends_with_the_object_and_every_fact_of_it_holds():
     for picture in (KITCHEN, PARK):
-        view = View(picture)
+        view = SceneIndex(picture)
         for object_id in view.objects:
             for reference in described(picture, object_id, 30, depth=2):
                 ids = re.findall(r"\((\d+)\)", " ".join(step.argument for step in reference.program))
@@ -99,11 +99,11 @@ def test_every_program_ends_with_the_object_and_every_fact_of_it_holds():
 
 
 def test_a_question_goes_on_after_a_reference_only_if_it_is_read_in_one_way():
-    view = View(PARK)
-    seen = {sentence(r.the): r.ends_clearly for r in described(PARK, "23", 300)}
+    view = SceneIndex(PARK)
+    seen = {to_sentence(r.the): r.ends_clearly for r in described(PARK, "23", 300)}
     assert any(seen.values()) and not all(seen.values())
     for text, clear in seen.items():
         # "the bench to the left of the car" runs on; "the bench that is to the left of the car" does not
         runs_on = re.match(r"The( \w+)* (bench|furniture) (?!that |who |the )\w", text)
         assert clear == (not runs_on), text
-    assert view.name("23") == "bench"
+    assert view.get_name("23") == "bench"

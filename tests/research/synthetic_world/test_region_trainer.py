@@ -3,31 +3,31 @@
 import numpy as np
 import pytest
 
-from pipeline.core.records import Scene, SceneObject
-from research.reference_models.ground_truth_regions import true_regions
+from pipeline.core.records import SceneGraph, SceneObject
+from research.reference_models.ground_truth_regions import make_ground_truth_regions
 from research.reference_models.image_towers import ClipTower
-from research.reference_models.region_head import FLOOR, FOUND, RegionHead, Regions
+from research.reference_models.region_head import MAX_DETECTIONS, MIN_LOG_PROBABILITY, RegionHead, Regions
 from research.synthetic_world import region_trainer
-from research.synthetic_world.region_trainer import NAMES, train_head, tried
-from research.synthetic_world.vqa_regions import CLIP
-from research.synthetic_world.vqa_worlds import worlds_of
+from research.synthetic_world.region_trainer import REGION_NAMES, evaluate_regions, train_head
+from research.synthetic_world.vqa_regions import CLIP_DIR
+from research.synthetic_world.vqa_worlds import read_worlds
 
 CUP = SceneObject(object_id="1", name="cup", x=44, y=33, w=90, h=67, attributes=("red", "small"))
 DOG = SceneObject(object_id="2", name="dog", x=224, y=168, w=112, h=84, attributes=("brown", "sitting"))
-SCENE = Scene(
+SCENE = SceneGraph(
     picture_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
 )
 
 
 def test_cells_of_a_picture_have_its_things_at_their_middles():
     grid = np.random.default_rng(0).normal(size=(6, 12, 16)).astype(np.float32)
-    cells = region_trainer._of_picture(grid, SCENE, np.random.default_rng(0), first=100)
+    cells = region_trainer._get_image_cells(grid, SCENE, np.random.default_rng(0), first=100)
     # the dog's middle (0.625, 0.625): column 10, row 7 of 16 x 12; the cup's (89 / 448, 66.5 / 336) = (0.199, 0.198): 3, 2
-    dog, cup = (np.flatnonzero(cells.kind == NAMES.kinds.index(name))[0] for name in ("dog", "cup"))
+    dog, cup = (np.flatnonzero(cells.kind == REGION_NAMES.kinds.index(name))[0] for name in ("dog", "cup"))
     np.testing.assert_allclose(cells.maps[cells.cell[dog] - 100], grid[:, 7, 10], rtol=1e-3)
     np.testing.assert_allclose(cells.maps[cells.cell[cup] - 100], grid[:, 2, 3], rtol=1e-3)
     assert cells.kinds[cells.cell - 100].sum(1).tolist() == [1, 1] and cells.kinds.sum() == 2
-    assert set(np.array(NAMES.looks)[cells.looks[dog]]) == {"brown", "sitting"}
+    assert set(np.array(REGION_NAMES.looks)[cells.looks[dog]]) == {"brown", "sitting"}
     # its cell's middle: (10.5 / 16, 7.5 / 12) = (0.65625, 0.625)
     assert cells.boxes[dog].tolist() == pytest.approx([-0.03125, 0, 0.25, 0.25])
     assert cells.weights.sum() == pytest.approx(12 * 16)  # the empty ones count for all
@@ -36,41 +36,47 @@ def test_cells_of_a_picture_have_its_things_at_their_middles():
 
 def test_two_things_with_their_middle_in_one_cell_share_it():
     other = SceneObject(object_id="3", name="hat", x=232, y=170, w=100, h=80)
-    both = Scene(picture_id="1", split="val", width=448, height=336, objects=(DOG, other), location="park")
-    cells = region_trainer._of_picture(np.zeros((2, 12, 16), np.float32), both, np.random.default_rng(0), 0)
+    both = SceneGraph(
+        picture_id="1", split="val", width=448, height=336, objects=(DOG, other), location="park"
+    )
+    cells = region_trainer._get_image_cells(
+        np.zeros((2, 12, 16), np.float32), both, np.random.default_rng(0), 0
+    )
     assert cells.cell.tolist() == [0, 0] and cells.kinds[0].sum() == 2
 
 
 def test_the_truth_as_regions_is_found_whole_and_a_wrong_one_is_not():
-    regions = true_regions([SCENE], RegionHead(6, NAMES, hidden=4))
-    assert tried(regions, [SCENE]) == {"recall": 1, "precision": 1, "looks right": 1}
+    regions = make_ground_truth_regions([SCENE], RegionHead(6, REGION_NAMES, hidden=4))
+    assert evaluate_regions(regions, [SCENE]) == {"recall": 1, "precision": 1, "looks right": 1}
     names = regions.features[0, :, 4:-1]
-    assert {NAMES.all[i] for i in np.flatnonzero(names[1] == 0)} == {"dog", "brown", "sitting"}
-    assert {NAMES.all[i] for i in np.flatnonzero(names[-1] == 0)} == {"park", "sunny"} and (
-        names[2] == FLOOR
+    assert {REGION_NAMES.all_names[i] for i in np.flatnonzero(names[1] == 0)} == {"dog", "brown", "sitting"}
+    assert {REGION_NAMES.all_names[i] for i in np.flatnonzero(names[-1] == 0)} == {"park", "sunny"} and (
+        names[2] == MIN_LOG_PROBABILITY
     ).all()
     moved = Regions(*(np.copy(column) for column in regions))
     moved.boxes[0, 1] += 0.2  # the dog's box is 0.25 wide
-    assert tried(moved, [SCENE]) == {"recall": 0.5, "precision": 0.5, "looks right": 1}
+    assert evaluate_regions(moved, [SCENE]) == {"recall": 0.5, "precision": 0.5, "looks right": 1}
     paler = Regions(*(np.copy(column) for column in regions))
-    paler.features[0, 0, 4 + NAMES.all.index("red")] = FLOOR
-    assert tried(paler, [SCENE])["looks right"] == 0.5
+    paler.features[0, 0, 4 + REGION_NAMES.all_names.index("red")] = MIN_LOG_PROBABILITY
+    assert evaluate_regions(paler, [SCENE])["looks right"] == 0.5
 
 
 def test_more_things_than_regions_are_cut():
-    many = tuple(SceneObject(object_id=str(i), name="cup", x=i, y=0, w=9, h=9) for i in range(FOUND + 3))
-    scene = Scene(picture_id="1", split="val", width=448, height=336, objects=many, location="park")
-    regions = true_regions([scene], RegionHead(6, NAMES, hidden=4))
-    assert regions.scores.sum() == FOUND
+    many = tuple(
+        SceneObject(object_id=str(i), name="cup", x=i, y=0, w=9, h=9) for i in range(MAX_DETECTIONS + 3)
+    )
+    scene = SceneGraph(picture_id="1", split="val", width=448, height=336, objects=many, location="park")
+    regions = make_ground_truth_regions([scene], RegionHead(6, REGION_NAMES, hidden=4))
+    assert regions.scores.sum() == MAX_DETECTIONS
 
 
 def test_training_learns_the_pictures_it_is_shown(few_worlds, monkeypatch):
     monkeypatch.setattr(region_trainer, "SEED", 1)
-    tower = ClipTower(CLIP)
-    head = train_head(region_trainer.gather(tower, "look"), epochs=60)
-    scenes = [row.scene for row in worlds_of("look")]
-    regions = region_trainer.regions_of(tower, head, "look")
+    tower = ClipTower(CLIP_DIR)
+    head = train_head(region_trainer.gather_cells(tower, "look"), epochs=60)
+    scenes = [row.scene for row in read_worlds("look")]
+    regions = region_trainer.detect_regions(tower, head, "look")
     # by heart: three of four things of four pictures, where the untrained head finds none
-    assert tried(regions, scenes)["recall"] > 0.75
-    untrained = region_trainer.regions_of(tower, RegionHead(744, NAMES).eval(), "look")
-    assert tried(untrained, scenes, least=0)["recall"] < 0.1
+    assert evaluate_regions(regions, scenes)["recall"] > 0.75
+    untrained = region_trainer.detect_regions(tower, RegionHead(744, REGION_NAMES).eval(), "look")
+    assert evaluate_regions(untrained, scenes, least=0)["recall"] < 0.1

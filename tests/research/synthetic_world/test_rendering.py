@@ -13,34 +13,36 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS
-from research.synthetic_world.drawings.appearance import Look
-from research.synthetic_world.drawings.svg_shapes import band, rect, tones
-from research.synthetic_world.drawings.textures import definitions
+from research.synthetic_world.drawings.appearance import Appearance
+from research.synthetic_world.drawings.svg_shapes import band, make_tones, rect
+from research.synthetic_world.drawings.textures import build_definitions
 from research.synthetic_world.ontology import (
     AGES,
-    BY_NAME,
     COLORS,
     INDOORS,
+    KIND_BY_NAME,
     KINDS,
     MATERIALS,
     OUTDOORS,
     PATTERNS,
     WEATHERS,
 )
-from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, WIDTH, PlacedThing
+from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, WIDTH, PlacedObject
 from tests.research.synthetic_world.shown import GROUND, SEEN, away, picture, plain, variants, world
 
 
 def test_every_kind_of_the_ontology_has_a_drawing_and_nothing_else_has():
-    assert set(DRAWINGS) == set(BY_NAME)
+    assert set(DRAWINGS) == set(KIND_BY_NAME)
 
 
 @pytest.mark.parametrize("color", COLORS)
 def test_every_material_and_every_pattern_has_a_surface_of_its_own(color):
     def patch(**looks) -> np.ndarray:
-        part = Look(color, tones(COLORS[color]), fine=True, **looks).part(rect(2, 2, 44, 44))
-        svg = rendering._document(band(0, 48, GROUND) + definitions(part) + part, 0, 0, 48, 48)
-        return rendering._pixels(svg, 48, 48)[4:44, 4:44, :3].astype(int)
+        part = Appearance(color, make_tones(COLORS[color]), has_fine_detail=True, **looks).draw_part(
+            rect(2, 2, 44, 44)
+        )
+        svg = rendering._document(band(0, 48, GROUND) + build_definitions(part) + part, 0, 0, 48, 48)
+        return rendering._rasterize(svg, 48, 48)[4:44, 4:44, :3].astype(int)
 
     surfaces = [patch(material=material) for material in (None, *MATERIALS)]
     surfaces += [patch(pattern=pattern) for pattern in PATTERNS]
@@ -67,12 +69,12 @@ def test_glass_keeps_its_colour():
 
 def test_clothes_cover_what_people_wear_below_them():
     for name in ("man", "woman", "boy", "girl"):
-        for pose in BY_NAME[name].poses:
-            person = plain(BY_NAME[name], pose=pose)
+        for pose in KIND_BY_NAME[name].poses:
+            person = plain(KIND_BY_NAME[name], pose=pose)
             _, _, w, h = person.box
             person = replace(person, box=(10, 10, 2 * w, 2 * h))
             worn = [
-                PlacedThing(
+                PlacedObject(
                     part,
                     kind,
                     (10 + 2 * w * x, 10 + 2 * h * y, 2 * w * dx, 2 * h * dy),
@@ -82,8 +84,8 @@ def test_clothes_cover_what_people_wear_below_them():
                 for part, kind, rests in (("body", "shirt", "body"), ("legs", "jeans", "legs"))
                 for x, y, dx, dy in (ANCHORS[pose][part],)
             ]
-            bare = rendering.render(world(person), 2 * WIDTH, 2 * HEIGHT).astype(int)
-            dressed = rendering.render(world(person, *worn), 2 * WIDTH, 2 * HEIGHT).astype(int)
+            bare = rendering.render_scene(world(person), 2 * WIDTH, 2 * HEIGHT).astype(int)
+            dressed = rendering.render_scene(world(person, *worn), 2 * WIDTH, 2 * HEIGHT).astype(int)
             for underclothes in ("#d3d6da", "#4a4f5a"):
                 before, after = ((away(pixels, underclothes) < 6).sum() for pixels in (bare, dressed))
                 assert after <= 0.06 * before, (name, pose, underclothes, before, after)
@@ -92,19 +94,20 @@ def test_clothes_cover_what_people_wear_below_them():
 def test_a_mirrored_thing_is_the_same_thing_the_other_way_round():
     for kind in KINDS:
         thing = plain(kind)
-        flipped = picture(replace(thing, mirrored=True))[:, ::-1]
+        flipped = picture(replace(thing, is_mirrored=True))[:, ::-1]
         assert np.abs(picture(thing) - flipped).mean() < 8, (
             kind.name
         )  # edges are smoothed a little differently
-    dog = plain(BY_NAME["dog"])
-    assert np.abs(picture(dog) - picture(replace(dog, mirrored=True))).mean() > 30
+    dog = plain(KIND_BY_NAME["dog"])
+    assert np.abs(picture(dog) - picture(replace(dog, is_mirrored=True))).mean() > 30
 
 
 def test_a_later_thing_covers_an_earlier_one():
     red, blue = (
-        PlacedThing(c, "box", (100, 200, 116, 100), "floor", color=c, state="closed") for c in ("red", "blue")
+        PlacedObject(c, "box", (100, 200, 116, 100), "floor", color=c, state="closed")
+        for c in ("red", "blue")
     )
-    red_last, blue_last = rendering.render(world(blue, red)), rendering.render(world(red, blue))
+    red_last, blue_last = rendering.render_scene(world(blue, red)), rendering.render_scene(world(red, blue))
     assert tuple(red_last[280, 150] > 150) == (True, False, False)
     assert tuple(blue_last[280, 150] > 150) == (False, False, True)
 
@@ -112,12 +115,12 @@ def test_a_later_thing_covers_an_earlier_one():
 def test_people_differ_by_their_ids_but_their_ages_show_all_the_same():
     for name in ("man", "woman"):
         young, old = (
-            [replace(plain(BY_NAME[name], age=age), object_id=str(i)) for i in range(12)] for age in AGES
+            [replace(plain(KIND_BY_NAME[name], age=age), object_id=str(i)) for i in range(12)] for age in AGES
         )
         assert len({picture(person).tobytes() for person in young}) > 4
         grays = []
         for person in (*young, *old):  # light gray hair: no other part of a head is gray
-            pixels = rendering.render_thing(person, 400).astype(int)[20:100]
+            pixels = rendering.render_object(person, 400).astype(int)[20:100]
             grays.append((away(pixels, "#e4e5e8") < 4).sum())
         assert max(grays[:12]) < 20 and min(grays[12:]) > 200
 
@@ -125,7 +128,7 @@ def test_people_differ_by_their_ids_but_their_ages_show_all_the_same():
 def test_every_place_and_every_weather_has_its_own_background():
     places = [world(place=place) for place in INDOORS]
     places += [world(place=place, weather=weather) for place in OUTDOORS for weather in WEATHERS]
-    shown = [rendering.render(each, 224, 168).astype(int) for each in places]
+    shown = [rendering.render_scene(each, 224, 168).astype(int) for each in places]
     for i in range(len(shown)):
         for j in range(i):
             share = (np.abs(shown[i] - shown[j]).max(axis=2) > SEEN).mean()
@@ -134,7 +137,7 @@ def test_every_place_and_every_weather_has_its_own_background():
 
 def test_the_floor_begins_at_the_horizon():
     for place in INDOORS:
-        pixels = rendering.render(world(place=place)).astype(int)
+        pixels = rendering.render_scene(world(place=place)).astype(int)
         wall, floor = pixels[HORIZON - 6, 3], pixels[HORIZON + 4, 3]
         assert np.abs(wall - floor).max() > SEEN
 
@@ -144,17 +147,17 @@ def test_a_picture_has_the_size_asked_for_and_shows_what_the_svg_shows():
         replace(plain(kind), box=(60 * i, 120, *plain(kind).box[2:])) for i, kind in enumerate(KINDS[4:11])
     ]
     scene = world(*things, place="farm", weather="rainy")
-    assert rendering.render(scene, 128, 96).shape == (96, 128, 3)
-    assert rendering.render(scene).dtype == np.uint8
-    direct = rendering._pixels(rendering.scene_svg(scene), WIDTH, HEIGHT)[:, :, :3].astype(int)
-    assert np.abs(direct - rendering.render(scene)).max() <= 2
+    assert rendering.render_scene(scene, 128, 96).shape == (96, 128, 3)
+    assert rendering.render_scene(scene).dtype == np.uint8
+    direct = rendering._rasterize(rendering.scene_to_svg(scene), WIDTH, HEIGHT)[:, :, :3].astype(int)
+    assert np.abs(direct - rendering.render_scene(scene)).max() <= 2
 
 
 def test_svg_is_well_formed_and_holds_no_text_or_anything_from_outside():
     things = [
         replace(thing, object_id='"><script>alert(1)</script>') for kind in KINDS for thing in variants(kind)
     ]
-    svg = rendering.scene_svg(world(*things))
+    svg = rendering.scene_to_svg(world(*things))
     tags = {element.tag.split("}")[1] for element in ElementTree.fromstring(svg).iter()}
     assert tags <= {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
     assert "script" not in svg and "href" not in svg
@@ -191,14 +194,16 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process():
     ],
 )
 def test_what_a_kind_cannot_look_like_is_refused(wrong, said):
-    cabinet = plain(BY_NAME["cabinet"])
+    cabinet = plain(KIND_BY_NAME["cabinet"])
     with pytest.raises(ValueError, match=said):
-        rendering.thing_svg(replace(cabinet, **wrong))
+        rendering.object_to_svg(replace(cabinet, **wrong))
 
 
 def test_all_that_is_wrong_with_a_thing_is_said_at_once():
     with pytest.raises(ValueError, match=r"color 'mauve'.*pose 'flying'.*box"):
-        rendering.thing_svg(replace(plain(BY_NAME["dog"]), color="mauve", pose="flying", box=(0, 0, -1, 1)))
+        rendering.object_to_svg(
+            replace(plain(KIND_BY_NAME["dog"]), color="mauve", pose="flying", box=(0, 0, -1, 1))
+        )
 
 
 @pytest.mark.parametrize(
@@ -206,11 +211,11 @@ def test_all_that_is_wrong_with_a_thing_is_said_at_once():
 )
 def test_a_place_or_weather_that_does_not_exist_is_refused(place, weather):
     with pytest.raises(ValueError, match="place|weather"):
-        rendering.render(world(place=place, weather=weather))
+        rendering.render_scene(world(place=place, weather=weather))
     with pytest.raises(ValueError, match="place|weather"):
-        rendering.scene_svg(world(place=place, weather=weather))
+        rendering.scene_to_svg(world(place=place, weather=weather))
 
 
 def test_a_picture_without_pixels_is_refused():
     with pytest.raises(ValueError, match="0 x 96"):
-        rendering.render(world(), 0, 96)
+        rendering.render_scene(world(), 0, 96)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.core.records import Scene
-from research.synthetic_world.scene_graphs import facts, published, truth
-from research.synthetic_world.scene_types import PlacedThing, World
-from research.synthetic_world.scenes import worlds
+from pipeline.core.records import SceneGraph
+from research.synthetic_world.scene_graphs import build_complete_graph, get_facts, omit_facts
+from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
+from research.synthetic_world.scenes import generate_scenes
 
 
-def relations(*things: PlacedThing) -> set[tuple[str, str, str]]:
-    scene = truth(World("n000001", "testdev", "kitchen", "", things))
+def relations(*things: PlacedObject) -> set[tuple[str, str, str]]:
+    scene = build_complete_graph(SyntheticScene("n000001", "testdev", "kitchen", "", things))
     return {(item.object_id, r.name, r.object_id) for item in scene.objects for r in item.relations}
 
 
-def ball(key: str, *box: float, rests: str = "floor", host: str | None = None) -> PlacedThing:
-    return PlacedThing(key, "ball", box, rests, host=host)  # type: ignore[arg-type]
+def ball(key: str, *box: float, rests: str = "floor", host: str | None = None) -> PlacedObject:
+    return PlacedObject(key, "ball", box, rests, host=host)  # type: ignore[arg-type]
 
 
 SIDES = {"to the left of", "to the right of"}
@@ -106,10 +106,10 @@ def table_scene() -> set[tuple[str, str, str]]:
     """A table 100..230 x 200..274 with two cups on it, an apple in a bowl on it, and a ball under it."""
     return relations(
         ball("ball", 150, 240, 30, 30, host="table"),
-        PlacedThing("table", "table", (100, 200, 130, 74), "floor"),
-        PlacedThing("cup", "cup", (110, 183, 24, 26), "top", host="table"),
-        PlacedThing("apple", "apple", (170, 165, 22, 24), "inside", host="bowl"),
-        PlacedThing("bowl", "bowl", (160, 181, 46, 28), "top", host="table"),
+        PlacedObject("table", "table", (100, 200, 130, 74), "floor"),
+        PlacedObject("cup", "cup", (110, 183, 24, 26), "top", host="table"),
+        PlacedObject("apple", "apple", (170, 165, 22, 24), "inside", host="bowl"),
+        PlacedObject("bowl", "bowl", (160, 181, 46, 28), "top", host="table"),
     )
 
 
@@ -139,9 +139,9 @@ def test_neighbours_on_one_table_are_near_and_have_sides() -> None:
 
 def test_a_person_wears_clothes_and_holds_what_is_in_the_hand() -> None:
     found = relations(
-        PlacedThing("man", "man", (100, 150, 54, 128), "floor", pose="standing"),
-        PlacedThing("shirt", "shirt", (107, 180, 39, 46), "body", host="man"),
-        PlacedThing("cup", "cup", (140, 208, 24, 26), "hand", host="man"),
+        PlacedObject("man", "man", (100, 150, 54, 128), "floor", pose="standing"),
+        PlacedObject("shirt", "shirt", (107, 180, 39, 46), "body", host="man"),
+        PlacedObject("cup", "cup", (140, 208, 24, 26), "hand", host="man"),
     )
     assert {triple for triple in found if "man" in (triple[0], triple[2])} == {
         ("man", "wearing", "shirt"),
@@ -153,9 +153,9 @@ def test_a_person_wears_clothes_and_holds_what_is_in_the_hand() -> None:
 
 def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None:
     found = relations(
-        PlacedThing("couch", "couch", (100, 180, 150, 78), "floor"),
-        PlacedThing("man", "man", (140, 150, 54, 98), "top", pose="sitting", host="couch"),
-        PlacedThing("jeans", "jeans", (144, 215, 45, 30), "legs", host="man"),
+        PlacedObject("couch", "couch", (100, 180, 150, 78), "floor"),
+        PlacedObject("man", "man", (140, 150, 54, 98), "top", pose="sitting", host="couch"),
+        PlacedObject("jeans", "jeans", (144, 215, 45, 30), "legs", host="man"),
     )
     assert {triple for triple in found if "couch" in (triple[0], triple[2])} == {
         ("man", "on", "couch"),
@@ -164,14 +164,14 @@ def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None
 
 
 def test_attributes_are_all_looks_that_are_drawn() -> None:
-    man = PlacedThing("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
-    box = PlacedThing("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
-    scene = truth(World("n000001", "testdev", "park", "sunny", (man, box)))
+    man = PlacedObject("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
+    box = PlacedObject("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
+    scene = build_complete_graph(SyntheticScene("n000001", "testdev", "park", "sunny", (man, box)))
     assert [item.attributes for item in scene.objects] == [
         ("standing", "old"),
         ("red", "wood", "striped", "large", "open"),
     ]
-    assert (scene.location, scene.weather, scene.complete) == ("park", "sunny", True)
+    assert (scene.location, scene.weather, scene.is_complete) == ("park", "sunny", True)
     assert (scene.objects[1].x, scene.objects[1].y, scene.objects[1].w, scene.objects[1].h) == (
         300,
         250,
@@ -181,11 +181,11 @@ def test_attributes_are_all_looks_that_are_drawn() -> None:
 
 
 @pytest.fixture(scope="module")
-def scenes() -> list[Scene]:
-    return [truth(world) for world in worlds(5, "val", 40)]
+def scenes() -> list[SceneGraph]:
+    return [build_complete_graph(world) for world in generate_scenes(5, "val", 40)]
 
 
-def test_no_relation_holds_together_with_its_opposite(scenes: list[Scene]) -> None:
+def test_no_relation_holds_together_with_its_opposite(scenes: list[SceneGraph]) -> None:
     opposite = {"to the left of": "to the right of", "above": "below", "in front of": "behind", "on": "under"}
     for scene in scenes:
         found = {(item.object_id, r.name, r.object_id) for item in scene.objects for r in item.relations}
@@ -194,7 +194,7 @@ def test_no_relation_holds_together_with_its_opposite(scenes: list[Scene]) -> No
         assert all(a != b for a, _, b in found)
 
 
-def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[Scene]) -> None:
+def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[SceneGraph]) -> None:
     converse = {
         "to the left of": "to the right of",
         "to the right of": "to the left of",
@@ -212,35 +212,37 @@ def test_relations_with_a_converse_are_listed_in_both_directions(scenes: list[Sc
 
 def test_a_fact_and_its_converse_count_once() -> None:
     # 2 objects, 1 attribute, "left of" with its converse: 4 facts
-    red = PlacedThing("a", "ball", (10, 260, 40, 40), "floor", "red")
-    scene = truth(World("n000001", "testdev", "kitchen", "", (red, ball("b", 200, 260, 40, 40))))
-    assert len(facts(scene)) == 4
+    red = PlacedObject("a", "ball", (10, 260, 40, 40), "floor", "red")
+    scene = build_complete_graph(
+        SyntheticScene("n000001", "testdev", "kitchen", "", (red, ball("b", 200, 260, 40, 40)))
+    )
+    assert len(get_facts(scene)) == 4
 
 
-def test_published_omits_a_fifth_of_the_facts_of_each_scene_and_adds_none(scenes: list[Scene]) -> None:
+def test_published_omits_a_fifth_of_the_facts_of_each_scene_and_adds_none(scenes: list[SceneGraph]) -> None:
     for scene in scenes:
-        short = published(scene, 5)
-        assert set(facts(short)) < set(facts(scene))
-        missing = len(facts(scene)) - len(facts(short))
-        assert abs(missing - 0.2 * len(facts(scene))) <= 0.5
-        assert not short.complete
+        short = omit_facts(scene, 5)
+        assert set(get_facts(short)) < set(get_facts(scene))
+        missing = len(get_facts(scene)) - len(get_facts(short))
+        assert abs(missing - 0.2 * len(get_facts(scene))) <= 0.5
+        assert not short.is_complete
 
 
-def test_published_loses_objects_attributes_and_relations(scenes: list[Scene]) -> None:
-    shorts = [published(scene, 5) for scene in scenes]
+def test_published_loses_objects_attributes_and_relations(scenes: list[SceneGraph]) -> None:
+    shorts = [omit_facts(scene, 5) for scene in scenes]
     for kind in ("object", "attribute", "relation"):
-        before = sum(fact[0] == kind for scene in scenes for fact in facts(scene))
-        after = sum(fact[0] == kind for scene in shorts for fact in facts(scene))
+        before = sum(fact[0] == kind for scene in scenes for fact in get_facts(scene))
+        after = sum(fact[0] == kind for scene in shorts for fact in get_facts(scene))
         assert 0.01 < 1 - after / before < 0.30, kind
 
 
-def test_a_published_graph_never_refers_to_an_omitted_object(scenes: list[Scene]) -> None:
+def test_a_published_graph_never_refers_to_an_omitted_object(scenes: list[SceneGraph]) -> None:
     for scene in scenes:
-        short = published(scene, 5)
+        short = omit_facts(scene, 5)
         known = {item.object_id for item in short.objects}
         assert all(r.object_id in known for item in short.objects for r in item.relations)
 
 
-def test_what_is_omitted_depends_on_the_seed_alone(scenes: list[Scene]) -> None:
-    assert published(scenes[0], 5) == published(scenes[0], 5)
-    assert published(scenes[0], 5) != published(scenes[0], 6)
+def test_what_is_omitted_depends_on_the_seed_alone(scenes: list[SceneGraph]) -> None:
+    assert omit_facts(scenes[0], 5) == omit_facts(scenes[0], 5)
+    assert omit_facts(scenes[0], 5) != omit_facts(scenes[0], 6)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from research.synthetic_world.layout import fits
-from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS, WEATHERS
-from research.synthetic_world.scene_plan import ScenePlan
-from research.synthetic_world.scene_statistics import CONTAINERS, SINGLE, SUPPORTERS
+from research.synthetic_world.layout import is_valid_layout
+from research.synthetic_world.ontology import INDOORS, KIND_BY_NAME, KINDS, WEATHERS
+from research.synthetic_world.scene_plan import ScenePlanner
+from research.synthetic_world.scene_statistics import CONTAINERS, SUPPORTERS, UNIQUE_KINDS
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def plans():
     """Two filled plans for every kind that may be featured."""
     made = []
     for number, kind in enumerate([*KINDS, *KINDS]):
-        plan = ScenePlan(np.random.default_rng(number), kind)
+        plan = ScenePlanner(np.random.default_rng(number), kind)
         plan.fill()
         made.append(plan)
     return made
@@ -38,7 +38,7 @@ def test_the_featured_kind_comes_into_most_plans(plans):
 
 def test_a_plan_fits_and_is_no_fuller_than_wanted(plans):
     for plan in plans:
-        assert fits(plan.things)
+        assert is_valid_layout(plan.things)
         assert 8 <= plan.wanted <= 12
         assert len({thing.object_id for thing in plan.things}) == len(plan.things)
 
@@ -49,12 +49,12 @@ def test_hosts_are_there_and_carry_what_they_can(plans):
         for thing in plan.things:
             host = by_id[thing.host] if thing.host else None
             match thing.rests:
-                case "top" if BY_NAME[thing.kind].category != "person":
+                case "top" if KIND_BY_NAME[thing.kind].category != "person":
                     assert host.kind in SUPPORTERS[thing.kind]
                 case "inside":
                     assert host.kind in CONTAINERS[thing.kind] and host.state not in ("closed", "empty")
                 case "hand" | "head" | "body" | "legs":
-                    assert BY_NAME[host.kind].category == "person"
+                    assert KIND_BY_NAME[host.kind].category == "person"
                 case "wall" | "sky":
                     assert host is None
 
@@ -67,12 +67,12 @@ def test_nothing_hangs_on_a_wall_outdoors_or_flies_indoors(plans):
 def test_of_some_kinds_one_is_enough_and_in_the_sky_are_two_at_most(plans):
     for plan in plans:
         kinds = [thing.kind for thing in plan.things]
-        assert all(kinds.count(name) <= 1 for name in SINGLE)
+        assert all(kinds.count(name) <= 1 for name in UNIQUE_KINDS)
         assert sum(thing.rests == "sky" for thing in plan.things) <= 2
 
 
 def test_one_generator_gives_one_plan():
-    first, second = (ScenePlan(np.random.default_rng(5), BY_NAME["dog"]) for _ in range(2))
+    first, second = (ScenePlanner(np.random.default_rng(5), KIND_BY_NAME["dog"]) for _ in range(2))
     first.fill()
     second.fill()
-    assert first.things == second.things and first.things
+    assert first.objects == second.objects and first.objects

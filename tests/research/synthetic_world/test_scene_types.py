@@ -2,9 +2,17 @@
 
 import pytest
 
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.scene_statistics import CONTAINERS, SEATS, SUPPORTERS
-from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, LOOK_SCALE, RIMS, SURFACES, WIDTH
+from research.synthetic_world.scene_types import (
+    ANCHORS,
+    APPEARANCE_SCALE,
+    HEIGHT,
+    HORIZON,
+    RIMS,
+    SURFACES,
+    WIDTH,
+)
 
 
 @pytest.mark.parametrize("pose", ANCHORS)
@@ -20,7 +28,7 @@ def test_a_body_is_head_over_trunk_over_legs_and_symmetrical(pose):
 
 
 def test_every_pose_of_a_person_has_its_anchors():
-    assert all(set(BY_NAME[name].poses) == set(ANCHORS) for name in ("man", "woman", "boy", "girl"))
+    assert all(set(KIND_BY_NAME[name].poses) == set(ANCHORS) for name in ("man", "woman", "boy", "girl"))
 
 
 @pytest.mark.parametrize("name", SURFACES)
@@ -44,8 +52,8 @@ def test_a_rim_is_in_the_upper_third(name):
 
 
 def test_scales_are_of_looks_that_their_kinds_have():
-    for (name, look), (wide, tall) in LOOK_SCALE.items():
-        kind = BY_NAME[name]
+    for (name, look), (wide, tall) in APPEARANCE_SCALE.items():
+        kind = KIND_BY_NAME[name]
         assert look in (*kind.poses, "open", "closed") and 0.3 < wide < 1.2 and 0.5 < tall < 1.2
 
 

@@ -4,48 +4,60 @@ from __future__ import annotations
 
 from collections import Counter
 
-from research.synthetic_world.ontology import BY_NAME, INDOORS, KINDS
-from research.synthetic_world.scene_types import ANCHORS, HEIGHT, RIMS, SURFACES, WIDTH, PlacedThing, World
-from research.synthetic_world.scenes import SPLIT_SIZES, picture_id, scene, worlds
+from research.synthetic_world.ontology import INDOORS, KIND_BY_NAME, KINDS
+from research.synthetic_world.scene_types import (
+    ANCHORS,
+    HEIGHT,
+    RIMS,
+    SURFACES,
+    WIDTH,
+    PlacedObject,
+    SyntheticScene,
+)
+from research.synthetic_world.scenes import SPLIT_SIZES, generate_scene, generate_scenes, make_image_id
 
 SEED = 11
 
 
-def hosted(sample: list[World], *rests: str) -> list[tuple[PlacedThing, PlacedThing]]:
+def hosted(sample: list[SyntheticScene], *rests: str) -> list[tuple[PlacedObject, PlacedObject]]:
     pairs = []
     for world in sample:
-        by_id = {thing.object_id: thing for thing in world.things}
-        pairs += [(thing, by_id[thing.host]) for thing in world.things if thing.host and thing.rests in rests]
+        by_id = {thing.object_id: thing for thing in world.objects}
+        pairs += [
+            (thing, by_id[thing.host]) for thing in world.objects if thing.host and thing.placement in rests
+        ]
     return pairs
 
 
-def test_the_world_is_as_rich_as_promised(sample: list[World]) -> None:
+def test_the_world_is_as_rich_as_promised(sample: list[SyntheticScene]) -> None:
     assert len(sample) >= 150
-    kinds = {thing.kind for world in sample for thing in world.things}
+    kinds = {thing.kind for world in sample for thing in world.objects}
     assert kinds == {kind.name for kind in KINDS} and len(kinds) >= 45
-    assert len({BY_NAME[kind].category for kind in kinds} - {""}) >= 8
-    assert len({thing.color for world in sample for thing in world.things} - {None}) >= 10
-    assert sum(len(world.things) for world in sample) / len(sample) >= 6
-    assert min(len(world.things) for world in sample) >= 6
-    assert max(len(world.things) for world in sample) <= 16
+    assert len({KIND_BY_NAME[kind].category for kind in kinds} - {""}) >= 8
+    assert len({thing.color for world in sample for thing in world.objects} - {None}) >= 10
+    assert sum(len(world.objects) for world in sample) / len(sample) >= 6
+    assert min(len(world.objects) for world in sample) >= 6
+    assert max(len(world.objects) for world in sample) <= 16
 
 
 def test_every_kind_occurs_in_every_split() -> None:
     # scene i features kind i modulo 62, so the first 62 scenes of a split hold all kinds
-    found = {thing.kind for world in worlds(SEED, "val", len(KINDS)) for thing in world.things}
+    found = {thing.kind for world in generate_scenes(SEED, "val", len(KINDS)) for thing in world.objects}
     assert found == {kind.name for kind in KINDS}
 
 
-def test_nothing_leaves_the_picture(sample: list[World]) -> None:
+def test_nothing_leaves_the_picture(sample: list[SyntheticScene]) -> None:
     for world in sample:
-        for thing in world.things:
+        for thing in world.objects:
             x, y, w, h = thing.box
             assert x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT, (world.picture_id, thing)
 
 
-def test_supported_things_touch_a_surface_of_their_support(sample: list[World]) -> None:
+def test_supported_things_touch_a_surface_of_their_support(sample: list[SyntheticScene]) -> None:
     pairs = [
-        (thing, host) for thing, host in hosted(sample, "top") if BY_NAME[thing.kind].category != "person"
+        (thing, host)
+        for thing, host in hosted(sample, "top")
+        if KIND_BY_NAME[thing.kind].category != "person"
     ]
     assert len(pairs) > 100
     for thing, host in pairs:
@@ -55,15 +67,15 @@ def test_supported_things_touch_a_surface_of_their_support(sample: list[World]) 
         assert host.box[0] <= thing.box[0] and thing.box[0] + thing.box[2] <= host.box[0] + host.box[2]
 
 
-def test_seated_people_have_their_legs_on_the_seat(sample: list[World]) -> None:
+def test_seated_people_have_their_legs_on_the_seat(sample: list[SyntheticScene]) -> None:
     for thing, host in hosted(sample, "top"):
-        if BY_NAME[thing.kind].category == "person":
+        if KIND_BY_NAME[thing.kind].category == "person":
             seat = host.box[1] + SURFACES[host.kind][0][2] * host.box[3]
             assert thing.pose == "sitting"
             assert abs(thing.box[1] + ANCHORS["sitting"]["legs"][1] * thing.box[3] - seat) < 0.5
 
 
-def test_held_things_are_at_a_hand(sample: list[World]) -> None:
+def test_held_things_are_at_a_hand(sample: list[SyntheticScene]) -> None:
     pairs = hosted(sample, "hand")
     assert len(pairs) > 30
     for thing, person in pairs:
@@ -79,7 +91,7 @@ def test_held_things_are_at_a_hand(sample: list[World]) -> None:
 
 
 def test_what_is_inside_stands_in_the_opening_and_flowers_stick_out_of_their_vase(
-    sample: list[World],
+    sample: list[SyntheticScene],
 ) -> None:
     pairs = hosted(sample, "inside")
     assert pairs
@@ -91,30 +103,34 @@ def test_what_is_inside_stands_in_the_opening_and_flowers_stick_out_of_their_vas
         assert container.state not in ("closed", "empty")
 
 
-def test_people_wear_a_shirt_and_nothing_twice(sample: list[World]) -> None:
+def test_people_wear_a_shirt_and_nothing_twice(sample: list[SyntheticScene]) -> None:
     for world in sample:
-        for person in world.things:
-            if BY_NAME[person.kind].category == "person":
+        for person in world.objects:
+            if KIND_BY_NAME[person.kind].category == "person":
                 worn = Counter(
-                    t.kind for t in world.things if t.host == person.object_id and t.rests != "hand"
+                    t.kind for t in world.objects if t.host == person.object_id and t.placement != "hand"
                 )
                 assert worn["shirt"] == 1 and max(worn.values()) == 1
 
 
-def shared(first: PlacedThing, second: PlacedThing) -> float:
+def shared(first: PlacedObject, second: PlacedObject) -> float:
     (ax, ay, aw, ah), (bx, by, bw, bh) = first.box, second.box
     return max(min(ax + aw, bx + bw) - max(ax, bx), 0) * max(min(ay + ah, by + bh) - max(ay, by), 0)
 
 
-def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(sample: list[World]) -> None:
+def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(
+    sample: list[SyntheticScene],
+) -> None:
     clothes = ("head", "body", "legs")
     for world in sample:
-        for place, back in enumerate(world.things):
+        for place, back in enumerate(world.objects):
             total = strange = 0.0
-            for front in world.things[place + 1 :]:
-                worn = front.host == back.object_id and front.rests in clothes
+            for front in world.objects[place + 1 :]:
+                worn = front.host == back.object_id and front.placement in clothes
                 on_one_person = (
-                    back.host and back.host == front.host and {back.rests, front.rests} <= {*clothes, "hand"}
+                    back.host
+                    and back.host == front.host
+                    and {back.placement, front.placement} <= {*clothes, "hand"}
                 )
                 if (
                     worn or on_one_person or back.host == front.object_id
@@ -124,28 +140,28 @@ def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(s
                 total += share
                 strange += share if front.host != back.object_id else 0
             assert total <= 0.5, (world.picture_id, back)
-            assert strange == 0 or back.box[2] * back.box[3] >= 1500 or back.rests in clothes, back
+            assert strange == 0 or back.box[2] * back.box[3] >= 1500 or back.placement in clothes, back
 
 
-def test_some_things_are_partly_hidden(sample: list[World]) -> None:
-    def occluded(world: World) -> bool:
+def test_some_things_are_partly_hidden(sample: list[SyntheticScene]) -> None:
+    def occluded(world: SyntheticScene) -> bool:
         return any(
             not a.host and not b.host and shared(a, b) / (a.box[2] * a.box[3]) > 0.05
-            for place, a in enumerate(world.things)
-            for b in world.things[place + 1 :]
+            for place, a in enumerate(world.objects)
+            for b in world.objects[place + 1 :]
         )
 
     assert 0.2 < sum(map(occluded, sample)) / len(sample) < 0.8
 
 
-def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[World]) -> None:
+def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[SyntheticScene]) -> None:
     twins = 0
     for world in sample:
         seen: dict[str, list[tuple[str | None, ...]]] = {}
-        for thing in world.things:
-            if thing.rests in ("body", "legs", "head", "hand"):
+        for thing in world.objects:
+            if thing.placement in ("body", "legs", "head", "hand"):
                 continue
-            kind = BY_NAME[thing.kind]
+            kind = KIND_BY_NAME[thing.kind]
             looks = (thing.color,) if kind.colors else (thing.size, thing.pose, thing.age)
             assert looks not in seen.setdefault(thing.kind, []), (world.picture_id, thing)
             twins += bool(seen[thing.kind])
@@ -153,32 +169,34 @@ def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[World]) -
     assert twins > 50
 
 
-def test_weather_is_outdoors_only(sample: list[World]) -> None:
-    assert all(bool(world.weather) == (world.place not in INDOORS) for world in sample)
+def test_weather_is_outdoors_only(sample: list[SyntheticScene]) -> None:
+    assert all(bool(world.weather) == (world.location not in INDOORS) for world in sample)
     assert len({world.weather for world in sample}) == 5
-    assert len({world.place for world in sample}) == 8
+    assert len({world.location for world in sample}) == 8
 
 
-def test_kinds_stay_in_their_places(sample: list[World]) -> None:
-    assert all(world.place in BY_NAME[thing.kind].places for world in sample for thing in world.things)
+def test_kinds_stay_in_their_places(sample: list[SyntheticScene]) -> None:
+    assert all(
+        world.location in KIND_BY_NAME[thing.kind].locations for world in sample for thing in world.objects
+    )
 
 
 def test_answers_are_skewed_as_in_photographs() -> None:
-    things = [thing for world in worlds(SEED, "train", 200) for thing in world.things]
+    things = [thing for world in generate_scenes(SEED, "train", 200) for thing in world.objects]
     colors = Counter(thing.color for thing in things if thing.kind == "apple")
     assert colors.most_common(1)[0][0] == "red" and colors["red"] / colors.total() > 0.45
 
 
-def test_a_scene_depends_on_its_seed_and_id_alone(sample: list[World]) -> None:
-    assert scene(SEED, picture_id("testdev", 3), "testdev", 3) == sample[3]
-    assert scene(SEED + 1, picture_id("testdev", 3), "testdev", 3) != sample[3]
+def test_a_scene_depends_on_its_seed_and_id_alone(sample: list[SyntheticScene]) -> None:
+    assert generate_scene(SEED, make_image_id("testdev", 3), "testdev", 3) == sample[3]
+    assert generate_scene(SEED + 1, make_image_id("testdev", 3), "testdev", 3) != sample[3]
 
 
 def test_ids_are_strings_like_those_of_gqa_and_unique() -> None:
-    ids = [picture_id(split, index) for split in SPLIT_SIZES for index in range(700)]
+    ids = [make_image_id(split, index) for split in SPLIT_SIZES for index in range(700)]
     assert len(set(ids)) == len(ids)
-    assert picture_id("testdev", 0) == "n700031"  # (300000 * 7919 + 31) mod 10**6
-    assert picture_id("train", 1) == "0007950"
+    assert make_image_id("testdev", 0) == "n700031"  # (300000 * 7919 + 31) mod 10**6
+    assert make_image_id("train", 1) == "0007950"
     assert any(key.startswith("n0") for key in ids) and all(len(key) == 7 for key in ids)
 
 
@@ -186,7 +204,7 @@ def test_object_ids_are_unique_across_splits() -> None:
     ids = [
         thing.object_id
         for split in SPLIT_SIZES
-        for world in worlds(SEED, split, 20)
-        for thing in world.things
+        for world in generate_scenes(SEED, split, 20)
+        for thing in world.objects
     ]
     assert len(set(ids)) == len(ids)

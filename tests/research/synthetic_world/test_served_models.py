@@ -10,16 +10,22 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.inference.confidence_methods import RECIPES
+from pipeline.core.paths import DatasetFolders
+from pipeline.inference.confidence_methods import CONFIDENCE_METHODS
 from pipeline.inference.prompts import PROMPTS
-from research.reference_models.inference import load_net, look
-from research.reference_models.model_outputs import Ask
-from research.reference_models.net_files import HEAD
-from research.reference_models.region_extraction import asked_regions
+from research.reference_models.inference import load_net, predict
+from research.reference_models.model_outputs import VqaQuery
+from research.reference_models.net_files import REGION_HEAD_FILE
+from research.reference_models.region_extraction import extract_regions
 from research.reference_models.region_head import load_head
 from research.reference_models.region_stores import ArrayStore
-from research.synthetic_world.served_models import SERVED, ServedNet, Turn, said_in_tokens, wanted_of
+from research.synthetic_world.served_models import (
+    SERVED_MODELS,
+    ChatTurn,
+    ServedModel,
+    make_token_distributions,
+    parse_request,
+)
 
 IMAGES = Path("data/sample/source/images")
 QUESTION = "Is the cup to the left or to the right of the picture?"
@@ -29,7 +35,7 @@ OFFER = 'If the question cannot be answered from the picture, say "unanswerable"
 
 @pytest.fixture(scope="module")
 def net():
-    return ServedNet(["rp", "vanilla", "blind", "k_plus_1"])
+    return ServedModel(["rp", "vanilla", "blind", "k_plus_1"])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,7 @@ def pictures():
 
 
 def user(text, picture=None):
-    return Turn("user", text, picture)
+    return ChatTurn("user", text, picture)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def user(text, picture=None):
     ],
 )
 def test_question_and_form_are_read_from_one_message(text, form):
-    assert wanted_of([user(text, b"0")]) == (QUESTION, b"0", form)
+    assert parse_request([user(text, b"0")]) == (QUESTION, b"0", form)
 
 
 @pytest.mark.parametrize(
@@ -69,78 +75,78 @@ def test_question_and_form_are_read_from_one_message(text, form):
     ],
 )
 def test_a_later_turn_asks_of_the_same_question(text, form):
-    turns = [user(f"{QUESTION}\n{WORD}", b"0"), Turn("assistant", "left"), user(text)]
-    assert wanted_of(turns) == (QUESTION, b"0", form)
+    turns = [user(f"{QUESTION}\n{WORD}", b"0"), ChatTurn("assistant", "left"), user(text)]
+    assert parse_request(turns) == (QUESTION, b"0", form)
 
 
 def test_the_prompts_and_recipes_of_rgqa_run_are_understood():
     for name, form in (("word", "word"), ("refuse", "refuse"), ("ask", "word")):
         prompt = PROMPTS[name]
-        turns = [user(prompt.asked(QUESTION), b"0")]
-        if prompt.first:
-            turns = [user(prompt.asked_first(QUESTION), b"0")]
-            assert wanted_of(turns) == (QUESTION, b"0", "yes")
-            turns += [Turn("assistant", "Yes"), user(prompt.asked(QUESTION))]
-        assert wanted_of(turns) == (QUESTION, b"0", form)
+        turns = [user(prompt.format_question(QUESTION), b"0")]
+        if prompt.first_turn_template:
+            turns = [user(prompt.format_first_turn(QUESTION), b"0")]
+            assert parse_request(turns) == (QUESTION, b"0", "yes")
+            turns += [ChatTurn("assistant", "Yes"), user(prompt.format_question(QUESTION))]
+        assert parse_request(turns) == (QUESTION, b"0", form)
         for recipe, wanted in (("p-true", "yes"), ("verbal", "number")):
-            more = [Turn("assistant", "left"), user(RECIPES[recipe].turn)]
-            assert wanted_of([*turns, *more]) == (QUESTION, b"0", wanted)
+            more = [ChatTurn("assistant", "left"), user(CONFIDENCE_METHODS[recipe].followup_turn)]
+            assert parse_request([*turns, *more]) == (QUESTION, b"0", wanted)
 
 
 def test_examples_before_do_not_count():
     turns = [
-        Turn("system", "You look at pictures. Is that clear?"),
+        ChatTurn("system", "You look at pictures. Is that clear?"),
         user("What is this?\nAnswer in a word.", b"1"),
-        Turn("assistant", "cup"),
+        ChatTurn("assistant", "cup"),
         user(f"{QUESTION}\nAnswer in a word.", b"2"),
     ]
-    assert wanted_of(turns) == (QUESTION, b"2", "word")
+    assert parse_request(turns) == (QUESTION, b"2", "word")
     without = [turn._replace(picture=None) for turn in turns]
-    assert wanted_of([*without, Turn("assistant", "left"), user("Can it be answered?")])[:2] == (
+    assert parse_request([*without, ChatTurn("assistant", "left"), user("Can it be answered?")])[:2] == (
         QUESTION,
         None,
     )
 
 
 def test_a_picture_may_come_before_its_question():
-    assert wanted_of([user("", b"0"), user(QUESTION)]) == (QUESTION, b"0", "word")
+    assert parse_request([user("", b"0"), user(QUESTION)]) == (QUESTION, b"0", "word")
 
 
 def test_what_the_net_believes_of_no_answer_is_spread_or_offered():
     # 0.2 for red, 0.1 for blue, so 0.7 for neither: a third of it each among three answers.
     answers = {"red": 0.2, "blue": 0.1, "cup": 0.0}
-    (word,) = said_in_tokens(answers, 0.2, "word")
+    (word,) = make_token_distributions(answers, 0.2, "word")
     assert list(word) == ["red", "blue", "cup"]
     assert list(word.values()) == pytest.approx([0.2 + 0.7 / 3, 0.1 + 0.7 / 3, 0.7 / 3])
-    (offered,) = said_in_tokens(answers, 0.2, "refuse")
+    (offered,) = make_token_distributions(answers, 0.2, "refuse")
     assert offered == pytest.approx({"unanswerable": 0.7, "red": 0.2, "blue": 0.1, "cup": 0.0})
 
 
 def test_answers_that_are_likely_each_for_itself_share_what_the_likeliest_leaves():
     # Sigmoids: 0.9 and 0.6 and 0.3; the second and third have 0.1 between them, two to one.
-    (word,) = said_in_tokens({"a": 0.6, "b": 0.9, "c": 0.3}, 0.9, "word")
+    (word,) = make_token_distributions({"a": 0.6, "b": 0.9, "c": 0.3}, 0.9, "word")
     assert word == pytest.approx({"b": 0.9, "a": 0.1 * 2 / 3, "c": 0.1 / 3})
     # A confidence beside the answers scales them: 0.45 instead of 0.9, so 0.3 and 0.15 beside it, and 0.1 for none.
-    (offered,) = said_in_tokens({"a": 0.6, "b": 0.9, "c": 0.3}, 0.45, "refuse")
+    (offered,) = make_token_distributions({"a": 0.6, "b": 0.9, "c": 0.3}, 0.45, "refuse")
     assert offered == pytest.approx({"b": 0.45, "a": 0.3, "c": 0.15, "unanswerable": 0.1})
 
 
 @pytest.mark.parametrize("form", ["word", "refuse", "yes", "true", "number", "word and number"])
 @pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
 def test_each_token_has_a_distribution(form, confidence):
-    for token in said_in_tokens({"a": 0.7, "b": 0.9, "c": 0.2}, confidence, form):
+    for token in make_token_distributions({"a": 0.7, "b": 0.9, "c": 0.2}, confidence, form):
         assert math.fsum(token.values()) == pytest.approx(1) and min(token.values()) >= 0
 
 
 @pytest.mark.parametrize("name", ["rp", "blind"])
 def test_a_net_says_what_stage_answer_has_of_it(net, pictures, name):
-    folders = Folders("sample")
+    folders = DatasetFolders("sample")
     files = {path.stem: path for path in pictures}
-    regions = asked_regions(folders.clip, load_head(folders.vqa / HEAD), files)
+    regions = extract_regions(folders.clip, load_head(folders.vqa_models / REGION_HEAD_FILE), files)
     store = regions.stores["found"]
     assert isinstance(store, ArrayStore)
-    asks = [Ask(path.stem, QUESTION) for path in pictures]
-    seen = look(load_net(folders.vqa / f"{name}-0.safetensors", exact=True), asks, store)
+    asks = [VqaQuery(path.stem, QUESTION) for path in pictures]
+    seen = predict(load_net(folders.vqa_models / f"{name}-0.safetensors", use_float64=True), asks, store)
     for path, logits in zip(pictures, seen.logits, strict=True):
         (yes,) = net.say(name, [user(f"{QUESTION} Can this question be answered?", path.read_bytes())])
         assert yes["Yes"] == pytest.approx(1 / (1 + math.exp(-logits.max())), rel=1e-2)
@@ -196,7 +202,7 @@ def test_a_request_without_a_picture_is_answered_as_of_a_grey_one(net):
 
 
 def test_pictures_are_remembered_up_to_a_number(net, monkeypatch, pictures):
-    monkeypatch.setattr("research.synthetic_world.served_models.KEPT", 2)
+    monkeypatch.setattr("research.synthetic_world.served_models.MAX_CACHED_REGIONS", 2)
     net._regions.clear()
     said = [net.say("rp", [user(QUESTION, path.read_bytes())]) for path in pictures * 2]
     assert said[:3] == said[3:] and len(net._regions) == 2
@@ -204,9 +210,9 @@ def test_pictures_are_remembered_up_to_a_number(net, monkeypatch, pictures):
 
 def test_unknown_nets_are_named_with_those_that_there_are():
     with pytest.raises(UserError, match="no net own_rp, nosuch of seed 0 to serve; there are: .*vanilla"):
-        ServedNet(["own_rp", "nosuch", "rp"])
-    assert {"rp", "vanilla", "blind", "mix", "branched", "k_plus_1"} <= set(SERVED)
-    assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED)
+        ServedModel(["own_rp", "nosuch", "rp"])
+    assert {"rp", "vanilla", "blind", "mix", "branched", "k_plus_1"} <= set(SERVED_MODELS)
+    assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED_MODELS)
 
 
 def test_what_is_no_picture_is_an_error(net):

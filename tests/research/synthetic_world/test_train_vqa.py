@@ -8,7 +8,7 @@ from pipeline.core.errors import UserError
 from research.reference_models import net_configs, net_training
 from research.reference_models.inference import load_net
 from research.synthetic_world import train_vqa, vqa_training_data, vqa_worlds
-from research.synthetic_world.train_vqa import train_sample_vqa, training
+from research.synthetic_world.train_vqa import read_training_runs, train_sample_vqa
 from tests.research.synthetic_world.here_pool import Here
 
 BASE, MORE = 6.0, 2.0
@@ -19,7 +19,7 @@ def here(few_worlds, monkeypatch):
     monkeypatch.setattr(train_vqa, "get_context", lambda kind: Here)
     monkeypatch.setattr(train_vqa, "BASE_EPOCHS", BASE)
     monkeypatch.setattr(train_vqa, "MORE_EPOCHS", MORE)
-    monkeypatch.setattr(net_configs, "BATCH", 16)
+    monkeypatch.setattr(net_configs, "TRAIN_BATCH_SIZE", 16)
 
 
 def weights(folder: Path, name: str) -> bytes:
@@ -33,12 +33,12 @@ def folder(few_worlds):
 
 def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
     train_sample_vqa(0)
-    told = training(folder)
-    assert set(told.nets) == {f"{name}-0" for name in net_configs.NETS}
+    told = read_training_runs(folder)
+    assert set(told.nets) == {f"{name}-0" for name in net_configs.NET_CONFIGS}
     for run in (told.detector, told.own_detector):
         assert run is not None and set(run.report) == {"recall", "precision", "looks right"}
     for run in told.nets.values():
-        net = load_net(train_vqa.file_of(run.net, run.seed))
+        net = load_net(train_vqa.get_model_path(run.net, run.seed))
         assert run.parameters == sum(p.numel() for p in net.net.parameters())
         assert run.criterion in run.report and run.tries
     assert load_net(folder / "separated-0.safetensors").answers == ("answerable",)
@@ -46,10 +46,13 @@ def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
 
 
 def test_what_is_there_already_stays(folder, monkeypatch):
-    before, detectors = training(folder), [weights(folder, name) for name in ("regions", "regions_own")]
-    monkeypatch.setattr(train_vqa, "train_net", None)  # it would be called in vain
+    before, detectors = (
+        read_training_runs(folder),
+        [weights(folder, name) for name in ("regions", "regions_own")],
+    )
+    monkeypatch.setattr(train_vqa, "train_model", None)  # it would be called in vain
     train_sample_vqa(0)
-    assert training(folder) == before
+    assert read_training_runs(folder) == before
     assert [weights(folder, name) for name in ("regions", "regions_own")] == detectors
 
 
@@ -57,7 +60,11 @@ def test_another_seed_makes_other_nets_with_the_same_detector(folder):
     detector = weights(folder, "regions")
     train_sample_vqa(1, nets=["blind"])
     train_sample_vqa(2, nets=["vanilla"])  # which needs a base
-    assert {name for name in training(folder).nets if name[-2:] != "-0"} == {"blind-1", "base-2", "vanilla-2"}
+    assert {name for name in read_training_runs(folder).nets if name[-2:] != "-0"} == {
+        "blind-1",
+        "base-2",
+        "vanilla-2",
+    }
     assert weights(folder, "blind-1") != weights(folder, "blind-0") and weights(folder, "regions") == detector
 
 
@@ -65,7 +72,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     whole = weights(folder, "rp-0")
     for path in (folder / "rp-0.safetensors", few_worlds / "work" / "rp-0.pt"):
         path.unlink()
-    step, every = net_training.NetTraining.step, net_configs.recipe_of
+    step, every = net_training.NetTraining.step, net_configs.make_training_config
 
     def dies(self, number, batch):
         if number == self.recipe.steps - 1:
@@ -75,7 +82,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     def often(*arguments):
         return every(*arguments).__class__(**{**vars(every(*arguments)), "every": 1})
 
-    monkeypatch.setattr(net_configs, "recipe_of", often)
+    monkeypatch.setattr(net_configs, "make_training_config", often)
     monkeypatch.setattr(net_training.NetTraining, "step", dies)
     with pytest.raises(KeyboardInterrupt):
         train_sample_vqa(0)
@@ -87,17 +94,17 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
 
 def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monkeypatch, few_worlds):
     seen = []
-    original = vqa_training_data.figures
+    original = vqa_training_data.compute_metrics
 
     def figures(asked, data, store):
         seen.append((len(seen), {q.picture_id for q in data.questions}))
         return original(asked, data, store)
 
-    monkeypatch.setattr(vqa_training_data, "figures", figures)
+    monkeypatch.setattr(vqa_training_data, "compute_metrics", figures)
     (few_worlds / "work" / "vanilla-0.pt").unlink()
-    train_vqa.train_net("vanilla", 0)
+    train_vqa.train_model("vanilla", 0)
     choose, report = (
-        {r.scene.picture_id for r in vqa_worlds.worlds_of(part)} for part in ("choose", "report")
+        {r.scene.picture_id for r in vqa_worlds.read_worlds(part)} for part in ("choose", "report")
     )
     assert [pictures for _, pictures in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
 
@@ -108,6 +115,6 @@ def test_an_unknown_net_is_refused_with_those_there_are():
 
 
 def test_hard_pairs_are_of_other_pictures(few_worlds):
-    hard, data = train_vqa._hard(), vqa_training_data.PartData.read("learn")
+    hard, data = train_vqa._find_hard_negatives(), vqa_training_data.SubsetData.read("learn")
     assert hard.shape == (8, 3)
-    assert all(data.pictures[row] != place for place in range(8) for row in hard[place])
+    assert all(data.get_image_indices[row] != place for place in range(8) for row in hard[place])

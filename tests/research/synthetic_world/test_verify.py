@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.randomness import generator
-from pipeline.core.records import Relation, Scene, SceneObject
+from pipeline.core.randomness import make_generator
+from pipeline.core.records import Relation, SceneGraph, SceneObject
 from research.synthetic_world import verify
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES, KINDS
 from research.synthetic_world.question_checks import CheckedQuestion
@@ -29,21 +29,23 @@ OPPOSITE = {"to the left of": "to the right of", "above": "below", "in front of"
 OPPOSITE |= {other: name for name, other in OPPOSITE.items()}
 RELATED = re.compile(r"relate: ([^,]+),([^,]+),([so]) \((\d+)\) \[(\d+)\]")
 NAMED = re.compile(r"(?:select: |relate: |rel: )([^,(_]+?)(?:,[^(]*)? \((\d+)\)")
-Corrupted = tuple[dict[str, CheckedQuestion], Scene]
-Corruption = Callable[[str, dict[str, CheckedQuestion], Scene, np.random.Generator], Corrupted | None]
+Corrupted = tuple[dict[str, CheckedQuestion], SceneGraph]
+Corruption = Callable[[str, dict[str, CheckedQuestion], SceneGraph, np.random.Generator], Corrupted | None]
 
 
 @pytest.fixture(scope="module")
 def sample() -> tuple[dict, dict, dict]:
-    return verify.load(ROOT / "data/sample")
+    return verify.load_sample(ROOT / "data/sample")
 
 
 def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sample):
     entries, truths, published = sample
     assert [
-        fault for split in verify.SPLITS for fault in verify.question_faults(entries[split], truths[split])
+        fault
+        for split in verify.SPLITS
+        for fault in verify.find_question_faults(entries[split], truths[split])
     ] == []
-    assert list(verify.graph_faults(published, truths["train"] | truths["val"])) == []
+    assert list(verify.find_graph_faults(published, truths["train"] | truths["val"])) == []
     assert all(scene.complete for scenes in truths.values() for scene in scenes.values())
     assert len(entries["testdev"]) >= 1800
 
@@ -52,7 +54,7 @@ def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sampl
 
 
 def other_answer(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """Another answer that could have been given: the other option, the other of yes and no, a value of the same type."""
     one = entries[key]
@@ -83,7 +85,7 @@ def other_answer(
 
 
 def swapped_id(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """The id in a program becomes that of another object of the picture, with another name."""
     one = entries[key]
@@ -104,7 +106,7 @@ def swapped_id(
 
 
 def swapped_annotation(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """A word of the question is annotated with an object of another category."""
     one = entries[key]
@@ -123,7 +125,7 @@ def swapped_annotation(
 
 
 def foreign_entailment(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """A question is said to entail one of the same picture about other things altogether."""
     one = entries[key]
@@ -144,7 +146,7 @@ def foreign_entailment(
 
 
 def renamed(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """An object that the program names is truly something of another category."""
     named = NAMED.search(entries[key].semantic_str)
@@ -163,7 +165,7 @@ def renamed(
 
 
 def other_attribute(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """The attribute asked for has truly another value: `query: color` of an object that is blue, not red."""
     one = entries[key]
@@ -178,7 +180,7 @@ def other_attribute(
 
 
 def other_filter(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """An attribute that tells an object apart ("the red cup") is truly another."""
     one = entries[key]
@@ -198,7 +200,7 @@ def other_filter(
 
 
 def flipped(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """A relation that the question takes for granted is truly the opposite, in both directions."""
     triple = related(entries[key])
@@ -210,7 +212,7 @@ def flipped(
 
 
 def unrelated(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """A relation that the question takes for granted truly does not hold (in its other words neither)."""
     triple = related(entries[key])
@@ -224,7 +226,7 @@ def unrelated(
 
 
 def removed(
-    key: str, entries: dict[str, CheckedQuestion], scene: Scene, rng: np.random.Generator
+    key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
     """An object that the program names is truly not there."""
     named = NAMED.search(entries[key].semantic_str)
@@ -256,8 +258,10 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
     for corrupt in CORRUPTIONS:
         for key, (changed, scene) in corruptions(corrupt, entries["testdev"], truths["testdev"]):
             own = {question_id: entries["testdev"][question_id] for question_id in changed}
-            before = set(verify.question_faults(own, {scene.picture_id: truths["testdev"][scene.picture_id]}))
-            new = set(verify.question_faults(changed, {scene.picture_id: scene})) - before
+            before = set(
+                verify.find_question_faults(own, {scene.picture_id: truths["testdev"][scene.picture_id]})
+            )
+            new = set(verify.find_question_faults(changed, {scene.picture_id: scene})) - before
             table[corrupt.__name__] += bool(new)
             if not new:
                 missed.append(
@@ -270,13 +274,13 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
 
 
 def corruptions(
-    corrupt: Corruption, entries: dict[str, CheckedQuestion], truths: dict[str, Scene]
+    corrupt: Corruption, entries: dict[str, CheckedQuestion], truths: dict[str, SceneGraph]
 ) -> Iterator[tuple[str, Corrupted]]:
     """Ten corruptions of one kind, each of another picture."""
     by_picture: dict[str, dict[str, CheckedQuestion]] = defaultdict(dict)
     for key, entry in sorted(entries.items()):
         by_picture[entry.image_id][key] = entry
-    rng = generator(SEED, corrupt.__name__)
+    rng = make_generator(SEED, corrupt.__name__)
     made = 0
     for picture_id in rng.permutation(sorted(by_picture)).tolist():
         own = by_picture[picture_id]
@@ -306,7 +310,7 @@ def test_a_published_fact_that_does_not_hold_is_told(sample, change):
     picture_id = min(published)
     scene = published[picture_id]
     wrong = msgspec.structs.replace(scene, objects=(change(scene.objects[0]), *scene.objects[1:]))
-    faults = list(verify.graph_faults({picture_id: wrong}, truths["train"] | truths["val"]))
+    faults = list(verify.find_graph_faults({picture_id: wrong}, truths["train"] | truths["val"]))
     assert len(faults) == 1
     assert picture_id in faults[0][0]
 
@@ -315,15 +319,17 @@ def test_a_picture_elsewhere_or_unheard_of_is_told(sample):
     _, truths, published = sample
     scene = published[min(published)]
     moved = msgspec.structs.replace(scene, location="moon")
-    assert len(list(verify.graph_faults({scene.picture_id: moved}, truths["train"] | truths["val"]))) == 1
-    assert len(list(verify.graph_faults({"n0": scene}, truths["train"] | truths["val"]))) == 1
+    assert (
+        len(list(verify.find_graph_faults({scene.picture_id: moved}, truths["train"] | truths["val"]))) == 1
+    )
+    assert len(list(verify.find_graph_faults({"n0": scene}, truths["train"] | truths["val"]))) == 1
 
 
 def test_the_command_lists_everything_that_is_wrong(sample, monkeypatch, tmp_path):
     entries, truths, published = sample
     key = next(key for key, entry in entries["val"].items() if entry.answer == "yes")
     wrong = entries["val"] | {key: msgspec.structs.replace(entries["val"][key], answer="no", equivalent=())}
-    monkeypatch.setattr(verify, "load", lambda home: (entries | {"val": wrong}, truths, published))
+    monkeypatch.setattr(verify, "load_sample", lambda home: (entries | {"val": wrong}, truths, published))
     with pytest.raises(UserError) as error:
         verify.verify_sample()
     told = [line for line in error.value.problems if key in line]
@@ -342,7 +348,7 @@ def category(name: str) -> str:
     return next((group for group, members in CATEGORIES.items() if name in members), name)
 
 
-def object_of(scene: Scene, object_id: str) -> SceneObject:
+def object_of(scene: SceneGraph, object_id: str) -> SceneObject:
     return next(o for o in scene.objects if o.object_id == object_id)
 
 
@@ -371,12 +377,12 @@ def related(entry: CheckedQuestion) -> tuple[str, str, str] | None:
     return None
 
 
-def with_object(scene: Scene, old: SceneObject, **changes: object) -> Scene:
+def with_object(scene: SceneGraph, old: SceneObject, **changes: object) -> SceneGraph:
     new = msgspec.structs.replace(old, **changes)
     return msgspec.structs.replace(scene, objects=tuple(new if o is old else o for o in scene.objects))
 
 
-def with_attribute(scene: Scene, object_id: str, value: str, rng: np.random.Generator) -> Scene:
+def with_attribute(scene: SceneGraph, object_id: str, value: str, rng: np.random.Generator) -> SceneGraph:
     """The scene with another value of the same type in place of one."""
     old = object_of(scene, object_id)
     assert value in old.attributes
@@ -386,7 +392,7 @@ def with_attribute(scene: Scene, object_id: str, value: str, rng: np.random.Gene
     return with_object(scene, old, attributes=tuple(new if a == value else a for a in old.attributes))
 
 
-def with_relations(scene: Scene, rename: Callable[[str, str, str], str | None]) -> Scene:
+def with_relations(scene: SceneGraph, rename: Callable[[str, str, str], str | None]) -> SceneGraph:
     """The scene with every relation (subject, name, object) renamed, or left out where the new name is None."""
 
     def edges(thing: SceneObject) -> tuple[Relation, ...]:

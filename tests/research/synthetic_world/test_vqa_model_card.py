@@ -3,16 +3,16 @@
 import pytest
 
 from research.synthetic_world import train_vqa, vqa_model_card
-from research.synthetic_world.fit_vqa import FitRun, Fits
-from research.synthetic_world.train_vqa import HeadRun, NetRun, Training
-from research.synthetic_world.vqa_model_card import card, spread, write_vqa_card
-from research.synthetic_world.vqa_worlds import SERIES
+from research.synthetic_world.fit_vqa import FittingRun, FittingRuns
+from research.synthetic_world.train_vqa import DetectorRun, ModelRun, TrainingRuns
+from research.synthetic_world.vqa_model_card import format_card, format_range, write_vqa_card
+from research.synthetic_world.vqa_worlds import WORLD_SERIES
 
 
 def run(net, seed, cpu=100.0, **report):
     kinds = dict.fromkeys(("query", "choose", "verify", "logical", "compare"), report.get("accuracy", 0))
     report = report | (kinds if "accuracy" in report else {})
-    return NetRun(
+    return ModelRun(
         net=net,
         seed=seed,
         recipe="",
@@ -24,10 +24,10 @@ def run(net, seed, cpu=100.0, **report):
     )
 
 
-DETECTOR = HeadRun(
+DETECTOR = DetectorRun(
     epochs=3, pictures=512, cpu_seconds=77.4, report={"recall": 0.9, "precision": 0.8, "looks right": 0.7}
 )
-TOLD = Training(
+TOLD = TrainingRuns(
     detector=DETECTOR,
     nets={
         "rp-1": run("rp", 1, 200.0, accuracy=0.74, auaf=0.6, auroc=0.9),
@@ -38,20 +38,20 @@ TOLD = Training(
 )
 
 
-NOTHING = Fits(seeds={})
+NOTHING = FittingRuns(seeds={})
 
 
 def fitted(seed, auc, blind):
     figures = {"accuracy": 0.8, "c@0.01": 0.4, "c@0.05": 0.6, "c@0.1": 0.9, "c@0.2": 1.0}
-    return FitRun(
+    return FittingRun(
         seed=seed,
         files={},
         cpu_seconds=1,
-        tries={},
+        selection_scores={},
         chosen="",
         selection={"maxprob": figures | {"auc": 0.03}, "selector": figures | {"auc": auc}},
         accuracy={"blind": {"all": 0.54, "balanced": blind}, "vanilla": {"all": 0.88, "balanced": 0.86}},
-        balanced=7000,
+        num_balanced=7000,
     )
 
 
@@ -63,7 +63,7 @@ def fitted(seed, auc, blind):
     ],
 )
 def test_the_card_says_how_the_blind_net_and_the_selector_do_whichever_way(auc, blind, told):
-    text = card(TOLD, Fits(seeds={str(seed): fitted(seed, auc, blind) for seed in (0, 1)}), 1.5)
+    text = format_card(TOLD, FittingRuns(seeds={str(seed): fitted(seed, auc, blind) for seed in (0, 1)}), 1.5)
     assert all(one in text for one in told) and "the 7,000 of these questions" in text
     selection = rows(text.partition("## When to answer")[2])
     mean = f"{100 * auc:.2f}"
@@ -72,7 +72,7 @@ def test_the_card_says_how_the_blind_net_and_the_selector_do_whichever_way(auc, 
 
 
 def test_without_what_was_fitted_the_card_ends_with_the_nets():
-    assert "When to answer" not in card(TOLD, NOTHING, 1.5)
+    assert "When to answer" not in format_card(TOLD, NOTHING, 1.5)
 
 
 def rows(text):
@@ -81,9 +81,10 @@ def rows(text):
 
 
 def test_a_row_tells_mean_and_range_over_seeds():
-    told = rows(card(TOLD, NOTHING, 1.5).partition("## The nets on")[2])
-    assert "| 2 | 1,234 | 150 | 72.0 (70.0 to 74.0) | 55.0 (50.0 to 60.0) | 85.0 (80.0 to 90.0) |" in card(
-        TOLD, NOTHING, 1.5
+    told = rows(format_card(TOLD, NOTHING, 1.5).partition("## The nets on")[2])
+    assert (
+        "| 2 | 1,234 | 150 | 72.0 (70.0 to 74.0) | 55.0 (50.0 to 60.0) | 85.0 (80.0 to 90.0) |"
+        in format_card(TOLD, NOTHING, 1.5)
     )
     assert "| - | - | 95.0 |" in told["separated"]
     assert "blind*" in told and "rp*" not in told  # from nothing, from the base
@@ -91,8 +92,8 @@ def test_a_row_tells_mean_and_range_over_seeds():
 
 
 def test_the_card_says_what_was_learned_from_and_what_chose():
-    text = card(TOLD, NOTHING, 1.5)
-    for part, series in SERIES.items():
+    text = format_card(TOLD, NOTHING, 1.5)
+    for part, series in WORLD_SERIES.items():
         first, last = series.start, series.start + series.chunks * 256 - 1
         assert f"| {part} | {series.split} {first:,} to {last:,} |" in text
     assert "recall 0.900, precision 0.800" in text and "S = 0, 1" in text and "1.5 MB" in text
@@ -100,17 +101,21 @@ def test_the_card_says_what_was_learned_from_and_what_chose():
 
 
 def test_a_detector_with_a_tower_of_its_own_is_told_of_where_there_is_one():
-    assert "regions_own" not in card(TOLD, NOTHING, 1.5)
+    assert "regions_own" not in format_card(TOLD, NOTHING, 1.5)
     report = {"recall": 0.61, "precision": 0.52, "looks right": 0.43}
-    own = HeadRun(epochs=3, pictures=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
-    text = card(Training(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
+    own = DetectorRun(epochs=3, pictures=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
+    text = format_card(TrainingRuns(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
     section = text.partition("### Another with a tower of its own")[2].partition("## The nets on")[0]
     assert "Recall 0.610, precision 0.520; of the things found, all looks are right for 43.0%" in section
     assert "the 12 pictures of\n`look` and `learn`" in section and "recall 0.900" in text
 
 
 def test_spread_of_one_seed_is_its_figure():
-    assert spread([0.5]) == "50.0" and spread([]) == "-" and spread([1.0, 1.0]) == "100.0 (100.0 to 100.0)"
+    assert (
+        format_range([0.5]) == "50.0"
+        and format_range([]) == "-"
+        and format_range([1.0, 1.0]) == "100.0 (100.0 to 100.0)"
+    )
 
 
 def test_the_card_is_written_beside_the_nets(tmp_path, monkeypatch):

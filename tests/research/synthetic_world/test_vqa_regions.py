@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from research.reference_models import image_towers
-from research.reference_models.region_head import FOUND
+from research.reference_models.region_head import MAX_DETECTIONS
 from research.synthetic_world import region_trainer, tower_trainer, vqa_regions
 from research.synthetic_world.tower_trainer import TowerTraining
-from research.synthetic_world.vqa_regions import found_regions, own_regions
+from research.synthetic_world.vqa_regions import build_clip_regions, build_own_regions
 
 
 @pytest.fixture(scope="module")
@@ -23,30 +23,30 @@ def no_clip(monkeypatch):
         raise AssertionError("the CLIP was opened")
 
     monkeypatch.setattr(image_towers.ClipTower, "__init__", refused)
-    monkeypatch.setattr("pipeline.candidates.encoders.weights.weighted", refused)
+    monkeypatch.setattr("pipeline.candidates.encoders.weights.load_pretrained_model", refused)
 
 
 @pytest.fixture(scope="module")
 def own(work):
     """The own detector's file and its training's run."""
     path = work / "regions_own.safetensors"
-    return path, own_regions(path, None)
+    return path, build_own_regions(path, None)
 
 
 def test_the_own_detector_is_made_without_the_clip(work, own, no_clip):
     (work / "tower.pt").unlink()
     path, run = own
     before = path.read_bytes()
-    assert own_regions(path, None).report == run.report and path.read_bytes() == before
+    assert build_own_regions(path, None).report == run.report and path.read_bytes() == before
     for part, count in (("learn", 8), ("choose", 4), ("report", 4)):
         found = np.load(work / part / "found-own.npy")
-        assert len(found) == count and found.shape[1] == FOUND + 1
-        assert np.load(work / part / "boxes-own.npy").shape == (count, FOUND + 1, 4)
+        assert len(found) == count and found.shape[1] == MAX_DETECTIONS + 1
+        assert np.load(work / part / "boxes-own.npy").shape == (count, MAX_DETECTIONS + 1, 4)
     assert run.pictures == 4 + 8 and run.tries and set(run.report) == {"recall", "precision", "looks right"}
 
 
 def test_the_two_detectors_find_by_maps_of_their_own(work, own):
-    found_regions(work / "regions.safetensors", None)
+    build_clip_regions(work / "regions.safetensors", None)
     ours, clips = (np.load(work / "report" / f"found{kind}.npy") for kind in ("-own", ""))
     assert ours.shape == clips.shape and not np.array_equal(ours, clips)
     assert (work / "report" / "pictures.json").exists()
@@ -54,15 +54,17 @@ def test_the_two_detectors_find_by_maps_of_their_own(work, own):
 
 def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(work, own, monkeypatch):
     (work / "tower.pt").unlink()
-    asked, of = [], region_trainer.regions_of
+    asked, of = [], region_trainer.detect_regions
     monkeypatch.setattr(
-        tower_trainer, "regions_of", lambda tower, head, part: asked.append(part) or of(tower, head, part)
+        tower_trainer, "detect_regions", lambda tower, head, part: asked.append(part) or of(tower, head, part)
     )
     measured = []
     monkeypatch.setattr(
-        vqa_regions, "worlds_of", lambda part, real=vqa_regions.worlds_of: measured.append(part) or real(part)
+        vqa_regions,
+        "read_worlds",
+        lambda part, real=vqa_regions.read_worlds: measured.append(part) or real(part),
     )
-    again = own_regions(own[0], None)
+    again = build_own_regions(own[0], None)
     assert set(asked) == {"choose"} and len(asked) == len(again.tries) and measured == ["report"]
 
 
@@ -70,7 +72,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
     path, _ = own
     whole = path.read_bytes()
     (work / "tower.pt").unlink()
-    step, recipe_of = TowerTraining.step, tower_trainer.recipe_of
+    step, recipe_of = TowerTraining.step, tower_trainer.make_training_config
 
     def dies(self, number, *rest):
         if number == self.recipe.steps - 1:
@@ -79,15 +81,15 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
 
     def often(pictures):
         made = recipe_of(pictures)
-        return replace(made, every=1)
+        return replace(made, checkpoint_interval=1)
 
-    monkeypatch.setattr(tower_trainer, "recipe_of", often)
+    monkeypatch.setattr(tower_trainer, "make_training_config", often)
     monkeypatch.setattr(TowerTraining, "step", dies)
     with pytest.raises(KeyboardInterrupt):
-        own_regions(path, None)
+        build_own_regions(path, None)
     assert (work / "tower.pt").exists()
     monkeypatch.setattr(TowerTraining, "step", step)
-    own_regions(path, None)
+    build_own_regions(path, None)
     assert path.read_bytes() == whole
 
 
@@ -97,6 +99,6 @@ def test_what_is_known_is_not_trained_again_and_only_lacking_regions_are_written
     lacking, there = (work / part / "scores-own.npy" for part in ("choose", "learn"))
     values, time = np.load(lacking), there.stat().st_mtime_ns
     lacking.unlink()
-    assert own_regions(path, run) is run
+    assert build_own_regions(path, run) is run
     np.testing.assert_array_equal(np.load(lacking), values)
     assert there.stat().st_mtime_ns == time

@@ -4,8 +4,8 @@ import numpy as np
 
 from research.synthetic_world import vqa_worlds
 from research.synthetic_world.build import SEED
-from research.synthetic_world.scenes import SPLIT_SIZES, picture_id
-from research.synthetic_world.vqa_worlds import CHUNK, SERIES
+from research.synthetic_world.scenes import SPLIT_SIZES, make_image_id
+from research.synthetic_world.vqa_worlds import CHUNK_SIZE, WORLD_SERIES
 
 CLIP_PICTURES = (
     200 * 256
@@ -15,14 +15,14 @@ CLIP_PICTURES = (
 def test_no_part_shares_a_world_with_another_with_the_published_ones_or_with_what_the_clip_was_trained_on():
     taken = {split: set(range(size)) for split, size in SPLIT_SIZES.items()}
     taken["train"] |= set(range(CLIP_PICTURES))
-    for series in SERIES.values():
-        here = set(range(series.start, series.start + series.chunks * CHUNK))
+    for series in WORLD_SERIES.values():
+        here = set(range(series.start, series.start + series.chunks * CHUNK_SIZE))
         assert not taken[series.split] & here
         taken[series.split] |= here
 
 
 def test_what_nets_learn_from_is_train_and_what_they_are_tried_on_is_val():
-    assert {part: series.split for part, series in SERIES.items()} == {
+    assert {part: series.split for part, series in WORLD_SERIES.items()} == {
         "look": "train",
         "learn": "train",
         "choose": "val",
@@ -34,25 +34,25 @@ def test_what_nets_learn_from_is_train_and_what_they_are_tried_on_is_val():
 
 def test_pictures_of_all_parts_have_ids_of_their_own():
     ids = [
-        picture_id(series.split, series.start + place)
-        for series in SERIES.values()
-        for place in range(series.chunks * CHUNK)
+        make_image_id(series.split, series.start + place)
+        for series in WORLD_SERIES.values()
+        for place in range(series.chunks * CHUNK_SIZE)
     ]
     assert len(set(ids)) == len(ids)
 
 
 def test_drawn_worlds_come_back_with_pixels_truth_and_questions(few_worlds):
-    rows = vqa_worlds.worlds_of("learn")
-    assert len(rows) == 8 and all(row.scene.complete for row in rows)
+    rows = vqa_worlds.read_worlds("learn")
+    assert len(rows) == 8 and all(row.scene.is_complete for row in rows)
     assert {q.picture_id for row in rows for q in row.questions} == {row.scene.picture_id for row in rows}
-    pixels = np.concatenate(list(vqa_worlds.pixels_of("learn")))
-    assert pixels.shape == (8, 3, *vqa_worlds.SIZE) and pixels.dtype == np.uint8
+    pixels = np.concatenate(list(vqa_worlds.open_pixels("learn")))
+    assert pixels.shape == (8, 3, *vqa_worlds.IMAGE_SIZE) and pixels.dtype == np.uint8
     assert all(picture.std() > 5 for picture in pixels)
-    assert vqa_worlds.worlds_of("look")[0].questions == ()
+    assert vqa_worlds.read_worlds("look")[0].questions == ()
 
 
 def test_a_chunk_that_is_there_stays(few_worlds):
-    path = vqa_worlds.WORK / "choose-000.npy"
+    path = vqa_worlds.WORK_DIR / "choose-000.npy"
     before = path.stat().st_mtime_ns
-    vqa_worlds.draw_chunk("choose", 0)
+    vqa_worlds.render_chunk("choose", 0)
     assert path.stat().st_mtime_ns == before

@@ -10,7 +10,7 @@ def weights(folder: Path) -> str:
     return sha256_file(folder / "model/open_clip_model.safetensors")
 
 
-def trained(start: Path | None = None) -> clip_trainer.Trainer:
-    made = clip_trainer.Trainer(*clip_training_data.load(1), start=start)
+def trained(start: Path | None = None) -> clip_trainer.ClipTrainer:
+    made = clip_trainer.ClipTrainer(*clip_training_data.load_chunks(1), start=start)
     train_clip.train(made, text_steps=2, small_steps=1, picture_steps=2, every=1)
     return made

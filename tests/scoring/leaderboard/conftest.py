@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from pipeline.inference.run_options import fingerprint
+from pipeline.inference.run_options import fingerprint_release
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
-from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
 
 PICTURES = 40
 
@@ -27,7 +27,7 @@ def item(subset, number, answerable):
 @pytest.fixture(scope="session")
 def benchmark():
     subsets = {
-        subset: Items.of([item(subset, n, kind) for n in range(PICTURES) for kind in (True, False)])
+        subset: Items.from_rows([item(subset, n, kind) for n in range(PICTURES) for kind in (True, False)])
         for subset in ("clip-hard", "pt-hard")
     }
     ids = frozenset().union(*(items.ids for items in subsets.values()))
@@ -54,7 +54,7 @@ def row(benchmark, said):
 
     def make(name, skill=1.0, seeds=(0,), kind="model", subsets=None):
         each = tuple(dict.fromkeys(subsets or benchmark.subsets, said(skill, seed)) for seed in seeds)
-        return BoardRow(name, kind, each, "made up")
+        return LeaderboardRow(name, kind, each, "made up")
 
     return make
 
@@ -135,7 +135,7 @@ def a_run(release, a_file, tmp_path):
         home.mkdir(parents=True, exist_ok=True)
         a_file(f"runs/{folder}/predictions", right, left_out)
         about = {
-            "release": {"name": "small", "version": "1.0.0", "sha256": fingerprint(release)},
+            "release": {"name": "small", "version": "1.0.0", "sha256": fingerprint_release(release)},
             "model": model,
             "prompt": {"name": prompt, "hash": "0"},
             "recipe": {"name": recipe, "hash": "0"},

@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.core.json_files import write_json
-from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, basis, board
+from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, build_leaderboard, describe_evaluation
 
 
 @pytest.fixture
@@ -15,21 +15,21 @@ def release(tmp_path, tiny_run):
 
 
 def test_the_board_says_what_it_rests_on(release, benchmark):
-    rests_on = basis(release, benchmark, 100)
+    rests_on = describe_evaluation(release, benchmark, 100)
     assert (rests_on.title, rests_on.origin, rests_on.part) == (benchmark.full_name, "Drawn.", "test")
-    assert rests_on.simulated and not rests_on.rehearsal
-    assert rests_on.counts["pt-hard"] == (40, 40, 40, {"missing object": 30})
-    assert rests_on.pictures == 40  # the same in both subsets
+    assert rests_on.is_simulated and not rests_on.is_rehearsal
+    assert rests_on.subset_counts["pt-hard"] == (40, 40, 40, {"missing object": 30})
+    assert rests_on.num_images == 40  # the same in both subsets
 
 
 def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, benchmark):
     (release / "provenance.jsonl").write_text('{"item": {"item_id": "1", "subset": "pt-hard"}}\n')
-    assert not basis(release, benchmark, 100).simulated
+    assert not describe_evaluation(release, benchmark, 100).is_simulated
 
 
 def test_a_release_that_does_not_say_how_it_was_made_has_no_origin(tmp_path, benchmark):
     write_json(tmp_path / "params.json", {"version": "1.0.0"})
-    assert basis(tmp_path, benchmark, 100).origin == ""
+    assert describe_evaluation(tmp_path, benchmark, 100).origin == ""
 
 
 def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_references(
@@ -41,44 +41,55 @@ def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_refe
         row("poor", 0.0),
         row("skilled", 2.0),
     ]
-    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100, against="poor"))
+    made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100, baseline="poor"))
     assert [one.row.name for one in made.rows] == ["skilled", "poor", "lacking", "reference"]
-    assert made.comparisons["mean"].ranks == {"skilled": (1, 1), "poor": (2, 2)}
-    assert made.comparisons["pt-hard"].ranks == {"lacking": (1, 2), "skilled": (1, 2), "poor": (3, 3)}
-    assert made.models == ["skilled", "poor", "lacking"]
+    assert made.comparisons["mean"].rank_intervals == {"skilled": (1, 1), "poor": (2, 2)}
+    assert made.comparisons["pt-hard"].rank_intervals == {
+        "lacking": (1, 2),
+        "skilled": (1, 2),
+        "poor": (3, 3),
+    }
+    assert made.model_names == ["skilled", "poor", "lacking"]
 
 
 def test_the_table_of_a_subset_stands_in_its_own_order(release, benchmark, row):
     rows = [row("lacking", 2.5, subsets=["pt-hard"]), row("poor", 0.0), row("r", 3.0, kind="reference")]
-    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100))
+    made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100))
     assert [one.row.name for one in made.rows] == ["poor", "lacking", "r"]
-    assert [one.row.name for one in made.rows_at("pt-hard")] == ["lacking", "poor", "r"]
-    assert [one.row.name for one in made.rows_at("clip-hard")] == ["poor", "r"]
-    assert made.rank(rows[0], "pt-hard") == (1, 1) and made.rank(rows[2], "pt-hard") is None
+    assert [one.row.name for one in made.rows_in_scope("pt-hard")] == ["lacking", "poor", "r"]
+    assert [one.row.name for one in made.rows_in_scope("clip-hard")] == ["poor", "r"]
+    assert (
+        made.get_rank_interval(rows[0], "pt-hard") == (1, 1)
+        and made.get_rank_interval(rows[2], "pt-hard") is None
+    )
 
 
 def test_rows_can_be_ordered_by_a_score_that_is_better_when_lower(release, benchmark, row):
     rows = [row("poor", 0.0), row("skilled", 2.0)]
-    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100), by="ff95")
+    made = build_leaderboard(
+        release, benchmark, rows, LeaderboardParams(num_replicates=100), ranking_score="ff95"
+    )
     assert [one.row.name for one in made.rows] == ["skilled", "poor"]
-    assert made.comparisons["mean"].ranks == {"skilled": (1, 1), "poor": (2, 2)}
+    assert made.comparisons["mean"].rank_intervals == {"skilled": (1, 1), "poor": (2, 2)}
 
 
 def test_the_row_compared_with_has_no_difference_to_itself_and_may_be_absent(release, benchmark, row):
     rows = [row("msp", 1.0), row("rp", 2.0)]
-    made = board(release, benchmark, rows, LeaderboardParams(repetitions=100))
+    made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100))
     rp, msp = made.rows
-    found = made.change(rp.row, "mean")
-    assert found and found.difference == rp.places["mean"]["auaf"].value - msp.places["mean"]["auaf"].value
+    found = made.difference_to_baseline(rp.row, "mean")
+    assert found and found.difference == rp.scores["mean"]["auaf"].value - msp.scores["mean"]["auaf"].value
     assert found.interval and found.interval[0] <= found.difference <= found.interval[1]
-    assert made.change(msp.row, "mean") is None
-    without = board(release, benchmark, [row("rp", 2.0)], LeaderboardParams(repetitions=100))
-    assert without.against == "" and without.change(without.rows[0].row, "mean") is None
+    assert made.difference_to_baseline(msp.row, "mean") is None
+    without = build_leaderboard(release, benchmark, [row("rp", 2.0)], LeaderboardParams(num_replicates=100))
+    assert without.baseline == "" and without.difference_to_baseline(without.rows[0].row, "mean") is None
 
 
 def test_the_same_rows_give_the_same_numbers(release, benchmark, row):
     first, second = (
-        board(release, benchmark, [row("m", 1.0)], LeaderboardParams(repetitions=100)).rows[0]
+        build_leaderboard(release, benchmark, [row("m", 1.0)], LeaderboardParams(num_replicates=100)).rows[0]
         for _ in range(2)
     )
-    assert first.places["mean"]["auaf"].drawn.tolist() == second.places["mean"]["auaf"].drawn.tolist()
+    assert (
+        first.scores["mean"]["auaf"].replicates.tolist() == second.scores["mean"]["auaf"].replicates.tolist()
+    )

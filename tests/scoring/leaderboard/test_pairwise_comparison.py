@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import tukey_hsd
 
-from pipeline.scoring.joined_predictions import Options
+from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.leaderboard.pairwise_comparison import (
-    Measured,
+    ScoreEstimate,
     compact_letter_display,
-    compare,
-    rank_intervals,
+    compare_models,
+    compute_rank_intervals,
 )
-from pipeline.scoring.leaderboard.row_scores import measure
-from pipeline.scoring.leaderboard.rows import BoardRow
-from pipeline.scoring.model_report import score
+from pipeline.scoring.leaderboard.row_scores import score_rows
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.model_report import score_models
 
 NAMES = [f"m{number}" for number in range(7)]
 PAIRS = [*combinations(NAMES, 2)]
@@ -26,7 +26,9 @@ BETTER = st.sets(st.sampled_from(PAIRS))  # the first of a pair stands above the
 
 def normal(value, error=1.0, seed=0, replicates=4000):
     """A score with independent normal replicates."""
-    return Measured(np.array([value]), value + error * np.random.default_rng(seed).normal(size=replicates))
+    return ScoreEstimate(
+        np.array([value]), value + error * np.random.default_rng(seed).normal(size=replicates)
+    )
 
 
 def test_models_differ_as_by_tukeys_range_test():
@@ -35,10 +37,12 @@ def test_models_differ_as_by_tukeys_range_test():
     means = np.linspace(0, 0.6, 10)
     values = [rng.normal(mean, 1, 400) for mean in means]
     scores = {
-        f"m{number}": Measured(np.array([one.mean()]), one.mean() + rng.normal(size=20_000) * one.std() / 20)
+        f"m{number}": ScoreEstimate(
+            np.array([one.mean()]), one.mean() + rng.normal(size=20_000) * one.std() / 20
+        )
         for number, one in enumerate(values)
     }
-    found, expected = compare(scores), tukey_hsd(*values).pvalue
+    found, expected = compare_models(scores), tukey_hsd(*values).pvalue
     agree = [
         (change.interval[0] > 0) == (expected[int(one[1:]), int(other[1:])] < 0.05)
         for (one, other), change in found.differences.items()
@@ -56,9 +60,10 @@ def test_many_models_that_are_alike_differ_significantly_in_at_most_one_table_of
         rng = np.random.default_rng(seed)
         true = rng.normal(size=12)
         scores = {
-            f"m{n}": Measured(np.array([value]), value + rng.normal(size=400)) for n, value in enumerate(true)
+            f"m{n}": ScoreEstimate(np.array([value]), value + rng.normal(size=400))
+            for n, value in enumerate(true)
         }
-        found = compare(scores)
+        found = compare_models(scores)
         false += any(change.interval[0] > 0 for change in found.differences.values())
         singly += any(abs(true[i] - true[j]) > 1.96 * np.sqrt(2) for i, j in combinations(range(12), 2))
     assert false <= 0.08 * 200 and singly > 0.5 * 200  # 5 % and three standard errors
@@ -72,17 +77,17 @@ def test_the_true_ranks_lie_in_the_intervals():
         rng = np.random.default_rng(seed)
         estimates = true + errors * rng.normal(size=8)
         scores = {
-            f"m{n}": Measured(np.array([value]), value + errors[n] * rng.normal(size=400))
+            f"m{n}": ScoreEstimate(np.array([value]), value + errors[n] * rng.normal(size=400))
             for n, value in enumerate(estimates)
         }
-        ranks = compare(scores).ranks
+        ranks = compare_models(scores).rank_intervals
         held += all(ranks[f"m{n}"][0] <= n + 1 <= ranks[f"m{n}"][1] for n in range(8))
     assert held >= 0.92 * 200
 
 
 @given(BETTER)
 def test_ranks_run_with_the_order_of_the_table_and_hold_what_is_known(better):
-    ranks = rank_intervals(NAMES, better)
+    ranks = compute_rank_intervals(NAMES, better)
     best, worst = zip(*ranks.values(), strict=True)
     assert [*ranks] == NAMES and [*best] == sorted(best) and [*worst] == sorted(worst)
     for place, name in enumerate(NAMES):
@@ -91,39 +96,39 @@ def test_ranks_run_with_the_order_of_the_table_and_hold_what_is_known(better):
 
 
 def test_models_that_all_differ_have_one_rank_each_and_those_that_do_not_share_all():
-    assert [*rank_intervals(NAMES, PAIRS).values()] == [(n, n) for n in range(1, 8)]
-    assert {*rank_intervals(NAMES, []).values()} == {(1, 7)}
+    assert [*compute_rank_intervals(NAMES, PAIRS).values()] == [(n, n) for n in range(1, 8)]
+    assert {*compute_rank_intervals(NAMES, []).values()} == {(1, 7)}
 
 
 def test_a_noisy_model_does_not_push_its_rank_above_the_one_over_it():
     # b is precise and below a; c is noisy, so nothing is above it for sure. One critical value for both would rank b 2, c 1.
     scores = {"a": normal(3, 0.1, 1), "b": normal(2, 0.1, 2), "c": normal(1, 5, 3)}
-    assert compare(scores).ranks == {"a": (1, 2), "b": (1, 3), "c": (1, 3)}
+    assert compare_models(scores).rank_intervals == {"a": (1, 2), "b": (1, 3), "c": (1, 3)}
 
 
 def test_being_indistinguishable_is_not_transitive():
     # Errors 1, critical value about 2.3 * sqrt(2) = 3.3: a and c are 4 apart, b is 2 from either.
-    found = compare({"a": normal(4, seed=1), "b": normal(2, seed=2), "c": normal(0, seed=3)})
-    assert found.ranks == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
-    assert found.letters == {"a": "a", "b": "ab", "c": "b"}
+    found = compare_models({"a": normal(4, seed=1), "b": normal(2, seed=2), "c": normal(0, seed=3)})
+    assert found.rank_intervals == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+    assert found.letter_display == {"a": "a", "b": "ab", "c": "b"}
 
 
 def test_of_a_score_that_is_better_when_lower_the_lowest_is_first():
-    found = compare({"a": normal(9, seed=1), "b": normal(0, seed=2)}, lower_is_better=True)
-    assert found.names == ["b", "a"] and found.ranks == {"b": (1, 1), "a": (2, 2)}
+    found = compare_models({"a": normal(9, seed=1), "b": normal(0, seed=2)}, lower_is_better=True)
+    assert found.model_names == ["b", "a"] and found.rank_intervals == {"b": (1, 1), "a": (2, 2)}
 
 
 def test_a_model_without_a_value_is_not_compared():
-    undefined = Measured(np.array([np.nan]), np.full(4000, np.nan))
-    found = compare({"a": normal(1), "u": undefined})
-    assert found.names == ["a"] and found.ranks == {"a": (1, 1)} and found.differences == {}
-    assert found.difference("a", "u") is None and found.difference("a", "a") is None
-    assert compare({}).names == []
+    undefined = ScoreEstimate(np.array([np.nan]), np.full(4000, np.nan))
+    found = compare_models({"a": normal(1), "u": undefined})
+    assert found.model_names == ["a"] and found.rank_intervals == {"a": (1, 1)} and found.differences == {}
+    assert found.get_difference("a", "u") is None and found.get_difference("a", "a") is None
+    assert compare_models({}).model_names == []
 
 
 def test_a_difference_can_be_asked_for_in_both_directions():
-    found = compare({"a": normal(9, seed=1), "b": normal(0, seed=2)})
-    one, other = found.difference("a", "b"), found.difference("b", "a")
+    found = compare_models({"a": normal(9, seed=1), "b": normal(0, seed=2)})
+    one, other = found.get_difference("a", "b"), found.get_difference("b", "a")
     assert one.difference == -other.difference == 9 and one.interval == (
         -other.interval[1],
         -other.interval[0],
@@ -134,24 +139,25 @@ def test_a_real_gap_is_found_and_a_chance_one_is_not(benchmark, said):
     """Skills of 2.0 and 0.3 standard deviations differ beyond doubt with 40 images; the answers are the same."""
     models = {"skilled": said(2.0, 1), "poor": said(0.3, 1), "twin": said(0.3, 1)}
     rows = [
-        BoardRow(name, "model", (dict.fromkeys(benchmark.subsets, one),), "") for name, one in models.items()
+        LeaderboardRow(name, "model", (dict.fromkeys(benchmark.subsets, one),), "")
+        for name, one in models.items()
     ]
-    scored = measure(benchmark, rows, Options(bootstrap=300))
+    scored = score_rows(benchmark, rows, ScoringOptions(bootstrap=300))
     for place in ("mean", "pt-hard"):
-        found = compare({one.row.name: one.places[place]["auaf"] for one in scored})
-        assert found.ranks == {"skilled": (1, 1), "poor": (2, 3), "twin": (2, 3)}
+        found = compare_models({one.row.name: one.scores[place]["auaf"] for one in scored})
+        assert found.rank_intervals == {"skilled": (1, 1), "poor": (2, 3), "twin": (2, 3)}
 
 
 def test_differences_are_those_that_rgqa_score_tells(benchmark, said):
     """One rule: of the same files `rgqa score A B C` and the leaderboard have the same intervals."""
     models = [said(skill, seed, f"m{seed}") for seed, skill in enumerate((0.5, 0.8, 2.0))]
-    rows = [BoardRow(one.name, "model", (dict.fromkeys(benchmark.subsets, one),), "") for one in models]
-    options = Options(("realistic",), bootstrap=200, seed=7)
-    scored = measure(benchmark, rows, options)
+    rows = [LeaderboardRow(one.name, "model", (dict.fromkeys(benchmark.subsets, one),), "") for one in models]
+    options = ScoringOptions(("realistic",), bootstrap=200, seed=7)
+    scored = score_rows(benchmark, rows, options)
     for place in ("mean", "clip-hard"):
-        found = compare({one.row.name: one.places[place]["auaf"] for one in scored})
-        for told in score(benchmark, models, options).differences:
-            own, change = found.difference(told.model, told.against), told.scores[place]["auaf"]
+        found = compare_models({one.row.name: one.scores[place]["auaf"] for one in scored})
+        for told in score_models(benchmark, models, options).comparisons:
+            own, change = found.get_difference(told.model, told.baseline), told.scores[place]["auaf"]
             assert own.difference == pytest.approx(change.difference, abs=1e-12)
             assert own.interval == pytest.approx(change.interval, abs=1e-12)
 

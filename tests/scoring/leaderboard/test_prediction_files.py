@@ -4,18 +4,18 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.leaderboard.prediction_files import found_rows, name_and_seed
+from pipeline.scoring.leaderboard.prediction_files import find_rows, parse_name_and_seed
 
 
 def faults(folder, benchmark):
     with pytest.raises(UserError) as caught:
-        found_rows(folder, benchmark, taken=["blind"])
+        find_rows(folder, benchmark, reserved_names=["blind"])
     return caught.value.problems
 
 
 def test_a_file_is_a_row_of_its_name(write, tmp_path, benchmark):
     write("vilt.json")
-    found = found_rows(tmp_path, benchmark)
+    found = find_rows(tmp_path, benchmark)
     assert [*found] == ["vilt"] and len(found["vilt"].seeds) == 1
     assert set(found["vilt"].seeds[0]) == {"clip-hard", "pt-hard"}
 
@@ -32,19 +32,19 @@ def test_a_file_is_a_row_of_its_name(write, tmp_path, benchmark):
     ],
 )
 def test_a_files_name_says_row_and_seed(file, name, seed):
-    assert name_and_seed(Path(file)) == (name, seed)
+    assert parse_name_and_seed(Path(file)) == (name, seed)
 
 
 def test_seeds_are_one_row_in_the_order_of_their_numbers(write, tmp_path, benchmark):
     for seed in (10, 2, 0):
         write(f"rp-seed{seed}.json", confidence=float(seed))
-    (rp,) = found_rows(tmp_path, benchmark).values()
+    (rp,) = find_rows(tmp_path, benchmark).values()
     assert [seed["pt-hard"].confidence[0] for seed in rp.seeds] == [0, 2, 10]
 
 
 def test_a_file_may_have_one_subset_alone_though_other_subsets_share_its_aqs(write, tmp_path, benchmark):
     write("m.json", ids=benchmark.subsets["pt-hard"].ids)
-    (only,) = found_rows(tmp_path, benchmark).values()
+    (only,) = find_rows(tmp_path, benchmark).values()
     assert set(only.seeds[0]) == {"pt-hard"}
 
 
@@ -53,7 +53,7 @@ def test_files_in_the_subsets_folders_are_joined_to_one_row_and_may_differ_on_th
 ):
     for subset, confidence in (("clip-hard", 0.1), ("pt-hard", 0.9)):
         write(f"{subset}/m.json", ids=benchmark.subsets[subset].ids, confidence=confidence)
-    (only,) = found_rows(tmp_path, benchmark).values()
+    (only,) = find_rows(tmp_path, benchmark).values()
     assert [only.seeds[0][name].confidence[0] for name in ("clip-hard", "pt-hard")] == [0.1, 0.9]
 
 
@@ -77,7 +77,7 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
 
 def test_a_file_of_the_same_version_is_taken(write, tmp_path, benchmark):
     write("m.json", version="1.0.0")
-    assert [*found_rows(tmp_path, benchmark)] == ["m"]
+    assert [*find_rows(tmp_path, benchmark)] == ["m"]
 
 
 def test_a_subsets_folder_holds_its_items_alone(write, tmp_path, benchmark):
@@ -118,8 +118,8 @@ def test_seeds_of_different_subsets_are_refused(write, tmp_path, benchmark):
 def test_what_a_row_is_may_be_told_beside_the_files(write, tmp_path, benchmark):
     write("m.json")
     (tmp_path / "rows.yaml").write_text("m: {confidence: max sigmoid, note: three epochs, reference: true}")
-    (only,) = found_rows(tmp_path, benchmark).values()
-    about = only.about
+    (only,) = find_rows(tmp_path, benchmark).values()
+    about = only.info
     assert (about.confidence, about.note, about.reference) == ("max sigmoid", "three epochs", True)
     (tmp_path / "rows.yaml").write_text("other: {note: gone}")
     assert any("no predictions file for other" in line for line in faults(tmp_path, benchmark))
@@ -158,7 +158,7 @@ def test_rows_yaml_that_cannot_be_read_is_a_fault_that_names_it(faulty, write, t
 def test_a_folder_called_rows_yaml_is_a_fault_and_an_empty_file_is_none(write, tmp_path, benchmark):
     write("m.json")
     (tmp_path / "rows.yaml").write_text("# nothing\n")
-    assert [*found_rows(tmp_path, benchmark)] == ["m"]
+    assert [*find_rows(tmp_path, benchmark)] == ["m"]
     (tmp_path / "rows.yaml").unlink()
     (tmp_path / "rows.yaml").mkdir()
     assert any("rows.yaml" in line for line in faults(tmp_path, benchmark))
@@ -174,7 +174,7 @@ def test_every_row_of_rows_yaml_that_is_wrong_is_told(write, tmp_path, benchmark
 def test_files_of_another_pattern_the_readme_and_hidden_files_are_no_rows(write, tmp_path, benchmark):
     for name in ("README.md", ".gitignore"):
         (tmp_path / name).write_text("no predictions")
-    assert found_rows(tmp_path, benchmark) == {} == found_rows(tmp_path / "nowhere", benchmark)
+    assert find_rows(tmp_path, benchmark) == {} == find_rows(tmp_path / "nowhere", benchmark)
     write("msp-seed0.json")
     (tmp_path / "thresholds.json").write_text("{}")
-    assert [*found_rows(tmp_path, benchmark, "*-seed*.json")] == ["msp"]
+    assert [*find_rows(tmp_path, benchmark, "*-seed*.json")] == ["msp"]

@@ -7,20 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.scoring.leaderboard.leaderboard import Basis, Board, PlaceCounts
-from pipeline.scoring.leaderboard.pairwise_comparison import Measured, compare
+from pipeline.scoring.leaderboard.leaderboard import EvaluationInfo, Leaderboard, SubsetCounts
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate, compare_models
 from pipeline.scoring.leaderboard.report import (
-    board_csv,
-    board_html,
-    board_markdown,
-    board_metrics,
-    cell,
-    kind_table,
-    notes,
-    score_table,
+    format_estimate,
+    make_kind_table,
+    make_metrics,
+    make_notes,
+    make_score_table,
+    render_csv,
+    render_html,
+    render_markdown,
 )
-from pipeline.scoring.leaderboard.row_scores import SCORES, RowScores
-from pipeline.scoring.leaderboard.rows import BoardRow
+from pipeline.scoring.leaderboard.row_scores import RowScores
+from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.subgroups import REPORTED_SCORES
 
 FOLDER = Path("data/b/predictions")
 NASTY = "<script>alert(1)</script> | =1+1\x1b[31m"
@@ -28,13 +29,15 @@ NASTY = "<script>alert(1)</script> | =1+1\x1b[31m"
 
 def measured(value, *seeds):
     seeds = seeds or (value,)
-    return Measured(np.array(seeds), np.linspace(value - 0.04, value + 0.04, 101))
+    return ScoreEstimate(np.array(seeds), np.linspace(value - 0.04, value + 0.04, 101))
 
 
 def one(name, auaf, kind="model", seeds=(), chosen=(), note="", available=0, missing=0):
-    scores = dict.fromkeys(SCORES, measured(0.5)) | {"auaf": measured(auaf, *seeds)}
+    scores = dict.fromkeys(REPORTED_SCORES, measured(0.5)) | {"auaf": measured(auaf, *seeds)}
     kinds = {"clip-hard": {"missing object": measured(auaf)}}
-    row = BoardRow(name, kind, ({},) * max(len(seeds), 1), "max sigmoid", note, chosen, available=available)
+    row = LeaderboardRow(
+        name, kind, ({},) * max(len(seeds), 1), "max sigmoid", note, chosen, num_available_items=available
+    )
     return RowScores(
         row, {"mean": scores, "clip-hard": scores}, kinds, {"clip-hard": 1300}, {"clip-hard": missing}
     )
@@ -42,28 +45,30 @@ def one(name, auaf, kind="model", seeds=(), chosen=(), note="", available=0, mis
 
 def made(*rows, against="", by="auaf", **changes):
     counts = {
-        "clip-hard": PlaceCounts(700, 600, 120, {"missing object": 400}),
-        "pt-hard": PlaceCounts(0, 0, 0, {}),
+        "clip-hard": SubsetCounts(700, 600, 120, {"missing object": 400}),
+        "pt-hard": SubsetCounts(0, 0, 0, {}),
     }
-    rests_on = Basis("B 1.0.0", "Drawn <by> code.", True, False, "test", counts, 120, 500)._replace(**changes)
+    rests_on = EvaluationInfo("B 1.0.0", "Drawn <by> code.", True, False, "test", counts, 120, 500)._replace(
+        **changes
+    )
     models = {one.row.name: one.places for one in rows if one.row.kind == "model"}
     comparisons = {
-        place: compare({name: places[place][by] for name, places in models.items() if place in places})
+        place: compare_models({name: places[place][by] for name, places in models.items() if place in places})
         for place in ("mean", "clip-hard", "pt-hard")
     }
-    return Board(rests_on, [*rows], comparisons, against, by)
+    return Leaderboard(rests_on, [*rows], comparisons, against, by)
 
 
 def test_a_score_stands_with_its_interval_and_the_range_of_its_seeds():
     # 101 repetitions from 0.46 to 0.54, evenly: 2.5 % of 0.08 inside either end are 0.462 and 0.538.
-    assert cell(measured(0.5)) == "50.0 [46.2, 53.8]"
-    assert cell(measured(0.5, 0.48, 0.52)) == "50.0 [46.2, 53.8] (48.0 to 52.0)"
-    assert cell(Measured(np.array([-1e-9]), np.zeros(9))) == "0.0 [0.0, 0.0]"
-    assert cell(Measured(np.array([np.nan]), np.full(9, np.nan))) == "-"
+    assert format_estimate(measured(0.5)) == "50.0 [46.2, 53.8]"
+    assert format_estimate(measured(0.5, 0.48, 0.52)) == "50.0 [46.2, 53.8] (48.0 to 52.0)"
+    assert format_estimate(ScoreEstimate(np.array([-1e-9]), np.zeros(9))) == "0.0 [0.0, 0.0]"
+    assert format_estimate(ScoreEstimate(np.array([np.nan]), np.full(9, np.nan))) == "-"
 
 
 def test_the_board_says_what_it_is():
-    text = board_markdown(made(one("vilt", 0.5)), FOLDER)
+    text = render_markdown(made(one("vilt", 0.5)), FOLDER)
     for told in (
         "# Leaderboard of B 1.0.0",
         "**The verdicts are simulated.**",
@@ -75,12 +80,12 @@ def test_the_board_says_what_it_is():
     ):
         assert told in text
     assert "**No model's predictions are here yet.**" not in text
-    assert "simulated" not in board_markdown(made(one("vilt", 0.5), simulated=False), FOLDER)
-    assert "**A rehearsal, no benchmark.**" in board_markdown(made(one("vilt", 0.5), rehearsal=True), FOLDER)
+    assert "simulated" not in render_markdown(made(one("vilt", 0.5), simulated=False), FOLDER)
+    assert "**A rehearsal, no benchmark.**" in render_markdown(made(one("vilt", 0.5), rehearsal=True), FOLDER)
 
 
 def test_a_board_of_references_alone_says_how_to_add_a_row():
-    text = board_markdown(made(one("constant", 0.1, "reference")), FOLDER)
+    text = render_markdown(made(one("constant", 0.1, "reference")), FOLDER)
     assert (
         "**No model's predictions are here yet.** Add a row: put its predictions into `data/b/predictions/NAME.json`"
         in text
@@ -90,42 +95,42 @@ def test_a_board_of_references_alone_says_how_to_add_a_row():
 
 def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
     own = one("msp", 0.5)
-    board = made(own._replace(row=own.row._replace(ours=True)), one("vilt", 0.5))
-    assert "**The same CLIP in selection and features.** 1 of 2 rows are of" in board_markdown(board, FOLDER)
-    assert "The same CLIP in" not in board_markdown(made(one("vilt", 0.5)), FOLDER)
+    board = made(own._replace(row=own.row._replace(is_built_in=True)), one("vilt", 0.5))
+    assert "**The same CLIP in selection and features.** 1 of 2 rows are of" in render_markdown(board, FOLDER)
+    assert "The same CLIP in" not in render_markdown(made(one("vilt", 0.5)), FOLDER)
 
 
 def test_a_score_that_chose_the_items_is_marked_where_it_did():
     board = made(one("clip_score", 0.3, "reference", chosen=("clip-hard",)))
-    assert score_table(board, "clip-hard")[1][2].endswith(" *chosen by it*")
-    assert score_table(board, "mean")[1][2].endswith(" *clip-hard chosen by it*")
-    assert "chosen" not in "".join(score_table(made(one("vilt", 0.3)), "clip-hard")[1])
+    assert make_score_table(board, "clip-hard")[1][2].endswith(" *chosen by it*")
+    assert make_score_table(board, "mean")[1][2].endswith(" *clip-hard chosen by it*")
+    assert "chosen" not in "".join(make_score_table(made(one("vilt", 0.3)), "clip-hard")[1])
 
 
 def test_the_difference_to_the_row_compared_with_has_a_column():
     board = made(one("rp", 0.6), one("msp", 0.5), one("constant", 0.1, "reference"), against="msp")
-    head, rp, msp, constant = score_table(board, "mean")
+    head, rp, msp, constant = make_score_table(board, "mean")
     assert head[:5] == ["rank", "letters", "row", "AUAF", "AUAF minus msp"]
     # Drawn alike, the difference is the same in every replicate.
     assert rp[4] == "+10.0 [10.0, 10.0]" and msp[4] == constant[4] == "-"
     assert (rp[0], rp[1], msp[0], msp[1], constant[0], constant[1]) == ("1", "a", "2", "b", "-", "")
-    assert "minus" not in "".join(score_table(made(one("rp", 0.6)), "mean")[0])
+    assert "minus" not in "".join(make_score_table(made(one("rp", 0.6)), "mean")[0])
 
 
 def test_one_model_alone_has_no_letters():
     board = made(one("rp", 0.6), one("blind", 0.1, "reference"))
-    assert score_table(board, "mean")[0][:2] == ["rank", "row"]
-    assert "etter" not in board_markdown(board) and "letters" not in board_html(board).split("</style>")[1]
+    assert make_score_table(board, "mean")[0][:2] == ["rank", "row"]
+    assert "etter" not in render_markdown(board) and "letters" not in render_html(board).split("</style>")[1]
 
 
 def test_kinds_have_a_table_with_their_numbers_where_there_are_any():
-    assert kind_table(made(one("rp", 0.6)), "clip-hard") == [
+    assert make_kind_table(made(one("rp", 0.6)), "clip-hard") == [
         ["row", "missing object (400)"],
         ["rp", "60.0 [56.2, 63.8]"],
     ]
-    rows = one("rp", 0.6)._replace(kinds={})
-    counts = {"clip-hard": PlaceCounts(7, 6, 3, {})}
-    assert kind_table(made(rows, counts=counts), "clip-hard") == []
+    rows = one("rp", 0.6)._replace(kind_scores={})
+    counts = {"clip-hard": SubsetCounts(7, 6, 3, {})}
+    assert make_kind_table(made(rows, counts=counts), "clip-hard") == []
 
 
 @pytest.mark.parametrize(
@@ -139,12 +144,12 @@ def test_kinds_have_a_table_with_their_numbers_where_there_are_any():
     ],
 )
 def test_text_of_others_is_shown_as_it_is(text, safe):
-    board = board_markdown(made(one("vilt", 0.5, note=text)), FOLDER)
+    board = render_markdown(made(one("vilt", 0.5, note=text)), FOLDER)
     assert f"| vilt | 1 | max sigmoid | {safe} |" in board
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head():
-    text = board_markdown(made(one("a", 0.6, seeds=(0.5, 0.7)), one("b|c", 0.5), against="a"), FOLDER)
+    text = render_markdown(made(one("a", 0.6, seeds=(0.5, 0.7)), one("b|c", 0.5), against="a"), FOLDER)
     tables = re.findall(r"(?m)(?:^\|.*\n)+", text)
     assert len(tables) == 5
     for lines in (table.splitlines() for table in tables):
@@ -153,30 +158,30 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head():
 
 def test_a_short_table_has_the_mean_and_the_ranking_score_of_each_subset():
     board = made(one("rp", 0.6), one("msp", 0.5))
-    text = board_markdown(board, whole=False)
+    text = render_markdown(board, show_all_scores=False)
     tables = re.findall(r"(?m)(?:^\|.*\n)+", text)
     assert len(tables) == 3 and "| row | clip-hard | pt-hard |" in tables[1]
     assert "| rp | 60.0 [56.2, 63.8] | - |" in tables[1] and "make leaderboard" not in text
     # The same line as in the whole leaderboard.
-    assert tables[0] in board_markdown(board, FOLDER)
+    assert tables[0] in render_markdown(board, FOLDER)
 
 
 def test_of_two_models_the_difference_is_told_in_words():
-    (told,) = notes(made(one("rp", 0.6), one("msp", 0.5)))
+    (told,) = make_notes(made(one("rp", 0.6), one("msp", 0.5)))
     assert told.startswith("rp is better than msp: 10.0 points of mean AUAF")
-    assert not [*notes(made(one("rp", 0.6), one("msp", 0.5), one("mix", 0.4)))]
+    assert not [*make_notes(made(one("rp", 0.6), one("msp", 0.5), one("mix", 0.4)))]
 
 
 def test_items_that_not_all_were_asked_and_items_without_an_answer_are_told():
     board = made(one("rp", 0.6, available=1300), one("msp", 0.5, available=2600), one("x", 0.4, missing=4))
-    asked, missing = notes(board)
+    asked, missing = make_notes(board)
     assert "1,300 of 2,600 items" in asked and "rp has 1,300" in asked and "msp has all" in asked
     assert missing == "x: 4 of 1,300 items without an answer, counted as answered wrong."
-    assert asked in board_markdown(board) and asked in board_html(board)
+    assert asked in render_markdown(board) and asked in render_html(board)
 
 
 def test_csv_has_every_score_and_reads_back():
-    text = board_csv(
+    text = render_csv(
         made(one("rp", 0.6, seeds=(0.5, 0.7)), one("msp", 0.1), one("c", 0.1, "reference"), against="msp")
     )
     read = pd.read_csv(io.StringIO(text), dtype={"rank": "Int64"}, keep_default_na=True)
@@ -193,34 +198,34 @@ def test_csv_has_every_score_and_reads_back():
 
 def test_names_are_no_formulas_in_csv_and_steer_no_terminal():
     board = made(one("=HYPERLINK(1)", 0.6), one(NASTY, 0.5), one("good", 0.4))
-    rows = [*csv.DictReader(io.StringIO(board_csv(board)))]
+    rows = [*csv.DictReader(io.StringIO(render_csv(board)))]
     assert {row["row"][0] for row in rows} == {"'", "<", "g"} and "\x1b" not in str(rows)
-    text = board_markdown(board)
+    text = render_markdown(board)
     assert "\x1b" not in text and "<script" not in text
 
 
 def test_the_page_fetches_nothing_and_escapes_what_it_shows():
     board = made(one(NASTY, 0.6), one("good", 0.5), one("c", 0.1, "reference"))
-    page = board_html(board)
+    page = render_html(board)
     assert "<script" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert not re.search(r"(src|href)=|url\(|@import|http", page.split("</title>")[1])
     assert page.count("<svg") == page.count("<circle") == 3
     for row in board.rows:
-        assert f'aria-label="{cell(row.places["mean"]["auaf"])}"' in page
+        assert f'aria-label="{format_estimate(row.scores["mean"]["auaf"])}"' in page
 
 
 def test_drawings_keep_within_their_scale():
-    page = board_html(made(one("a", 0.6), one("b", 0.02), one("c", 0.99)))
+    page = render_html(made(one("a", 0.6), one("b", 0.02), one("c", 0.99)))
     xs = [float(x) for x in re.findall(r'(?:x1|x2|cx)="([\d.-]+)"', page)]
     assert xs and min(xs) >= 0 and max(xs) <= 160
     nothing = one("n", 0.6)
-    undefined = Measured(np.array([np.nan]), np.full(9, np.nan))
-    nothing.places["mean"] = dict.fromkeys(SCORES, undefined)
-    assert "<svg" not in board_html(made(nothing))
+    undefined = ScoreEstimate(np.array([np.nan]), np.full(9, np.nan))
+    nothing.scores["mean"] = dict.fromkeys(REPORTED_SCORES, undefined)
+    assert "<svg" not in render_html(made(nothing))
 
 
 def test_metrics_are_flat_numbers_of_each_row():
-    metrics = board_metrics(made(one("rp", 0.6), one("blind", 0.1, "reference")))
+    metrics = make_metrics(made(one("rp", 0.6), one("blind", 0.1, "reference")))
     assert metrics["blind"]["rank"] is None
     assert metrics["rp"] == pytest.approx(
         {
@@ -236,5 +241,5 @@ def test_metrics_are_flat_numbers_of_each_row():
         }
     )
     lacking = one("rp", 0.6)
-    del lacking.places["mean"]
-    assert board_metrics(made(lacking)) == {}
+    del lacking.scores["mean"]
+    assert make_metrics(made(lacking)) == {}

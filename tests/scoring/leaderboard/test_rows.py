@@ -4,15 +4,15 @@ import math
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.paths import Folders
-from pipeline.scoring.leaderboard.rows import FROM_WORDS, every_row, references
+from pipeline.core.paths import DatasetFolders
+from pipeline.scoring.leaderboard.rows import DETECTED_ABSTENTION_LABEL, load_all_rows, load_reference_rows
 
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
     """Of data set b in a project of its own; `write` writes into the project's root."""
     monkeypatch.chdir(tmp_path)
-    return Folders("b")
+    return DatasetFolders("b")
 
 
 def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
@@ -26,15 +26,18 @@ def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
         write(f"data/b/interim/answer/msp-seed{seed}.json")
     for name in ("answer.json", "thresholds.json"):
         (folders.stage("answer") / name).write_text("{}")
-    rows = every_row(folders, tmp_path, benchmark)
-    assert [(row.name, row.kind, row.ours, len(row.seeds)) for row in rows] == [
+    rows = load_all_rows(folders, tmp_path, benchmark)
+    assert [(row.name, row.kind, row.is_built_in, len(row.seeds)) for row in rows] == [
         ("m", "model", False, 1),
         ("msp", "model", True, 2),
         ("constant", "reference", False, 1),
         ("clip_score", "reference", False, 1),
     ]
-    assert rows[3].chosen_by_it == ("clip-easy", "clip-hard") and not rows[2].chosen_by_it
-    assert references(tmp_path, benchmark)[0].seeds[0].keys() == benchmark.subsets.keys()
+    assert (
+        rows[3].selection_biased_subsets == ("clip-easy", "clip-hard")
+        and not rows[2].selection_biased_subsets
+    )
+    assert load_reference_rows(tmp_path, benchmark)[0].seeds[0].keys() == benchmark.subsets.keys()
     assert not math.isnan(rows[0].seeds[0]["pt-hard"].confidence.sum())
 
 
@@ -43,7 +46,7 @@ def test_rows_may_be_told_to_be_references(write, tmp_path, folders, benchmark):
         path = write(f"data/b/{folder}/{name}")
         row = path.name.split(".")[0].removesuffix("-seed0")
         (path.parent / "rows.yaml").write_text(f"{row}: {{reference: true, confidence: c, note: n}}")
-    rows = every_row(folders, tmp_path, benchmark)
+    rows = load_all_rows(folders, tmp_path, benchmark)
     assert [(row.name, row.kind, row.confidence, row.note) for row in rows] == [
         ("people", "reference", "c", "n"),
         ("blind_net", "reference", "c", "n"),
@@ -54,7 +57,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
     write("data/b/predictions/msp.json")
     write("data/b/interim/answer/msp-seed0.json")
     with pytest.raises(UserError) as caught:
-        every_row(folders, tmp_path, benchmark)
+        load_all_rows(folders, tmp_path, benchmark)
     (told,) = caught.value.problems
     assert told == (
         "data/b/predictions: msp is the name of a row in data/b/interim/answer, too; call the file otherwise"
@@ -62,7 +65,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
     write("data/b/predictions/constant.json")
     write("data/b/interim/answer/rp-seed0.json", more=["nobody"])
     with pytest.raises(UserError) as caught:
-        every_row(folders, tmp_path, benchmark)
+        load_all_rows(folders, tmp_path, benchmark)
     told = "\n".join(caught.value.problems)
     assert (
         "constant is the name of a reference" in told
@@ -77,5 +80,5 @@ def test_what_no_file_tells_of_a_confidence_is_read_from_its_field_or_from_words
     path = write("data/b/predictions/chat.json")
     rows = [{k: v for k, v in row.items() if k != "confidence"} for row in json.loads(path.read_text())]
     path.write_text(json.dumps(rows))
-    chat, m = every_row(folders, tmp_path, benchmark)
-    assert (chat.confidence, m.confidence) == (FROM_WORDS, "its file's confidence")
+    chat, m = load_all_rows(folders, tmp_path, benchmark)
+    assert (chat.confidence, m.confidence) == (DETECTED_ABSTENTION_LABEL, "its file's confidence")

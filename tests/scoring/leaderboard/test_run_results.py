@@ -5,8 +5,14 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.benchmark_reader import fingerprint, read_benchmark
-from pipeline.scoring.leaderboard.run_results import _run, asked_by_all, part_of, read_results, release_of
+from pipeline.scoring.benchmark_reader import fingerprint_release, read_benchmark
+from pipeline.scoring.leaderboard.run_results import (
+    _read_run,
+    keep_common_items,
+    read_results,
+    resolve_release,
+    resolve_split,
+)
 
 
 def names(paths, release=None):
@@ -14,7 +20,7 @@ def names(paths, release=None):
 
 
 def runs(*folders):
-    return [_run(folder) for folder in folders]
+    return [_read_run(folder) for folder in folders]
 
 
 def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
@@ -62,7 +68,7 @@ def test_a_file_has_to_have_all_items_of_its_subsets_whatever_runs_were_asked(a_
     found = read_results([limited, a_file("whole")])
     assert {name: len(items) for name, items in found.benchmark.subsets.items()} == {"clip-hard": 2}
     # Two questions, one of them in both subsets, but there without its UQ; the file has all twelve items.
-    assert {row.name: row.available for row in found.rows} == {"rp": 2, "whole": 12}
+    assert {row.name: row.num_available_items for row in found.rows} == {"rp": 2, "whole": 12}
     with pytest.raises(UserError, match="a3"):
         read_results([limited, a_file("lacking", left_out=("a3",))])
 
@@ -87,7 +93,7 @@ def test_a_run_that_does_not_name_its_release_is_one_message(told, a_run):
 def test_examples_were_not_asked(a_run, release):
     shown = a_run("a", "rp", shots=2)
     (shown / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n')
-    asked = asked_by_all(read_benchmark(release), runs(shown))
+    asked = keep_common_items(read_benchmark(release), runs(shown))
     assert sorted(asked.subsets["clip-hard"].ids) == ["a1", "u1"]
 
 
@@ -109,20 +115,20 @@ def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
 
 def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file, release):
     both = runs(a_run("a", "rp"), a_run("b", "blind"))
-    assert release_of(both, None) == release == release_of(both, release)
+    assert resolve_release(both, None) == release == resolve_release(both, release)
     with pytest.raises(UserError, match="say --release"):
         read_results([a_file("x")])
     other = {"name": "birds", "version": "2.0.0", "sha256": "0" * 64}
     with pytest.raises(UserError, match="results of another release(.|\n)*b: of birds 2.0.0"):
-        release_of(runs(a_run("a", "rp"), a_run("b", "blind", release=other)), release)
-    assert fingerprint(release) == both[0].about["release"]["sha256"]
+        resolve_release(runs(a_run("a", "rp"), a_run("b", "blind", release=other)), release)
+    assert fingerprint_release(release) == both[0].record["release"]["sha256"]
 
 
 def test_runs_of_different_parts_are_not_compared(a_run):
-    assert part_of(runs(a_run("a", "rp"), a_run("b", "rp", part="all"))) == "test"
-    assert part_of(runs(a_run("a", "rp", part="dev"), a_run("b", "rp", part="all"))) == "dev"
+    assert resolve_split(runs(a_run("a", "rp"), a_run("b", "rp", part="all"))) == "test"
+    assert resolve_split(runs(a_run("a", "rp", part="dev"), a_run("b", "rp", part="all"))) == "dev"
     with pytest.raises(UserError, match="runs of different parts"):
-        part_of(runs(a_run("a", "rp", part="dev"), a_run("b", "rp")))
+        resolve_split(runs(a_run("a", "rp", part="dev"), a_run("b", "rp")))
 
 
 def test_models_are_compared_on_what_all_of_them_were_asked(a_run, release):
@@ -132,21 +138,21 @@ def test_models_are_compared_on_what_all_of_them_were_asked(a_run, release):
     limited = a_run("a", "rp", limit=5, failures={"u2": "the server is down"})
     asked = ("a1", "u1", "a3", "u3", "p3")
     (limited / "answers.jsonl").write_text("".join(f'{{"id": "{name}"}}\n' for name in asked))
-    common = asked_by_all(benchmark, runs(limited, a_run("b", "blind")))
+    common = keep_common_items(benchmark, runs(limited, a_run("b", "blind")))
     assert {name: sorted(items.ids) for name, items in common.subsets.items()} == {
         "clip-hard": ["a1", "a3", "u1", "u3"],
         "pt-hard": ["a3", "p3"],
     }
     shown = a_run("c", "rp", shots=1)
     (shown / "answers.jsonl").write_text("".join(f'{{"id": "{name}"}}\n' for name in (*asked, "u2", "a2")))
-    assert sorted(asked_by_all(benchmark, runs(limited, shown)).subsets["clip-hard"].ids) == [
+    assert sorted(keep_common_items(benchmark, runs(limited, shown)).subsets["clip-hard"].ids) == [
         "a1",
         "a3",
         "u1",
         "u3",
     ]
     one_subset = runs(a_run("d", "rp", subsets=["pt-hard"]))
-    assert list(asked_by_all(benchmark, one_subset).subsets) == ["pt-hard"]
+    assert list(keep_common_items(benchmark, one_subset).subsets) == ["pt-hard"]
 
 
 def test_a_limited_run_without_its_journal_is_one_message(a_run):

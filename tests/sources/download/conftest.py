@@ -24,7 +24,7 @@ import pytest
 from PIL import Image
 
 from pipeline.sources.download.fetch import FetchOptions, fetch
-from pipeline.sources.download.http_client import Patience
+from pipeline.sources.download.http_client import RetryPolicy
 
 TESTDEV = ["n1", "n2", "n3"]
 PICTURES = [*TESTDEV, "2370001", "2370002", "2370003", "v9"]
@@ -300,7 +300,12 @@ def get(
     monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
     monkeypatch.setattr("huggingface_hub.utils._http.time", NoPauses)
 
-    def run(patience=Patience(silence=20, attempts=6, pause=0.01, longest=3), **options) -> str:  # noqa: B008
+    def run(
+        patience=RetryPolicy(  # noqa: B008
+            stall_seconds=20, max_attempts=6, initial_backoff_seconds=0.01, max_retry_after_seconds=3
+        ),
+        **options,
+    ) -> str:
         given = {"origin": server.url, "jobs": 4} | options
         if given["origin"] == "hub":
             given.setdefault("archives", server.url)

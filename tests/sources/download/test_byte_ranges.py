@@ -5,8 +5,8 @@ from collections import namedtuple
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile, room
-from pipeline.sources.download.http_client import Patience, Web
+from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile, check_disk_space
+from pipeline.sources.download.http_client import HttpClient, RetryPolicy
 from tests.sources.download.conftest import NoWaiting
 
 DATA = random.Random(3).randbytes(5000)
@@ -18,8 +18,8 @@ def web(server, tmp_path):
     webs = []
 
     def make(**options):
-        patience = Patience(silence=20, attempts=3, pause=0.01)
-        webs.append(Web(tmp_path / "cache", patience, jobs=3, **options))
+        patience = RetryPolicy(stall_seconds=20, max_attempts=3, initial_backoff_seconds=0.01)
+        webs.append(HttpClient(tmp_path / "cache", patience, jobs=3, **options))
         return webs[-1]
 
     yield make
@@ -33,11 +33,11 @@ def opened(web, server):
 
 def test_a_range_is_received_once_and_lies_in_a_file_of_its_own(web, server, tmp_path):
     file = opened(web(), server)
-    assert (file.size, file.missing(10, 30)) == (5000, 20)
+    assert (file.size, file.count_missing_bytes(10, 30)) == (5000, 20)
     for _ in range(2):
-        with file.open(10, 30) as content:
+        with file.open_range(10, 30) as content:
             assert content.read() == DATA[10:30]
-    assert file.missing(10, 30) == 0
+    assert file.count_missing_bytes(10, 30) == 0
     assert (tmp_path / "cache/a.bin/10-30").read_bytes() == DATA[10:30]
     assert [wanted for _, wanted in server.log] == ["bytes=0-0", "bytes=10-29"]
 
@@ -60,7 +60,7 @@ def asked(server):
 
 def test_a_range_is_read_exactly_and_nothing_else(patient, server):
     file = opened(patient, server)
-    assert (file.size, file.version.ranges) == (5000, True)
+    assert (file.size, file.version.supports_ranges) == (5000, True)
     assert content(file, 10, 30) == DATA[10:30]
     assert asked(server) == ["0-0", "10-29"]
     assert patient.received == 20
@@ -90,7 +90,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(patient, server):
 def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, server):
     server.ranges = False
     file = opened(patient, server)
-    assert not file.version.ranges
+    assert not file.version.supports_ranges
     with pytest.raises(UserError, match="the server sends the whole file only"):
         content(file, 0, 10)
     server.faults["/a.bin"] = ["cut"]
@@ -101,16 +101,16 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, s
 def test_what_is_dropped_goes_unless_it_is_to_be_kept(web, server):
     for keep in (True, False):
         file = opened(web(keep=keep), server)
-        file.file(10, 30)
-        file.drop(10, 30)
-        assert file.missing(10, 30) == (0 if keep else 20)
+        file.download_range(10, 30)
+        file.release_range(10, 30)
+        assert file.count_missing_bytes(10, 30) == (0 if keep else 20)
 
 
 def test_what_is_damaged_goes_even_from_a_cache_that_is_kept(web, server):
     file = opened(web(keep=True), server)
-    file.file(10, 30)
-    file.forget(10, 30)
-    assert file.missing(10, 30) == 20
+    file.download_range(10, 30)
+    file.delete_range(10, 30)
+    assert file.count_missing_bytes(10, 30) == 20
 
 
 def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, server, tmp_path):
@@ -118,54 +118,54 @@ def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, serve
         UserError, match="a.bin: not in the cache .*cache, and --offline forbids to ask the server"
     ):
         opened(web(offline=True), server)
-    opened(web(keep=True), server).file(10, 30)
+    opened(web(keep=True), server).download_range(10, 30)
     count = len(server.log)
     file = opened(web(keep=True, offline=True), server)
-    assert file.file(10, 30).read_bytes() == DATA[10:30]
+    assert file.download_range(10, 30).read_bytes() == DATA[10:30]
     with pytest.raises(UserError, match="a.bin, bytes 10-31: not in the cache"):
-        file.file(10, 31)
+        file.download_range(10, 31)
     assert len(server.log) == count
 
 
 def test_ranges_of_another_version_are_thrown_away(web, server):
-    opened(web(keep=True), server).file(10, 30)
+    opened(web(keep=True), server).download_range(10, 30)
     server.files["/a.bin"] = DATA[::-1]
-    assert opened(web(keep=True), server).missing(10, 30) == 20
+    assert opened(web(keep=True), server).count_missing_bytes(10, 30) == 20
 
 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_all_of_a_file_comes_in_one(web, server, ranges):
     server.ranges = ranges
     server.faults["/a.bin"] = [None, "cut"]
-    assert opened(web(), server).whole().read_bytes() == DATA
+    assert opened(web(), server).download_all().read_bytes() == DATA
 
 
 def test_every_range_is_read_from_the_whole_once_that_is_there(web, server):
     file = opened(web(), server)
-    file.whole()
+    file.download_all()
     count = len(server.log)
-    with file.open(10, 30) as content:
+    with file.open_range(10, 30) as content:
         assert content.read(20) == DATA[10:30]
-    file.drop(10, 30)
-    assert (file.missing(10, 30), len(server.log)) == (0, count)
+    file.release_range(10, 30)
+    assert (file.count_missing_bytes(10, 30), len(server.log)) == (0, count)
 
 
 def test_a_file_in_a_folder_is_read_in_place_and_never_removed(tmp_path):
     (tmp_path / "a.bin").write_bytes(DATA)
     file = LocalFile(tmp_path / "a.bin")
-    with file.open(10, 30) as content:
+    with file.open_range(10, 30) as content:
         assert content.read(20) == DATA[10:30]
-    file.drop(0, 5000)
-    file.forget(0, 5000)
-    assert (file.size, file.missing(10, 30)) == (5000, 0)
+    file.release_range(0, 5000)
+    file.delete_range(0, 5000)
+    assert (file.size, file.count_missing_bytes(10, 30)) == (5000, 0)
     assert (tmp_path / "a.bin").read_bytes() == DATA
 
 
 def test_folders_of_one_disk_are_added_up(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(5000))
-    room({tmp_path / "a": 2500, tmp_path / "b/c": 2500})
+    check_disk_space({tmp_path / "a": 2500, tmp_path / "b/c": 2500})
     with pytest.raises(UserError) as caught:
-        room({tmp_path / "a": 2500, tmp_path / "b/c": 2600})
+        check_disk_space({tmp_path / "a": 2500, tmp_path / "b/c": 2600})
     assert caught.value.problems == [
         "not enough room on the disk; nothing was fetched",
         f"{tmp_path}: 5.1 kB needed, 5.0 kB free; make room for 100 bytes more",

@@ -12,8 +12,8 @@ from rich.filesize import decimal as spoken
 
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.records import Picture, Question, Scene
-from pipeline.sources.download.http_client import Patience
+from pipeline.core.records import ImageRecord, Question, SceneGraph
+from pipeline.sources.download.http_client import RetryPolicy
 from pipeline.stages import ingest
 from tests.sources.download.conftest import (
     GRAPHS,
@@ -65,9 +65,9 @@ def test_exactly_what_ingest_reads_is_there_afterwards(get, server, origin):
     assert not Path("data/gqa/fetching").exists()
     ingest.main()
     out = Path("data/gqa/interim/ingest")
-    assert [row.picture_id for row in read_jsonl(out / "pictures.jsonl", Picture)] == ["n1", "n2", "n3"]
+    assert [row.picture_id for row in read_jsonl(out / "pictures.jsonl", ImageRecord)] == ["n1", "n2", "n3"]
     assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6  # two each on 3 + 2 + 1 pictures
-    assert len(list(read_jsonl(out / "scenes.jsonl", Scene))) == 3
+    assert len(list(read_jsonl(out / "scenes.jsonl", SceneGraph))) == 3
 
 
 def test_only_the_directory_and_the_wanted_pictures_are_received(get, server):
@@ -190,7 +190,9 @@ def test_stalls_cuts_and_busy_answers_do_no_harm(get, server, origin):
     names = [path for path in server.files if path.endswith((".zip", ".parquet")) or "/tree/" in path]
     for at, path in enumerate(names):
         server.faults[path] = [500, "cut", (429, "0"), "stall" if at == 0 else "cut", 503]
-    impatient = Patience(silence=0.5, attempts=20, pause=0.01, longest=3)
+    impatient = RetryPolicy(
+        stall_seconds=0.5, max_attempts=20, initial_backoff_seconds=0.01, max_retry_after_seconds=3
+    )
     get(patience=impatient, **({"origin": "hub"} if origin == "hub" else {}))
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     assert json.loads((SOURCE / TEXTS[0]).read_text()) == JSONS["testdev_balanced_questions.json"]

@@ -8,13 +8,13 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.download.http_client import (
-    PATIENT,
-    Again,
+    DEFAULT_RETRY_POLICY,
     FileVersion,
-    Patience,
-    Unreachable,
-    Web,
-    _retry_after,
+    HttpClient,
+    RetryableError,
+    RetryPolicy,
+    ServerUnreachableError,
+    _parse_retry_after,
 )
 from tests.sources.download.conftest import NoWaiting
 
@@ -24,8 +24,17 @@ DATA = random.Random(1).randbytes(10_000)
 @pytest.fixture
 def web(server, tmp_path):
     server.files = {"/a.bin": DATA}
-    found = Web(tmp_path, Patience(silence=20, slowest=1000, attempts=4, pause=1, longest=100))
-    found.stop = NoWaiting()
+    found = HttpClient(
+        tmp_path,
+        RetryPolicy(
+            stall_seconds=20,
+            min_bytes_per_second=1000,
+            max_attempts=4,
+            initial_backoff_seconds=1,
+            max_retry_after_seconds=100,
+        ),
+    )
+    found.stop_event = NoWaiting()
     yield found
     found.close()
 
@@ -69,12 +78,12 @@ class Drip:
 
 def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
     drip, got = Drip(), []
-    web = Web(tmp_path, Patience(silence=30, slowest=1000))
+    web = HttpClient(tmp_path, RetryPolicy(stall_seconds=30, min_bytes_per_second=1000))
     monkeypatch.setattr("pipeline.sources.download.http_client.time", drip)
-    with pytest.raises(Again, match="fewer than 1000 bytes a second"):
-        got.extend(web._chunks(drip))
+    with pytest.raises(RetryableError, match="fewer than 1000 bytes a second"):
+        got.extend(web._iter_chunks(drip))
     # after k chunks 10 k seconds are gone and 30 + 0.1 k are allowed: too slow at k = 4
-    assert (len(got), web.received) == (4, 400)
+    assert (len(got), web.bytes_received) == (4, 400)
     web.close()
 
 
@@ -94,14 +103,16 @@ def test_the_pause_that_a_server_asks_for_is_made(web, server):
 
 def test_a_pause_too_long_is_told_instead_of_made(web, server):
     server.faults["/a.bin"] = [(429, "3600")]
-    with pytest.raises(Unreachable, match="the server answers 429, and asks for a pause of 3,600 s"):
+    with pytest.raises(
+        ServerUnreachableError, match="the server answers 429, and asks for a pause of 3,600 s"
+    ):
         version(web, server.url)
     assert web.stop.pauses == []
 
 
 def test_a_server_that_never_answers_well_is_given_up(web, server):
     server.faults["/a.bin"] = [500] * 9
-    with pytest.raises(Unreachable, match=r"/a\.bin: the server answers 500; tried 4 times"):
+    with pytest.raises(ServerUnreachableError, match=r"/a\.bin: the server answers 500; tried 4 times"):
         version(web, server.url)
     assert len(server.log) == 4
 
@@ -110,7 +121,7 @@ def test_a_server_that_is_not_there_is_given_up(web):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(Unreachable, match="the connection failed .*; tried 4 times"):
+    with pytest.raises(ServerUnreachableError, match="the connection failed .*; tried 4 times"):
         version(web, f"http://127.0.0.1:{port}")
 
 
@@ -147,11 +158,11 @@ def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other,
 
 @pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("", 0.0), ("soon", 0.0), ("-1", 0.0)])
 def test_retry_after_is_seconds_or_nothing(text, seconds):
-    assert _retry_after(text) == seconds
+    assert _parse_retry_after(text) == seconds
 
 
 def test_a_date_that_has_passed_asks_for_no_pause():
-    assert _retry_after("Mon, 01 Jan 2024 00:00:00 GMT") == 0.0
+    assert _parse_retry_after("Mon, 01 Jan 2024 00:00:00 GMT") == 0.0
 
 
 def test_work_is_done_by_several_threads_at_once(tmp_path):
@@ -161,16 +172,20 @@ def test_work_is_done_by_several_threads_at_once(tmp_path):
         together.wait()
         return item * item
 
-    assert sorted(Web(tmp_path, PATIENT, jobs=3).parallel(work, [1, 2, 3])) == [1, 4, 9]
+    assert sorted(HttpClient(tmp_path, DEFAULT_RETRY_POLICY, jobs=3).map_parallel(work, [1, 2, 3])) == [
+        1,
+        4,
+        9,
+    ]
 
 
 def test_an_error_of_one_thread_stops_the_others(tmp_path):
-    here = Web(tmp_path, PATIENT, jobs=3)
+    here = HttpClient(tmp_path, DEFAULT_RETRY_POLICY, jobs=3)
 
     def work(item):
         if item:
             raise UserError("wrong")
-        assert here.stop.wait(10)  # ends when the error has told it to
+        assert here.stop_event.wait(10)  # ends when the error has told it to
 
     with pytest.raises(UserError, match="wrong"):
-        list(here.parallel(work, [0, 1]))
+        list(here.map_parallel(work, [0, 1]))

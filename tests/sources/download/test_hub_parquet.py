@@ -4,7 +4,7 @@ import json
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.sources.download.hub_parquet import questions
+from pipeline.sources.download.hub_parquet import read_questions
 from pipeline.sources.large_json import write_members
 from tests.sources.download.conftest import JSONS, on_hub, parquet, question
 
@@ -17,7 +17,7 @@ def converted(folder, *files):
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)
     target = io.BytesIO()
-    count = write_members(target, questions(paths))
+    count = write_members(target, read_questions(paths))
     return count, json.loads(target.getvalue())
 
 

@@ -5,10 +5,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.sources.download.manifest import Manifest, SeenRemote, named_pictures, needs
+from pipeline.sources.download.manifest import (
+    Manifest,
+    RemoteFingerprint,
+    list_image_ids,
+    resolve_ingest_params,
+)
 from pipeline.sources.source_folder import IngestParams
 
-FIRST = SeenRemote(address="https://x/a.zip", size=1000, sum="aaaa")
+FIRST = RemoteFingerprint(address="https://x/a.zip", size=1000, checksum="aaaa")
 
 
 @pytest.fixture
@@ -16,7 +21,7 @@ def manifest(tmp_path):
     (tmp_path / "a.json").write_bytes(b"{}")
     noted = Manifest(tmp_path)
     noted.remotes["a.zip"] = FIRST
-    noted.note("a.json", "a.zip")
+    noted.add_file("a.json", "a.zip")
     return noted
 
 
@@ -26,7 +31,7 @@ def test_what_was_noted_is_there_in_a_later_run(manifest, tmp_path):
     assert later.remotes == {"a.zip": FIRST}
     seen = json.loads((tmp_path / "fetched.json").read_text())["files"]["a.json"]
     assert seen == {"size": 2, "sha256": hashlib.sha256(b"{}").hexdigest(), "origin": "a.zip"}
-    assert later.intact("a.json")
+    assert later.is_intact("a.json")
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{} ", None], ids=["another sum", "another size", "gone"])
@@ -51,16 +56,16 @@ def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
     ("name", "now", "told"),
     [
         ("a.zip", FIRST, ""),
-        ("a.zip", SeenRemote(address="https://mirror/a.zip", size=1000, sum="aaaa"), ""),
-        ("b.zip", SeenRemote(address="https://x/b.zip", size=1, sum="b"), ""),
+        ("a.zip", RemoteFingerprint(address="https://mirror/a.zip", size=1000, checksum="aaaa"), ""),
+        ("b.zip", RemoteFingerprint(address="https://x/b.zip", size=1, checksum="b"), ""),
         (
             "a.zip",
-            SeenRemote(address="https://x/a.zip", size=1000, sum="bbbb"),
+            RemoteFingerprint(address="https://x/a.zip", size=1000, checksum="bbbb"),
             "it is not what was first fetched from https://x/a.zip (1,000 bytes, as then; sum aaaa then, bbbb now)",
         ),
         (
             "a.zip",
-            SeenRemote(address="https://x/a.zip", size=999, sum="bbbb"),
+            RemoteFingerprint(address="https://x/a.zip", size=999, checksum="bbbb"),
             "it is not what was first fetched from https://x/a.zip (1,000 bytes then, 999 now; sum aaaa then, bbbb now)",
         ),
     ],
@@ -84,15 +89,15 @@ def test_what_ingest_reads_is_needed(project):
     every = IngestParams(
         split="testdev", question_splits=("testdev", "train", "val"), graph_splits=("train", "val")
     )
-    assert needs("gqa", None) == every
+    assert resolve_ingest_params("gqa", None) == every
 
 
 def test_the_split_asked_for_comes_first_and_brings_its_graphs(project):
     set_params(("[testdev, train, val]", "[testdev]"), ("graph_splits: [train, val]", "graph_splits: []"))
-    assert needs("gqa", "val") == IngestParams(
+    assert resolve_ingest_params("gqa", "val") == IngestParams(
         split="val", question_splits=("val", "testdev"), graph_splits=("val",)
     )
-    assert needs("gqa", None).graph_splits == ()  # nobody has published graphs of testdev
+    assert resolve_ingest_params("gqa", None).graph_splits == ()  # nobody has published graphs of testdev
 
 
 def test_what_gqa_does_not_have_is_told(project):
@@ -101,7 +106,7 @@ def test_what_gqa_does_not_have_is_told(project):
         ("graph_splits: [train, val]", "graph_splits: [testdev]"),
     )
     with pytest.raises(UserError) as caught:
-        needs("gqa", None)
+        resolve_ingest_params("gqa", None)
     assert caught.value.problems[1:] == [
         "question_splits: 'test'; GQA has questions with answers for testdev, val, train",
         "graph_splits: 'testdev'; GQA has scene graphs for val and train",
@@ -118,7 +123,7 @@ def named(tmp_path, **pictures):
             json.dumps({key: {"imageId": value} for key, value in pictures.get(name, {}).items()})
         )
         paths.append(path)
-    return named_pictures(tmp_path, paths, Problems("x"))
+    return list_image_ids(tmp_path, paths, Problems("x"))
 
 
 def test_the_pictures_of_several_files_are_named_once_each(tmp_path):

@@ -4,9 +4,9 @@ import zlib
 import pytest
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.sources.download.http_client import PATIENT, Web
+from pipeline.sources.download.http_client import DEFAULT_RETRY_POLICY, HttpClient
 from pipeline.sources.download.manifest import Manifest
-from pipeline.sources.download.official_archives import Official, is_web
+from pipeline.sources.download.official_archives import OfficialArchives, is_url
 from tests.sources.download.conftest import JSONS, archives, jpeg, packed
 
 
@@ -15,8 +15,8 @@ def official(tmp_path):
     """The archives in a folder."""
     for name, data in archives().items():
         (tmp_path / name).write_bytes(data)
-    web = Web(tmp_path / "cache", PATIENT, jobs=2)
-    yield Official(web, str(tmp_path))
+    web = HttpClient(tmp_path / "cache", DEFAULT_RETRY_POLICY, jobs=2)
+    yield OfficialArchives(web, str(tmp_path))
     web.close()
 
 
@@ -31,16 +31,16 @@ def official(tmp_path):
     ],
 )
 def test_a_web_address_begins_with_http(address, web):
-    assert is_web(address) is web
+    assert is_url(address) is web
 
 
 def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
-    assert Official(official.web, "https://x/gqa/").address == "https://x/gqa"
+    assert OfficialArchives(official.web, "https://x/gqa/").address == "https://x/gqa"
     assert official.address == str(tmp_path)
     with pytest.raises(
         UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
     ):
-        Official(official.web, str(tmp_path / "not there"))
+        OfficialArchives(official.web, str(tmp_path / "not there"))
 
 
 def paths(files):

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
-from pipeline.sources.download.http_client import Patience, Web
-from pipeline.sources.download.remote_zip import Archive, Damaged
+from pipeline.sources.download.http_client import HttpClient, RetryPolicy
+from pipeline.sources.download.remote_zip import DamagedMemberError, RemoteZip
 from tests.sources.download.conftest import packed
 
 NOISE = random.Random(2).randbytes(3000)  # cannot be packed smaller
@@ -22,19 +22,25 @@ def kept(server, tmp_path):
     """The archive on the server; what was received of it lies in tmp_path/cache."""
     webs = []
 
-    def make(data: bytes, keep: bool = False) -> Archive:
+    def make(data: bytes, keep: bool = False) -> RemoteZip:
         server.files["/a.zip"] = data
-        webs.append(Web(tmp_path / "cache", Patience(silence=20, attempts=4, pause=0.01), keep=keep))
-        return Archive(RemoteFile(webs[-1], "a.zip", f"{server.url}/a.zip"), "a.zip", LARGEST)
+        webs.append(
+            HttpClient(
+                tmp_path / "cache",
+                RetryPolicy(stall_seconds=20, max_attempts=4, initial_backoff_seconds=0.01),
+                keep=keep,
+            )
+        )
+        return RemoteZip(RemoteFile(webs[-1], "a.zip", f"{server.url}/a.zip"), "a.zip", LARGEST)
 
     yield make
     for web in webs:
         web.close()
 
 
-def on_disk(tmp_path, data: bytes) -> Archive:
+def on_disk(tmp_path, data: bytes) -> RemoteZip:
     (tmp_path / "a.zip").write_bytes(data)
-    return Archive(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
+    return RemoteZip(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
 
 
 def ranges(server):
@@ -118,14 +124,16 @@ def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path)
     data = bytearray(packed(MEMBERS))
     data[data.index(b"images/b.jpg") + 500] ^= 255
     archive = kept(bytes(data))
-    with pytest.raises(Damaged, match=r"a\.zip, images/b\.jpg: damaged .*the server's file is wrong"):
+    with pytest.raises(
+        DamagedMemberError, match=r"a\.zip, images/b\.jpg: damaged .*the server's file is wrong"
+    ):
         archive.extract("b.jpg", tmp_path / "b.jpg")
     assert not (tmp_path / "b.jpg").exists()
 
 
 def test_the_sum_is_of_names_sizes_and_checksums_not_of_their_order():
     def found(members, tmp):
-        return on_disk(tmp, packed(members)).sum
+        return on_disk(tmp, packed(members)).directory_sha256
 
     import tempfile
     from pathlib import Path
@@ -170,7 +178,7 @@ def test_a_suspicious_member_is_refused(tmp_path, data, message):
     if data == bomb():
         message = f"it would unpack {len(zlib.compress(bytes(5_000_000), 6)) - 6:,} bytes to 5,000,000"
     with pytest.raises(UserError, match=message):
-        on_disk(tmp_path, data).find("x.jpg")
+        on_disk(tmp_path, data).get_member("x.jpg")
 
 
 def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
@@ -178,7 +186,7 @@ def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
         (100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little")
     )
     archive = on_disk(tmp_path, data)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedMemberError):
         archive.extract("x.jpg", tmp_path / "out/x.jpg")
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -209,7 +217,7 @@ def test_members_beyond_4_gib_are_found(tmp_path):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in MEMBERS.items():
                 archive.writestr(name, data)
-    archive = Archive(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
-    assert archive.find("b.jpg").header_offset > 5 << 30
+    archive = RemoteZip(LocalFile(tmp_path / "a.zip"), "a.zip", LARGEST)
+    assert archive.get_member("b.jpg").header_offset > 5 << 30
     archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]

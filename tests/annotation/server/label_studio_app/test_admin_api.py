@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annotation.client.credentials import connection
+from annotation.client.credentials import connect
 from tests.annotation.server.conftest import Studio, report, run_inside
 
 pytestmark = pytest.mark.server
@@ -25,7 +25,7 @@ def test_the_report_tells_of_people_and_tasks(studio: Studio) -> None:
 
 def test_forgetting_leaves_nothing_of_somebody(studio: Studio) -> None:
     desk = studio.desk("eve")
-    assert connection().forget("eve@rgqa.local")["annotations"] == 2
+    assert connect().erase_annotator("eve@rgqa.local")["annotations"] == 2
     assert desk.post({}).status_code == 401
     lines = [
         "from django.db import connection",
@@ -44,7 +44,7 @@ def test_forgetting_leaves_nothing_of_somebody(studio: Studio) -> None:
     if not os.environ.get("RGQA_ANNOTATE_DATABASE"):
         for path in (studio.folder / "data/label-studio").glob("label_studio.sqlite3*"):
             assert b"eve@rgqa" not in path.read_bytes(), path
-    assert connection().forget("eve@rgqa.local") == {"annotations": 0, "places": 0, "accounts": 0}
+    assert connect().erase_annotator("eve@rgqa.local") == {"annotations": 0, "places": 0, "accounts": 0}
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import requests
 
-from annotation.client.erase import forget
-from annotation.client.pull import pull
-from annotation.client.push import push
-from annotation.client.volunteers import door
-from annotation.server.accounts import entries, invite
+from annotation.client.erase import erase_annotator
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
+from annotation.client.volunteers import open_link_file
+from annotation.server.accounts import format_links, update_roster
 from pipeline.core.json_files import read_json
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import DeskClient, Studio, as_known, form_token, report, served
 from tests.annotation.server.label_studio_app.test_sessions import with_known
@@ -32,7 +32,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
         patch.delenv("RGQA_ANNOTATE_DATABASE", raising=False)
         tasks = [made_task(number) for number in range(40)]
         with served(tmp_path_factory.mktemp("few"), tasks, ("ann", "ben")) as studio:
-            invite(["exa"], expert=True)
+            update_roster(["exa"], adjudicator=True)
             yield studio
 
 
@@ -140,26 +140,26 @@ def test_who_declined_reads_and_changes_nothing_more(studio: Studio) -> None:
 def test_nobodys_link_is_that_of_somebody_who_was_forgotten(studio: Studio) -> None:
     def come(name: str) -> str:
         """A volunteer's link."""
-        session, door = requests.Session(), entries(Folders(), [])[0].split()[-1]
+        session, door = requests.Session(), format_links(DatasetFolders(), [])[0].split()[-1]
         token = form_token(session.get(door, timeout=60).text)
         welcome = session.post(door, data={"name": name, "csrfmiddlewaretoken": token}, timeout=60)
         return welcome.text.split('<a href="')[1].split('"')[0].removeprefix(studio.url)
 
     def invited(name: str) -> str:
-        invite([name])
+        update_roster([name])
         return studio.link(name)
 
-    invite([], link=True)
+    update_roster([], open_link=True)
     for join in (invited, come):
         before = join("fred")
         DeskClient(studio.url, before).agree()
-        forget("fred")
+        erase_annotator("fred")
         assert requests.get(studio.url + before, timeout=60).status_code == 403
         after = join("fred")  # another fred
         assert requests.get(studio.url + before, timeout=60).status_code == 403
         assert DeskClient(studio.url, after).agree()["show"] == "task"
-        forget("fred")
-    door(Folders()).unlink()
+        erase_annotator("fred")
+    open_link_file(DatasetFolders()).unlink()
 
 
 def test_a_damaged_queue_closes_its_own_desk_alone_and_a_push_mends_it(studio: Studio) -> None:
@@ -172,7 +172,7 @@ def test_a_damaged_queue_closes_its_own_desk_alone_and_a_push_mends_it(studio: S
     ann = studio.desk("ann")
     studio.queue.write_text("{")
     assert ann.step({})["words"] == "There is nothing for you here now."
-    push()
+    push_tasks()
     assert studio.desk("ann").step({})["show"] == "task"
 
 
@@ -302,7 +302,7 @@ def test_an_expert_gets_what_stays_doubtful_alone_and_the_word_is_marked(studio:
     left = {"exa@rgqa.local": people.pop("exa@rgqa.local")}
     change(studio, people=people, left=left)  # who left stays an expert in what was said
     assert report(studio)["tasks"] == told and told["known"] == 3
-    pull()
-    pulled = read_json(Folders().annotations / "pulled.json")
+    pull_annotations()
+    pulled = read_json(DatasetFolders().annotations / "pulled.json")
     given = [(row["data"]["task"], one["completed_by"]) for row in pulled for one in row["annotations"]]
     assert [task for task, who in given if who == "expert-01"] == ["t0001"]

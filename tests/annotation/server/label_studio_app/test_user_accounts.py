@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import requests
 
-from annotation.server.accounts import invite
+from annotation.server.accounts import update_roster
 from tests.annotation.server.conftest import Studio, run_inside
 
 pytestmark = pytest.mark.server
@@ -24,12 +24,12 @@ def test_all_are_members_of_one_organisation_and_annotators_are_no_staff(studio:
 def test_who_left_is_out_at_once_and_comes_back_with_the_same_link(studio: Studio) -> None:
     bob, link = studio.desk("bob"), studio.link("bob")
     picture = bob.step({})["picture"]
-    invite(["bob"], leave=True)
+    update_roster(["bob"], remove=True)
     assert bob.step({})["words"] == "There is nothing for you here now."
     assert bob.post({"open": 1}).json()["show"] == "wait"
     assert bob.session.get(studio.url + picture, timeout=60).status_code == 404
     assert requests.get(studio.url + link, timeout=60).status_code == 403
-    invite(["bob"])
+    update_roster(["bob"])
     assert studio.link("bob") == link and studio.desk("bob").step({})["show"] == "task"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from pipeline.core.paths import Folders
+from pipeline.core.paths import DatasetFolders
 from tests.annotation.server.conftest import DeskClient, Studio, form_token, report
 
 pytestmark = pytest.mark.server
@@ -93,13 +93,13 @@ def test_who_takes_no_part_leaves_nothing_open(studio: Studio) -> None:
 
 
 def test_volunteers_come_by_one_link_with_a_name(studio: Studio) -> None:
-    from annotation.client.pull import pull
-    from annotation.client.push import push
-    from annotation.server.accounts import entries, invite
+    from annotation.client.pull import pull_annotations
+    from annotation.client.push import push_tasks
+    from annotation.server.accounts import format_links, update_roster
     from annotation.study.roster import read_roster
 
-    invite([], link=True)
-    (line,) = entries(Folders(), [])
+    update_roster([], open_link=True)
+    (line,) = format_links(DatasetFolders(), [])
     door = line.split()[-1]
 
     def come(name: str) -> tuple[requests.Session, requests.Response]:
@@ -116,11 +116,11 @@ def test_volunteers_come_by_one_link_with_a_name(studio: Studio) -> None:
     assert come("ann")[1].status_code == 200  # another than the ann who was invited
     link = welcome.text.split('<a href="')[1].split('"')[0]
     assert DeskClient(studio.url, link.removeprefix(studio.url)).step({})["place"] == 2
-    pull()
-    assert [(row.name, row.pseudonym) for row in read_roster(Folders())[14:]] == [
+    pull_annotations()
+    assert [(row.name, row.pseudonym) for row in read_roster(DatasetFolders())[14:]] == [
         ("Zoe", "annotator-15"),
         ("ann-2", "annotator-16"),
     ]
-    assert '"completed_by":"annotator-15"' in (Folders().annotations / "pulled.json").read_text()
-    push()
+    assert '"completed_by":"annotator-15"' in (DatasetFolders().annotations / "pulled.json").read_text()
+    push_tasks()
     assert DeskClient(studio.url, link.removeprefix(studio.url)).step({})["place"] == 2

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from pipeline.cli.main import app
 from pipeline.core.errors import UserError
-from pipeline.language.lexicon import TABLE
-from research.studies.kinds.derive_kinds import Derivation, derive, table
+from pipeline.language.lexicon import WORDNET_TABLE_PATH
+from research.studies.kinds.derive_kinds import KindsDerivation, format_table, write_kinds_table
 from research.studies.kinds.wordnet_files import WordNet
 
 INSTALLED = Path("/usr/share/wordnet")  # where Debian's package wordnet-base puts it
@@ -106,8 +106,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def rows(folder: Path, **made: str) -> dict[str, tuple[str, str]]:
-    found = Derivation(WordNet(folder), SimpleNamespace(**MADE | made)).rows()
-    return {name: (row.same, ",".join(sorted(row.kinds))) for name, row in found.items()}
+    found = KindsDerivation(WordNet(folder), SimpleNamespace(**MADE | made)).build_rows()
+    return {name: (row.canonical_name, ",".join(sorted(row.hypernyms))) for name, row in found.items()}
 
 
 def test_a_word_is_of_the_kinds_above_its_sense(folder):
@@ -168,11 +168,11 @@ def test_the_projects_own_lists_add_and_take_away(folder):
 
 
 def test_the_table_is_sorted_and_the_same_each_time(folder):
-    made = Derivation(WordNet(folder), SimpleNamespace(**MADE))
-    text = table(made.rows())
+    made = KindsDerivation(WordNet(folder), SimpleNamespace(**MADE))
+    text = format_table(made.build_rows())
     body = [line for line in text.splitlines() if not line.startswith("#")]
     assert body == sorted(body)
-    assert text == table(Derivation(WordNet(folder), SimpleNamespace(**MADE)).rows())
+    assert text == format_table(KindsDerivation(WordNet(folder), SimpleNamespace(**MADE)).build_rows())
     assert "Princeton University" in text
 
 
@@ -198,11 +198,11 @@ def test_without_a_folder_the_script_says_how_to_call_it():
 def test_the_table_is_written_where_it_is_read(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("research.studies.kinds.derive_kinds.TABLE", tmp_path / "kinds.tsv")
     monkeypatch.setattr(
-        "research.studies.kinds.derive_kinds.Derivation",
-        lambda wordnet: Derivation(wordnet, SimpleNamespace(**MADE)),
+        "research.studies.kinds.derive_kinds.KindsDerivation",
+        lambda wordnet: KindsDerivation(wordnet, SimpleNamespace(**MADE)),
     )
-    count = len(Derivation(WordNet(folder), SimpleNamespace(**MADE)).rows())
-    assert derive(folder) == f"{count} names in kinds.tsv"
+    count = len(KindsDerivation(WordNet(folder), SimpleNamespace(**MADE)).build_rows())
+    assert write_kinds_table(folder) == f"{count} names in kinds.tsv"
     assert (tmp_path / "kinds.tsv").read_text().endswith("\n")
 
 
@@ -210,4 +210,6 @@ def test_the_table_is_written_where_it_is_read(folder, tmp_path, monkeypatch):
     not INSTALLED.is_dir(), reason="needs WordNet 3.0 in /usr/share/wordnet (package wordnet-base)"
 )
 def test_the_table_in_the_project_is_what_the_script_makes():
-    assert table(Derivation(WordNet(INSTALLED)).rows()) == TABLE.read_text(encoding="utf-8")
+    assert format_table(KindsDerivation(WordNet(INSTALLED)).build_rows()) == WORDNET_TABLE_PATH.read_text(
+        encoding="utf-8"
+    )

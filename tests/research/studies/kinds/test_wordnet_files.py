@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.core.errors import UserError
-from research.studies.kinds.wordnet_files import FILES, WordNet
+from research.studies.kinds.wordnet_files import WORDNET_FILES, WordNet
 
 # Two synsets in WordNet's own format: a couch is a seat; the word "couch" is also tagged twice as a verb.
 DATA = """  1 This is the licence.
@@ -18,7 +18,7 @@ COUNTS = "couch%1:06:00:: 1 7\ncouch%2:30:00:: 1 2\n"
 
 @pytest.fixture
 def wordnet(tmp_path):
-    for name, text in zip(FILES, (DATA, INDEX, COUNTS), strict=True):
+    for name, text in zip(WORDNET_FILES, (DATA, INDEX, COUNTS), strict=True):
         (tmp_path / name).write_text(text)
     return WordNet(tmp_path)
 
@@ -45,4 +45,4 @@ def test_definitions_tell_what_is_everyday_and_what_offends(wordnet):
 def test_all_files_that_are_missing_are_named(tmp_path):
     with pytest.raises(UserError) as caught:
         WordNet(tmp_path)
-    assert len(caught.value.problems) == 1 + len(FILES)
+    assert len(caught.value.problems) == 1 + len(WORDNET_FILES)

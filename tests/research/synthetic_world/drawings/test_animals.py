@@ -9,8 +9,8 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import animals
-from research.synthetic_world.drawings.svg_shapes import tones
-from research.synthetic_world.ontology import BY_NAME, COLORS
+from research.synthetic_world.drawings.svg_shapes import make_tones
+from research.synthetic_world.ontology import COLORS, KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, check, covers, kinds_of, large, look_of, plain
 
 
@@ -20,10 +20,10 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 
 def test_a_bird_that_sits_has_feet_and_one_that_flies_has_none():
-    sitting = plain(BY_NAME["bird"])
-    flying = replace(sitting, rests="sky")
+    sitting = plain(KIND_BY_NAME["bird"])
+    flying = replace(sitting, placement="sky")
     feet = [
-        covers(rendering.render_thing(bird, 200, GROUND).astype(int), "#c4761a").sum()
+        covers(rendering.render_object(bird, 200, GROUND).astype(int), "#c4761a").sum()
         for bird in (sitting, flying)
     ]
     assert feet[0] > 500 and feet[1] < 10  # an edge of the beak is of a colour between
@@ -38,7 +38,7 @@ def test_animals_look_to_the_right(name, beak):
 
 def test_far_legs_are_darker_and_painted_before_the_near_ones():
     svg = animals.legs(look_of("brown"), (0, 10, 20, 30), 0, 20, 4)
-    near, far = tones(COLORS["brown"]).base, tones(COLORS["brown"]).dark
+    near, far = make_tones(COLORS["brown"]).base, make_tones(COLORS["brown"]).dark
     assert svg.count(near) == svg.count(far) == 4  # two legs of each, every one with its paw
     assert svg.rindex(far) < svg.index(near)
 

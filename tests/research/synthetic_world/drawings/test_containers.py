@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from research.synthetic_world.drawings import DRAWINGS, containers
-from research.synthetic_world.drawings.svg_shapes import tones
-from research.synthetic_world.ontology import BY_NAME, COLORS
+from research.synthetic_world.drawings.svg_shapes import make_tones
+from research.synthetic_world.ontology import COLORS, KIND_BY_NAME
 from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, seen_through, shows
 
 
@@ -23,14 +23,14 @@ def test_a_full_basket_shows_what_is_in_it():
 def test_only_a_basket_of_wire_is_seen_through():
     through = {
         material: seen_through("basket", material=material, state="empty")
-        for material in BY_NAME["basket"].materials
+        for material in KIND_BY_NAME["basket"].materials
     }
     assert through["metal"] > 0.15 + max(share for material, share in through.items() if material != "metal")
 
 
 def test_an_open_box_is_dark_inside():
     # the line tone is half black; above the front edge of an open box there is a strip of it
-    line = tones(COLORS["red"]).line
+    line = make_tones(COLORS["red"]).line
     opened, closed = (
         covers(large("box", color="red", state=state), line)[:70].sum() for state in ("open", "closed")
     )

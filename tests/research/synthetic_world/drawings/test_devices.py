@@ -27,7 +27,8 @@ def test_an_open_laptop_shows_its_screen_and_a_closed_one_is_flat():
     assert shows("laptop", "#bfe3f7", state="open", color="black")
     assert not shows("laptop", "#bfe3f7", state="closed", color="black")
     assert (
-        rendering.natural_size("laptop", "closed")[1] < 0.6 * rendering.natural_size("laptop", "open")[1] + 1
+        rendering.compute_natural_size("laptop", "closed")[1]
+        < 0.6 * rendering.compute_natural_size("laptop", "open")[1] + 1
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from research.synthetic_world.drawings import dishes
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, away, check, kinds_of, large, seen_through, shows
 
 
@@ -19,7 +19,7 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 def test_glass_is_seen_through_and_nothing_else_is(name):
     through = {
         material: seen_through(name, material=material, color="blue")
-        for material in (*BY_NAME[name].materials, None)
+        for material in (*KIND_BY_NAME[name].materials, None)
     }
     inside = 0.2  # of the box, which the thing does not fill to its corners
     for material, share in through.items():
@@ -34,7 +34,7 @@ def test_a_full_bowl_shows_what_is_in_it():
 
 
 def test_what_is_in_a_full_bottle_hides_what_is_behind_it():
-    for material in BY_NAME["bottle"].materials:
+    for material in KIND_BY_NAME["bottle"].materials:
         full, empty = (seen_through("bottle", material=material, state=state) for state in ("full", "empty"))
         assert full < empty - 0.2
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from research.synthetic_world.drawings import DRAWINGS, food
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, away, check, covers, kinds_of, large, look_of
 
 
@@ -17,7 +17,7 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 @pytest.mark.parametrize("name", ["pizza", "sandwich"])
 def test_what_has_one_natural_look_is_drawn_alike_whatever_its_tones(name):
-    assert BY_NAME[name].colors is None
+    assert KIND_BY_NAME[name].colors is None
     assert DRAWINGS[name](look_of("red")) == DRAWINGS[name](look_of("blue"))
 
 

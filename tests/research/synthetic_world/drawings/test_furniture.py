@@ -9,7 +9,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, furniture
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.scene_types import SURFACES
 from tests.research.synthetic_world.shown import (
     GROUND,
@@ -34,8 +34,8 @@ STANDING = [name for name in SURFACES if DRAWINGS[name].__module__ == furniture.
 
 @pytest.mark.parametrize("name", STANDING)
 def test_every_surface_is_part_of_what_is_drawn(name):
-    for thing in variants(BY_NAME[name]):
-        drawn = away(rendering.render_thing(thing, 200, GROUND).astype(int), GROUND) > 8
+    for thing in variants(KIND_BY_NAME[name]):
+        drawn = away(rendering.render_object(thing, 200, GROUND).astype(int), GROUND) > 8
         _, _, w, h = thing.box
         pixel = 200 / (1.08 * max(w, h))
         for left, right, y in SURFACES[name]:
@@ -52,7 +52,7 @@ def test_the_legs_of_a_glass_table_are_seen_through_its_top():
 
 
 def test_an_open_cabinet_is_darker_inside_than_its_doors():
-    for color in BY_NAME["cabinet"].colors:
+    for color in KIND_BY_NAME["cabinet"].colors:
         opened, closed = (
             large("cabinet", color=color, state=state)[60:150, 70:130].mean() for state in ("open", "closed")
         )
@@ -70,6 +70,6 @@ def test_a_shelf_has_as_many_boards_as_things_can_stand_on():
 def test_chairs_of_other_materials_are_built_in_other_ways():
     shapes = {
         material: re.sub(r'fill="[^"]*"', "", DRAWINGS["chair"](look_of(material=material)))
-        for material in BY_NAME["chair"].materials
+        for material in KIND_BY_NAME["chair"].materials
     }
     assert len(set(shapes.values())) == len(shapes)

@@ -20,18 +20,18 @@ WHO = [(age, female) for age in ("child", "young", "old") for female in (False, 
 
 
 def front(age, female):
-    return heads.head(age, female, HUES)[1]
+    return heads.draw_head(age, female, HUES)[1]
 
 
 def test_no_two_ages_and_sexes_look_alike():
     assert len({front(*who) for who in WHO}) == 6
     shown = []
     for who in WHO:
-        behind, before = heads.head(*who, HUES)
+        behind, before = heads.draw_head(*who, HUES)
         svg = rendering._document(
             f'<path d="M-30 -30H30V30H-30Z" fill="{GROUND}"/>' + behind + before, -25, -25, 50, 50
         )
-        shown.append(rendering._pixels(svg, 100, 100)[:, :, :3].astype(int))
+        shown.append(rendering._rasterize(svg, 100, 100)[:, :, :3].astype(int))
     for first in range(6):
         for second in range(first):
             assert (np.abs(shown[first] - shown[second]).max(axis=2) > SEEN).sum() > 300, (
@@ -58,7 +58,7 @@ def test_the_old_wear_glasses_and_the_young_do_not(female):
     ],
 )
 def test_only_long_hair_is_behind_the_body(age, female, hangs):
-    assert bool(heads.head(age, female, HUES)[0]) == hangs
+    assert bool(heads.draw_head(age, female, HUES)[0]) == hangs
 
 
 def test_every_head_has_two_eyes():

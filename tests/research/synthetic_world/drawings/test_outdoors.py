@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from research.synthetic_world.drawings import DRAWINGS, outdoors
-from research.synthetic_world.ontology import BY_NAME, COLORS
+from research.synthetic_world.ontology import COLORS, KIND_BY_NAME
 from tests.research.synthetic_world.shown import check, covers, kinds_of, large, look_of, shows
 
 
@@ -17,7 +17,7 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 @pytest.mark.parametrize("name", ["tree", "bush", "traffic light"])
 def test_what_has_one_natural_look_is_drawn_alike_whatever_its_tones(name):
-    assert BY_NAME[name].colors is None
+    assert KIND_BY_NAME[name].colors is None
     assert DRAWINGS[name](look_of("red")) == DRAWINGS[name](look_of("blue"))
 
 
@@ -38,5 +38,5 @@ def test_berries_tell_a_bush_from_the_leaves_of_a_tree():
 
 
 def test_petals_have_the_flowers_colour_and_the_stem_is_green():
-    for color in BY_NAME["flower"].colors:
+    for color in KIND_BY_NAME["flower"].colors:
         assert shows("flower", COLORS[color], color=color) and shows("flower", "#4f9d3f", color=color)

@@ -6,7 +6,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, people
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.scene_types import ANCHORS
 from tests.research.synthetic_world.shown import GROUND, away, check, covers, kinds_of, look_of, plain
 
@@ -21,8 +21,8 @@ PEOPLE = [(kind.name, pose) for kind in kinds_of(people) for pose in kind.poses]
 
 def points(name, pose):
     """Pixels of a person alone, and a function from a point of the person's box (0 to 1) to a pixel."""
-    thing = plain(BY_NAME[name], pose=pose)
-    pixels = rendering.render_thing(thing, 200, GROUND).astype(int)
+    thing = plain(KIND_BY_NAME[name], pose=pose)
+    pixels = rendering.render_object(thing, 200, GROUND).astype(int)
     _, _, w, h = thing.box
     scale = 200 / (1.08 * max(w, h))
     return pixels, lambda x, y: (int(100 + scale * h * (y - 0.5)), int(100 + scale * w * (x - 0.5)))

@@ -7,7 +7,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, pets
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, kinds_of, look_of, picture, plain
 
 
@@ -18,17 +18,17 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 @pytest.mark.parametrize("pose", ["standing", "sitting", "lying"])
 def test_a_dog_is_no_cat_in_any_colour(pose):
-    shared = sorted(set(BY_NAME["dog"].colors) & set(BY_NAME["cat"].colors))
+    shared = sorted(set(KIND_BY_NAME["dog"].colors) & set(KIND_BY_NAME["cat"].colors))
     assert len(shared) >= 4
     for color in shared:
-        dog, cat = (picture(plain(BY_NAME[name], color=color, pose=pose)) for name in ("dog", "cat"))
+        dog, cat = (picture(plain(KIND_BY_NAME[name], color=color, pose=pose)) for name in ("dog", "cat"))
         drawn = min((away(pixels, GROUND) > 8).sum() for pixels in (dog, cat))
         assert (np.abs(dog - cat).max(axis=2) > SEEN).sum() > 0.15 * drawn, color
 
 
 @pytest.mark.parametrize("name", ["dog", "cat"])
 def test_who_sits_is_taller_than_wide_and_who_lies_is_flat(name):
-    sizes = {pose: rendering.natural_size(name, pose) for pose in ("standing", "sitting", "lying")}
+    sizes = {pose: rendering.compute_natural_size(name, pose) for pose in ("standing", "sitting", "lying")}
     assert sizes["sitting"][1] > sizes["sitting"][0]
     assert sizes["lying"][1] < sizes["standing"][1] < sizes["sitting"][1]
 

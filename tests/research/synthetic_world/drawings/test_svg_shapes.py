@@ -16,7 +16,7 @@ def numbers(svg):
     ("value", "text"), [(1.0, "1"), (1.5, "1.5"), (1.004, "1"), (-0.125, "-0.12"), (100, "100")]
 )
 def test_coordinates_are_to_a_hundredth_without_zeros_at_the_end(value, text):
-    assert svg_shapes.number(value) == text
+    assert svg_shapes.format_number(value) == text
 
 
 def test_the_outline_of_a_rectangle_is_a_darker_rectangle_that_is_larger_all_round():
@@ -51,20 +51,20 @@ def test_a_limb_is_a_line_on_a_wider_one():
 
 
 def test_a_drawing_is_placed_mirrored_and_turned():
-    assert svg_shapes.placed("x", 3, 4) == '<g transform="translate(3 4)">x</g>'
-    assert svg_shapes.placed("x", 3, 4, -1) == '<g transform="translate(3 4) scale(-1 1)">x</g>'
+    assert svg_shapes.transform("x", 3, 4) == '<g transform="translate(3 4)">x</g>'
+    assert svg_shapes.transform("x", 3, 4, -1) == '<g transform="translate(3 4) scale(-1 1)">x</g>'
     assert (
-        svg_shapes.placed("x", 3, 4, 2, 0.5, turn=90)
+        svg_shapes.transform("x", 3, 4, 2, 0.5, turn=90)
         == '<g transform="translate(3 4) rotate(90) scale(2 0.5)">x</g>'
     )
 
 
 def test_colours_are_mixed_by_shares():
     assert (
-        svg_shapes.mix("#000000", "#ffffff", 0) == "#000000"
-        and svg_shapes.mix("#000000", "#ffffff", 1) == "#ffffff"
+        svg_shapes.mix_colors("#000000", "#ffffff", 0) == "#000000"
+        and svg_shapes.mix_colors("#000000", "#ffffff", 1) == "#ffffff"
     )
-    assert svg_shapes.mix("#204060", "#406080", 0.5) == "#305070"
+    assert svg_shapes.mix_colors("#204060", "#406080", 0.5) == "#305070"
 
 
 def brightness(color):
@@ -73,5 +73,5 @@ def brightness(color):
 
 @pytest.mark.parametrize("name", COLORS)
 def test_light_is_lighter_dark_is_darker_and_the_line_is_darkest(name):
-    tones = svg_shapes.tones(COLORS[name])
+    tones = svg_shapes.make_tones(COLORS[name])
     assert brightness(tones.light) > brightness(tones.base) > brightness(tones.dark) > brightness(tones.line)

@@ -7,7 +7,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, toys
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, away, check, covers, kinds_of, large, look_of, shows
 
 
@@ -24,7 +24,7 @@ def test_an_open_book_shows_two_pages_and_a_closed_one_its_cover():
 
 
 def test_a_closed_umbrella_is_a_third_as_wide_as_an_open_one():
-    opened, closed = (rendering.natural_size("umbrella", state) for state in ("open", "closed"))
+    opened, closed = (rendering.compute_natural_size("umbrella", state) for state in ("open", "closed"))
     assert closed[0] == pytest.approx(0.32 * opened[0]) and closed[1] == opened[1]
 
 
@@ -46,6 +46,6 @@ def test_a_kite_is_widest_above_its_middle_and_has_a_tail():
 
 
 def test_a_teddy_bears_bow_stands_out_from_its_fur():
-    for color in BY_NAME["teddy bear"].colors:
+    for color in KIND_BY_NAME["teddy bear"].colors:
         bow = "#7b4fb5" if color == "pink" else "#d7322f"
         assert shows("teddy bear", bow, color=color)

@@ -7,7 +7,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, vehicles
-from research.synthetic_world.ontology import BY_NAME, COLORS
+from research.synthetic_world.ontology import COLORS, KIND_BY_NAME
 from tests.research.synthetic_world.shown import (
     GROUND,
     check,
@@ -27,8 +27,8 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 @pytest.mark.parametrize("name", ["car", "bus", "bicycle", "tractor"])
 def test_two_wheels_touch_the_ground(name):
-    thing = plain(BY_NAME[name])
-    tyres = covers(rendering.render_thing(thing, 200, GROUND).astype(int), vehicles.TYRE, 40)
+    thing = plain(KIND_BY_NAME[name])
+    tyres = covers(rendering.render_object(thing, 200, GROUND).astype(int), vehicles.TYRE, 40)
     bottom = int(100 + 100 / 1.08 * thing.box[3] / max(thing.box[2:]))
     columns = np.flatnonzero(tyres[bottom - 14 : bottom].any(axis=0))
     assert (np.diff(columns) > 20).sum() == 1  # two groups of columns, far apart
@@ -36,7 +36,9 @@ def test_two_wheels_touch_the_ground(name):
 
 @pytest.mark.parametrize("name", ["car", "bus"])
 def test_the_white_light_is_in_front_and_the_red_one_behind(name):
-    pixels = large(name, color="blue" if "blue" in BY_NAME[name].colors else BY_NAME[name].colors[0])
+    pixels = large(
+        name, color="blue" if "blue" in KIND_BY_NAME[name].colors else KIND_BY_NAME[name].colors[0]
+    )
     head, tail = (np.nonzero(covers(pixels, color))[1].mean() for color in ("#fff3b8", "#b81f26"))
     assert head > 170 and tail < 30
 

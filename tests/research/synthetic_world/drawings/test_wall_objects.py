@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from research.synthetic_world.drawings import DRAWINGS, wall_objects
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from tests.research.synthetic_world.shown import GROUND, away, check, covers, kinds_of, large, look_of
 
 
@@ -29,7 +29,7 @@ def test_stripes_of_a_curtain_lie_across_its_folds():
 
 
 def test_a_painting_is_not_only_a_frame():
-    for color in BY_NAME["painting"].colors:
+    for color in KIND_BY_NAME["painting"].colors:
         pixels = large("painting", color=color)
         assert covers(pixels, "#7d6aa8").sum() > 500 and covers(pixels, "#4f9a8b").sum() > 300
 

@@ -9,7 +9,7 @@ import pytest
 
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, wearables
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.scene_types import ANCHORS
 from tests.research.synthetic_world.shown import GROUND, away, check, kinds_of, large, look_of, plain
 
@@ -20,9 +20,9 @@ def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
 
 
 def test_jeans_in_a_box_wider_than_tall_are_those_of_a_sitter():
-    thing = plain(BY_NAME["jeans"])
+    thing = plain(KIND_BY_NAME["jeans"])
     sitting = replace(thing, box=(0, 0, 46, 30))
-    shown = [rendering.thing_svg(each) for each in (thing, sitting)]
+    shown = [rendering.object_to_svg(each) for each in (thing, sitting)]
     assert DRAWINGS["jeans"](look_of("blue")) != DRAWINGS["jeans"](look_of("blue", seated=True))
     assert "M3 .6H43" in shown[1] and "M3 .6H43" not in shown[0]
 

@@ -10,10 +10,10 @@ from research.synthetic_world.question_families import attributes
 from tests.research.synthetic_world.kitchen import LOOKS, asked_by, check_family, detailed, target
 
 FAMILIES = [
-    (attributes.query_look, "query", "attr"),
-    (attributes.verify_look, "verify", "attr"),
-    (attributes.choose_look, "choose", "attr"),
-    (attributes.verify_two_looks, "logical", "attr"),
+    (attributes.query_attribute, "query", "attr"),
+    (attributes.verify_attribute, "verify", "attr"),
+    (attributes.choose_attribute, "choose", "attr"),
+    (attributes.verify_two_attributes, "logical", "attr"),
 ]
 
 
@@ -53,14 +53,14 @@ def test_a_choice_offers_the_right_value_and_another(of_kitchen) -> None:
 
 
 def test_a_look_that_is_asked_for_is_not_told_of_the_thing():
-    for question in (q for asked_together in asked_by(attributes.query_look) for q in asked_together):
+    for question in (q for asked_together in asked_by(attributes.query_attribute) for q in asked_together):
         kind = question.program[-1].argument
         filters = [step.operation for step in question.program if step.operation.startswith("filter")]
         assert f"filter {kind}" not in filters[-1:] or "relate" in str(question.program[-2:]), question.text
 
 
 def test_materials_are_asked_for_as_what_things_are_made_of():
-    every = [q for asked_together in asked_by(attributes.verify_look) for q in asked_together]
+    every = [q for asked_together in asked_by(attributes.verify_attribute) for q in asked_together]
     of_material = [q for q in every if q.program[-1].operation == "verify material"]
     assert of_material
     assert all(
@@ -70,7 +70,7 @@ def test_materials_are_asked_for_as_what_things_are_made_of():
 
 def test_what_is_not_so_is_answered_with_what_is():
     # "No, the table is brown": a no names the look that the thing does have
-    for question in (q for asked_together in asked_by(attributes.verify_look) for q in asked_together):
+    for question in (q for asked_together in asked_by(attributes.verify_attribute) for q in asked_together):
         if question.answer == "no" and question.picture_id == "n000042":
             kind = question.program[-1].operation.split()[-1]
             assert LOOKS[target(question)][kind] in question.full_answer, question.full_answer

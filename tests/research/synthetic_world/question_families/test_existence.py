@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.question_families import existence
 from tests.research.synthetic_world.kitchen import KITCHEN, LOOKS, asked_by, check_family, detailed
 
 FAMILIES = [
     (existence.exists_name, "verify", "obj"),
-    (existence.exists_look, "verify", "obj"),
-    (existence.exists_beside, "verify", "rel"),
+    (existence.exists_attribute, "verify", "obj"),
+    (existence.exists_relation, "verify", "rel"),
     (existence.exists_two, "logical", "obj"),
-    (existence.exists_look_of_either, "logical", "obj"),
+    (existence.exists_attribute_of_either, "logical", "obj"),
 ]
 
 
@@ -43,7 +43,7 @@ def test_what_is_not_there_could_well_be_in_such_a_place():
     for question in (q for asked_together in asked_by(existence.exists_name) for q in asked_together):
         name = question.program[0].argument.split(" (")[0]
         place = "kitchen" if question.picture_id == KITCHEN.picture_id else "park"
-        assert question.answer == "yes" or place in BY_NAME[name].places, question.text
+        assert question.answer == "yes" or place in KIND_BY_NAME[name].locations, question.text
 
 
 @pytest.mark.parametrize(("form", "needed"), [("existAnd", all), ("existOr", any)])

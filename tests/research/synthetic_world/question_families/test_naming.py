@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from research.synthetic_world.ontology import BY_NAME
+from research.synthetic_world.ontology import KIND_BY_NAME
 from research.synthetic_world.question_families import naming
 from tests.research.synthetic_world.kitchen import KITCHEN, PARK, asked_by, check_family
 
 FAMILIES = [
     (naming.query_category, "query", "cat"),
-    (naming.query_category_with_look, "query", "cat"),
+    (naming.query_category_with_attribute, "query", "cat"),
     (naming.query_who, "query", "cat"),
     (naming.choose_kind, "choose", "cat rel"),
-    (naming.query_called, "query", "cat rel"),
+    (naming.query_name, "query", "cat rel"),
 ]
 
 
@@ -30,7 +30,7 @@ NAMES = {item.object_id: item.name for scene in (KITCHEN, PARK) for item in scen
 
 
 @pytest.mark.parametrize(
-    "family", [naming.query_category, naming.query_called, naming.query_who, naming.choose_kind]
+    "family", [naming.query_category, naming.query_name, naming.query_who, naming.choose_kind]
 )
 def test_the_answer_is_the_name_of_the_object_and_the_question_does_not_say_it(family):
     for question in (q for asked_together in asked_by(family) for q in asked_together):
@@ -54,4 +54,4 @@ def test_a_choice_offers_the_name_and_another_of_the_same_category():
     for question in (q for asked_together in asked_by(naming.choose_kind) for q in asked_together):
         options = question.program[-1].argument.split("|")
         assert question.answer in options and len(set(options)) == 2
-        assert len({BY_NAME[name].category for name in options}) == 1, question.text
+        assert len({KIND_BY_NAME[name].category for name in options}) == 1, question.text
