@@ -33,23 +33,25 @@ def serve(
 def invite(
     context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
-    leave: Annotated[bool, typer.Option("--leave", help="They are asked no more.")] = False,
-    link: Annotated[bool, typer.Option("--link", help="One address for volunteers.")] = False,
-    expert: Annotated[bool, typer.Option("--expert", help="They decide what stays doubtful.")] = False,
+    leave: Annotated[bool, typer.Option("--remove", help="They are asked no more.")] = False,
+    link: Annotated[bool, typer.Option("--open-link", help="One address for volunteers.")] = False,
+    expert: Annotated[bool, typer.Option("--adjudicator", help="They decide what stays doubtful.")] = False,
     contact: Annotated[str, typer.Option(help="Whom they can ask, with an address; needed once.")] = "",
     pay: Annotated[str, typer.Option(help="What they get, as the consent page says it.")] = "",
-    ethics: Annotated[str, typer.Option(help="The ethics approval, as the consent page says it.")] = "",
+    ethics_approval: Annotated[
+        str, typer.Option(help="The ethics approval, as the consent page says it.")
+    ] = "",
 ) -> None:
     """Let people join or leave, each with a link of their own."""
     if leave:
-        refuse_options(context, "link expert contact pay ethics", "--leave only takes people out")
+        refuse_options(context, "link expert contact pay ethics_approval", "--remove only takes people out")
     from annotation.client.consent import save_terms
     from annotation.server.accounts import update_roster
     from pipeline.core.paths import DatasetFolders
 
     def joined() -> None:
         if not leave:
-            save_terms(DatasetFolders(), contact, pay, ethics)
+            save_terms(DatasetFolders(), contact, pay, ethics_approval)
         update_roster(names or [], leave, link, expert)
 
     run_command(joined)
@@ -79,7 +81,7 @@ def pull() -> None:
     run_command(pull_annotations)
 
 
-@app.command("round", epilog="Example: `rgqa annotate round`")
+@app.command("end-round", epilog="Example: `rgqa annotate end-round`")
 def end_round() -> None:
     """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
     from annotation.study.rounds import end_and_print_round
@@ -87,7 +89,7 @@ def end_round() -> None:
     run_command(end_and_print_round)
 
 
-@app.command(epilog="Example: `rgqa annotate forget ann`")
+@app.command(epilog="Example: `rgqa annotate erase ann`")
 def erase(
     name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
 ) -> None:
@@ -115,17 +117,19 @@ def import_(
     run_command(lambda: import_exports(exports))
 
 
-@app.command(epilog="Example: `rgqa annotate forecast --rate 15`")
+@app.command(epilog="Example: `rgqa annotate forecast --hourly-pay 15`")
 def forecast(
-    rate: Annotated[float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")] = None,
-    people: Annotated[
+    hourly_pay: Annotated[
+        float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")
+    ] = None,
+    annotators: Annotated[
         int | None, typer.Option(min=1, max=10_000, help="How many (default: who is on the roster).")
     ] = None,
 ) -> None:
     """Print how many judgements, hours and how much pay the study still takes."""
     from annotation.client.collected_answers import print_forecast
 
-    run_command(lambda: print_forecast(rate, people))
+    run_command(lambda: print_forecast(hourly_pay, annotators))
 
 
 @app.command(epilog="Example: `rgqa annotate report`")
@@ -137,12 +141,13 @@ def report() -> None:
 
 
 human_baseline = new_app(
-    "Measure how well people themselves reject unanswerable questions.", "rgqa annotate study draw --each 50"
+    "Measure how well people themselves reject unanswerable questions.",
+    "rgqa annotate human-baseline sample --items-per-label 50",
 )
-app.add_typer(human_baseline, name="study")
+app.add_typer(human_baseline, name="human-baseline")
 
 
-@human_baseline.command(epilog="Example: `rgqa annotate study draw --each 50 --seed 1`")
+@human_baseline.command(epilog="Example: `rgqa annotate human-baseline sample --items-per-label 50 --seed 1`")
 def sample(
     release: Annotated[
         Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
@@ -156,9 +161,9 @@ def sample(
     run_command(lambda: sample_items(release, each, seed))
 
 
-@human_baseline.command(epilog="Example: `rgqa annotate study score`")
+@human_baseline.command(epilog="Example: `rgqa annotate human-baseline score`")
 def score() -> None:
-    """Write what people said for `rgqa score --extra human=FILE`, and print their rates."""
+    """Write what people said for `rgqa score --resource human=FILE`, and print their rates."""
     from annotation.study.human_baseline import score_judgements
 
     run_command(score_judgements)

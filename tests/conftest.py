@@ -1,4 +1,4 @@
-"""What tests share: the tiny world of 8 pictures (made by tests/tiny/make.py) as a project of its own."""
+"""What tests share: the tiny world of 8 images (made by tests/tiny/make.py) as a project of its own."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
-    """The tiny project after screening and estimating: each question not on existence is a candidate at every other picture."""
+    """The tiny project after screening and estimating: each question not on existence is a candidate at every other image."""
     from pipeline.language.lexicon import Lexicon
     from pipeline.stages import ingest
     from pipeline.verifier.partial_graphs import build_partial_graph
@@ -153,23 +153,21 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
     questions: dict[str, list[Question]] = {}
     for question in read_jsonl(home / "ingest/questions.jsonl", Question):
         if question.split == "testdev":
-            questions.setdefault(question.picture_id, []).append(question)
+            questions.setdefault(question.image_id, []).append(question)
     lexicon = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
     told = {key: build_partial_graph(questions[key], lexicon) for key in sorted(questions)}
     write_jsonl(home / "vocabulary/reconstructed.jsonl", told.values())
     rows = []
-    for picture_id in sorted(questions):
-        facts = build_evidence(picture_id, {}, told, lexicon)
+    for image_id in sorted(questions):
+        facts = build_evidence(image_id, {}, told, lexicon)
         for number, question in enumerate(q for other in questions for q in questions[other]):
-            if question.picture_id == picture_id or any(
-                step.operation == "exist" for step in question.program
-            ):
+            if question.image_id == image_id or any(step.operation == "exist" for step in question.program):
                 continue
             subset = "clip-easy" if number % 2 else "clip-hard"
             candidate = Candidate(
-                candidate_id=make_candidate_id(subset, picture_id, question.question_id),
+                candidate_id=make_candidate_id(subset, image_id, question.question_id),
                 subset=subset,
-                picture_id=picture_id,
+                image_id=image_id,
                 question_id=question.question_id,
                 text=question.text,
                 program=question.program,

@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
     return "nan" if isinstance(value, float) and math.isnan(value) else (type(value).__name__, value)
 
 
-def _picture(path: Path) -> None:
+def _image(path: Path) -> None:
     try:
         inspect_image(path)
     except ValueError as error:  # the caller, ingest, lists them
@@ -137,7 +137,7 @@ def _picture(path: Path) -> None:
 
 
 def _vectors(path: Path) -> None:
-    for name in ("picture_ids", "texts"):
+    for name in ("image_ids", "texts"):
         write_json(path.with_name(f"{name}.json"), ["a", "b"])
     np.save(path.with_name("texts.npy"), np.eye(2, 4, dtype=np.float32))
     load_embeddings(path.parent)
@@ -148,7 +148,7 @@ def cases() -> list[Case]:
     """All of them; a mutated one is drawn by its place."""
     rows = [{"questionId": f"q{i}", "prediction": "a red cup", "confidence": i / 8} for i in range(5)]
     own = [
-        {"question_id": f"0{i}", "picture": f"n{i}.jpg", "question": "What is it?", "answer": "a cup"}
+        {"question_id": f"0{i}", "image": f"n{i}.jpg", "question": "What is it?", "answer": "a cup"}
         for i in range(4)
     ]
     subset = [{"img_id": "n1", "question_id": "1", "sent": "What?", "label": {"UQ": 1.0}}, {"img_id": "n1", "question_id": "2", "sent": "Who?", "label": {"man": 1.0}}]  # fmt: skip
@@ -183,13 +183,13 @@ def cases() -> list[Case]:
         "relationships": [],
     }
     found.append(Case("scene_graphs.json", json.dumps([graph]).encode(), _genome))
-    question = Question(question_id="1", picture_id="n1", split="test", text="What?", answer="x")
+    question = Question(question_id="1", image_id="n1", split="test", text="What?", answer="x")
     lines = msgspec.json.Encoder().encode_lines([question, question])
     found.append(Case("rows.jsonl", lines, lambda path: list(read_jsonl(path, Question))))
     found.append(
-        Case("groups.jsonl", lines, lambda path: [*GroupedIndex(path, Question, "picture_id").values()])
+        Case("groups.jsonl", lines, lambda path: [*GroupedIndex(path, Question, "image_id").values()])
     )
-    scene = msgspec.json.encode(SceneGraph(picture_id="1", split="val", width=1, height=1, objects=()))
+    scene = msgspec.json.encode(SceneGraph(image_id="1", split="val", width=1, height=1, objects=()))
     found.append(Case("scene.json", scene, lambda path: read_json(path, SceneGraph)))
     words = Vocabulary(
         objects={},
@@ -205,14 +205,14 @@ def cases() -> list[Case]:
     )
     for form in ("JPEG", "PNG", "GIF", "WEBP", "BMP"):
         Image.effect_noise((24, 16), 60).convert("RGB").save(file := io.BytesIO(), form)
-        found.append(Case(f"picture.{form.lower()}", file.getvalue(), _picture))
+        found.append(Case(f"image.{form.lower()}", file.getvalue(), _image))
     with tempfile.TemporaryDirectory() as folder:
         write_precomputed(
             seed := Path(folder) / "clip.safetensors", [bytes(32), bytes(range(32))], np.eye(2, 4)
         )
         found.append(Case(seed.name, seed.read_bytes(), read_precomputed))
     np.save(file := io.BytesIO(), np.eye(2, 4, dtype=np.float32))
-    found.append(Case("pictures.npy", file.getvalue(), _vectors))
+    found.append(Case("images.npy", file.getvalue(), _vectors))
     return found
 
 

@@ -30,7 +30,7 @@ LEXICON = Lexicon(
     | dict.fromkeys(("open", "closed"), "openness")
     | dict.fromkeys(("standing", "sitting"), "pose"),
 )
-SIZE = 1000  # of the picture, both ways; objects are points of 0 x 0 at their centre
+SIZE = 1000  # of the image, both ways; objects are points of 0 x 0 at their centre
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Gaps:
 
 def scene(*objects: str, complete: bool = True, place: str = "kitchen", weather: str = "") -> SceneGraph:
     return SceneGraph(
-        picture_id="p",
+        image_id="p",
         split="testdev",
         width=SIZE,
         height=SIZE,
@@ -77,11 +77,11 @@ def question(
     answer: str = "",
     annotations: dict[str, str] | None = None,
     question_id: str = "q1",
-    picture_id: str = "n1",
+    image_id: str = "n1",
 ) -> Question:
     return Question(
         question_id=question_id,
-        picture_id=picture_id,
+        image_id=image_id,
         split="testdev",
         text=text,
         answer=answer,
@@ -92,11 +92,11 @@ def question(
 
 def answered_question(program: str, answer: str, question_id: str = "q") -> Question:
     """A question of which only the program and the answer matter."""
-    return question(program, program, answer, question_id=question_id, picture_id="p")
+    return question(program, program, answer, question_id=question_id, image_id="p")
 
 
 def graphs(asked: Mapping[str, Iterable[Question]], lexicon: Lexicon = LEXICON) -> dict[str, PartialGraph]:
-    """The partial graphs of pictures, by id, from their questions; none of a picture whose questions tell nothing."""
+    """The partial graphs of images, by id, from their questions; none of an image whose questions tell nothing."""
     made = {key: build_partial_graph(questions, lexicon) for key, questions in asked.items()}
     return {key: graph for key, graph in made.items() if graph}
 

@@ -13,7 +13,7 @@ from pipeline.candidates.estimating.answerability import (
 from pipeline.candidates.estimating.claims import ClaimEstimator
 from pipeline.candidates.estimating.difficulty import DifficultyClassifier
 from pipeline.candidates.perturbing.replacements import PerturbParams
-from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
+from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_image
 from pipeline.core.randomness import make_generator
 from pipeline.core.records import Candidate
 from pipeline.language.lexicon import Lexicon
@@ -53,7 +53,7 @@ PROGRAMS = (
 )
 SAID = """what which who where how is are isn't aren't does do has can the a an this these it he she they young red blue wood
 wooden orange cup cups table man men woman hat dog dogs bus stop glasses on in under wearing holding to the left of right side
-kind type of made color material size that not or and 's other next in front picture photo there you think no 2 17 1,000 called"""
+kind type of made color material size that not or and 's other next in front image photo there you think no 2 17 1,000 called"""
 MARKS = (*"""?.!,…"'’“”？。🙂-()/;:""", "...", "?!", "👩‍👧")
 BLANKS = (" ", "", "  ", "\n", "\t", "\u00a0", "\u200b", "\r\n", "\u2028")
 CASES = (str, str.upper, str.title, str.lower, str.capitalize, str.swapcase)
@@ -87,16 +87,14 @@ def through_the_stages(text: str, program: str, marks: dict[str, str], preset: s
     }
     own, _ = perturb(asked, tags, WORDS, PerturbParams(preset=preset), scenes=SCENES)
     others = [
-        Candidate(candidate_id="x", subset="clip-easy", picture_id="n", question_id="q1", text=text,
+        Candidate(candidate_id="x", subset="clip-easy", image_id="n", question_id="q1", text=text,
                   program=asked[0].program)
     ]  # fmt: skip
     lexicon = Lexicon(WORDS.categories, WORDS.attribute_types)
-    by_picture = {"p": [asked[0]], "n": [asked[1]]}
-    facts = partial(
-        build_evidence, scenes=SCENES, partial_graphs=graphs(by_picture, lexicon), lexicon=lexicon
-    )
-    inputs = ScreenInputs({"p": own, "n": others}, by_picture, facts, WORDS)
-    kept = {key: [row for row in screen_picture(inputs, key) if not hasattr(row, "reason")] for key in "pn"}
+    by_image = {"p": [asked[0]], "n": [asked[1]]}
+    facts = partial(build_evidence, scenes=SCENES, partial_graphs=graphs(by_image, lexicon), lexicon=lexicon)
+    inputs = ScreenInputs({"p": own, "n": others}, by_image, facts, WORDS)
+    kept = {key: [row for row in screen_image(inputs, key) if not hasattr(row, "reason")] for key in "pn"}
     beliefs = ClaimEstimator(WORDS)
     difficulty, naming = (
         DifficultyClassifier(WORDS, beliefs),
@@ -111,7 +109,7 @@ def through_the_stages(text: str, program: str, marks: dict[str, str], preset: s
             candidates.append(row.candidate)
         rng = make_generator(1, key)
         filters = [
-            *collect_known_questions(by_picture[key], rows, ()),
+            *collect_known_questions(by_image[key], rows, ()),
             *sample_foreign_questions(key, naming, facts(key), 10, rng),
             *match_text_style(
                 make_all_template_questions(WORDS, facts(key), rng), [row.candidate.text for row in rows]
@@ -123,7 +121,7 @@ def through_the_stages(text: str, program: str, marks: dict[str, str], preset: s
 
 
 def accepted(text: str) -> bool:
-    return not find_question_errors(question(text, answer="red", picture_id="p"))
+    return not find_question_errors(question(text, answer="red", image_id="p"))
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))

@@ -24,7 +24,7 @@ SOURCE = Path("data/tiny/source")
 IMAGES = SOURCE / "images"
 QUESTIONS = "questions1.2/testdev_balanced_questions.json"
 GRAPHS = "sceneGraphs/train_sceneGraphs.json"
-HEAD = ("question_id", "picture", "question", "answer")
+HEAD = ("question_id", "image", "question", "answer")
 ROWS = [("007", "n100001.jpg", "What color is it?", "red"), ("008", "n100002", "Which, if any?", "NA")]
 
 
@@ -50,8 +50,8 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("plain", "csv", csv_of(), READ),
     ("semicolons", "csv", csv_of(sign=";"), READ),
     ("tabs", "csv", csv_of(sign="\t"), READ),
-    ("capitals", "csv", csv_of(head=("Question_ID", "PICTURE", "Question", "Answer")), READ),
-    ("blanks in names", "csv", csv_of(head=("Question ID", " picture", "question ", "answer")), READ),
+    ("capitals", "csv", csv_of(head=("Question_ID", "IMAGE", "Question", "Answer")), READ),
+    ("blanks in names", "csv", csv_of(head=("Question ID", " image", "question ", "answer")), READ),
     ("a mark of the byte order", "csv", "\ufeff" + csv_of(), READ),
     ("ends of lines as Windows has them", "csv", csv_of().replace("\n", "\r\n"), READ),
     ("Excel's empty rows", "csv", csv_of() + ",,,\n,,,\n", READ),
@@ -78,9 +78,9 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("a zero byte in an id", "csv", csv_of([("0\0", *ROWS[0][1:])]), "the id may hold letters"),
     ("an id twice", "csv", csv_of([ROWS[0], ROWS[0]]), "row 3, question 007: the same id is in questions.csv, row 2"),
     ("a blank id", "csv", csv_of([(" ", *ROWS[0][1:])]), "the id may hold letters, digits"),
-    ("a path for a picture", "csv", csv_of([("1", "../x.jpg", "What?", "x")]), "is outside of images/ or no plain name"),
+    ("a path for an image", "csv", csv_of([("1", "../x.jpg", "What?", "x")]), "is outside of images/ or no plain name"),
     ("a name of 300 letters", "csv", csv_of([("1" * 300, *ROWS[0][1:])]), "has 300 characters, more than 200"),
-    ("a picture's name of 300 letters", "csv", csv_of([("1", "n" * 300, "What?", "x")]), "has 300 characters, more than 200"),
+    ("an image's name of 300 letters", "csv", csv_of([("1", "n" * 300, "What?", "x")]), "has 300 characters, more than 200"),
     ("a blank question", "csv", csv_of([("1", "n100001", "  ", "x")]), "question 1: the question is empty"),
     ("a split that nobody knows", "csv", csv_of([(*ROWS[0], "dev")], head=(*HEAD, "split")), "Invalid enum value 'dev'"),
     ("a program that is no JSON", "csv", csv_of([(*ROWS[0], "select")], head=(*HEAD, "program")), "row 2: JSON is malformed"),
@@ -106,7 +106,7 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
 
 @pytest.fixture
 def own(tiny: Path, set_params: Callable[..., None]) -> Path:
-    """The tiny project without GQA's files: its pictures are there."""
+    """The tiny project without GQA's files: its images are there."""
     (SOURCE / "questions1.2").rename("away")
     (SOURCE / "sceneGraphs").rename("graphs")
     set_params("ingest", split="test", question_splits=["test"], graph_splits=[])
@@ -124,7 +124,7 @@ def test_a_table_is_read_as_meant_or_told(own, capsys, ending, data, said):
         return
     assert message == ""
     read = {
-        q.question_id: (q.picture_id, q.text, q.answer)
+        q.question_id: (q.image_id, q.text, q.answer)
         for q in read_jsonl("data/tiny/interim/ingest/questions.jsonl", Question)
     }
     assert read["007"] == ("n100001", "What color is it?", "red")
@@ -209,18 +209,18 @@ def test_one_question_is_a_data_set(tiny, capsys):
     assert told(capsys, ingest.main) == ""
 
 
-# --- pictures
+# --- images
 
 
 def save(**options: Any) -> Callable[[Path], object]:
-    """A grey picture of the size that the tiny world's have."""
+    """A grey image of the size that the tiny world's have."""
     mode, form = options.pop("mode", "RGB"), options.pop("format", "PNG")
     return lambda path: Image.new("RGB", (448, 336), "gray").convert(mode).save(path, form, **options)
 
 
 def frames(form: str) -> Callable[[Path], object]:
-    pictures = [Image.new("RGB", (448, 336), colour) for colour in ("red", "blue")]
-    return lambda path: pictures[0].save(path, form, save_all=True, append_images=pictures[1:])
+    images = [Image.new("RGB", (448, 336), colour) for colour in ("red", "blue")]
+    return lambda path: images[0].save(path, form, save_all=True, append_images=images[1:])
 
 
 def sixteen(path: Path) -> None:
@@ -242,7 +242,7 @@ def huge(path: Path) -> None:
     path.write_bytes(png(100_000, 100_000, 8, 2, b""))
 
 
-PICTURES: list[tuple[str, Callable[[Path], object], str]] = [
+DRAWN_IMAGES: list[tuple[str, Callable[[Path], object], str]] = [
     ("a photo on its side", turned, READ),
     ("a PNG", save(), READ),
     ("a WebP", save(format="WEBP"), READ),
@@ -267,17 +267,17 @@ PICTURES: list[tuple[str, Callable[[Path], object], str]] = [
     ("a folder", Path.mkdir, "a folder where an image was expected"),
     ("a pipe", os.mkfifo, "no regular file where an image was expected"),
     ("a link to nothing", lambda path: path.symlink_to("nothing"), "a link to nothing where an image was expected"),
-    ("a link to a picture", lambda path: path.symlink_to("n100002.jpg"), READ),
-    ("a head alone", lambda path: path.write_bytes(b"\xff\xd8\xff\xe0"), "picture n100001: images/n100001.jpg: "),
+    ("a link to an image", lambda path: path.symlink_to("n100002.jpg"), READ),
+    ("a head alone", lambda path: path.write_bytes(b"\xff\xd8\xff\xe0"), "image n100001: images/n100001.jpg: "),
     ("a colour of GIF around a smaller frame", lambda path: path.write_bytes(gif_on_canvas(8, 4)), "partly transparent"),
     ("nothing", lambda path: None, "no such file in images/"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("make", "said"), [case[1:] for case in PICTURES], ids=[case[0] for case in PICTURES]
+    ("make", "said"), [case[1:] for case in DRAWN_IMAGES], ids=[case[0] for case in DRAWN_IMAGES]
 )
-def test_a_picture_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said):
+def test_a_image_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said):
     (IMAGES / "n100001.jpg").unlink()
     make(IMAGES / "n100001.jpg")
     assert said in (message := told(capsys, ingest.main)) and bool(message) == bool(said)
@@ -291,8 +291,8 @@ def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
     (IMAGES / "n100001.jpg").rename(IMAGES / name)
     assert told(capsys, ingest.main) == READ
     rows = {
-        row.picture_id: row.path
-        for row in read_jsonl(Path("data/tiny/interim/ingest/pictures.jsonl"), ImageRecord)
+        row.image_id: row.path
+        for row in read_jsonl(Path("data/tiny/interim/ingest/images.jsonl"), ImageRecord)
     }
     assert rows["n100001"] == (IMAGES / name).as_posix()
 

@@ -1,6 +1,6 @@
 """The texts that annotators read, from Markdown: `consent.md`, `guidelines.md`, and on other servers than ours `screen.md`.
 
-The study leader replaces them by files of the same name in `data/<data set>/study/`. Pictures are files beside a text and
+The study leader replaces them by files of the same name in `data/<data set>/study/`. Images are files beside a text and
 travel inside the page, so they need no file serving, on any server.
 """
 
@@ -37,14 +37,14 @@ def read_text(name: str, study: Path) -> tuple[Path, str]:
 def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[str] | None = None) -> str:
     """HTML of a text; HTML inside it shows as text.
 
-    Label Studio cleans instructions: it takes `data:` addresses of pictures out, but leaves style sheets. With a `sheet`,
-    pictures are backgrounds in it.
+    Label Studio cleans instructions: it takes `data:` addresses of images out, but leaves style sheets. With a `sheet`,
+    images are backgrounds in it.
 
     Args:
-        path: the text's file, from which its pictures are found.
+        path: the text's file, from which its images are found.
 
     Raises:
-        UserError: lists pictures that it names and that are missing or no pictures.
+        UserError: lists images that it names and that are missing or no images.
     """
     from markdown_it import MarkdownIt
 
@@ -57,28 +57,28 @@ def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[st
 
 
 def render_guidelines(study: Path) -> str:
-    """The guidelines as our own desk shows them, pictures inside."""
+    """The guidelines as our own desk shows them, images inside."""
     path, text = read_text("guidelines.md", study)
     return render_page(text, path)
 
 
 def _render_image(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    """A picture of a text and its caption; at its own size, or at the widest that fits."""
+    """An image of a text and its caption; at its own size, or at the widest that fits."""
     token, sheet = tokens[place], env["sheet"]
     path = env["path"].parent / str(token.attrs["src"])
     caption = html.escape(token.content)
     try:
-        picture = encode_image(path, background=WHITE)
+        image = encode_image(path, background=WHITE)
     except (OSError, ValueError) as error:
-        env["problems"].add(f"{env['path']}, picture {token.attrs['src']}", str(error))
+        env["problems"].add(f"{env['path']}, image {token.attrs['src']}", str(error))
         return ""
-    width, height = picture.size
+    width, height = image.size
     shown = min(width, MAX_IMAGE_WIDTH)
     size = shown, round(height * shown / width)
     below = f'<span class="caption">{caption}</span>'
     if sheet is None:
-        return f'<img src="{picture.data_uri}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'
-    name = f"picture-{len(sheet)}"
-    style = f"width: {size[0]}px; height: {size[1]}px; background-image: url({picture.data_uri});"
+        return f'<img src="{image.data_uri}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'
+    name = f"image-{len(sheet)}"
+    style = f"width: {size[0]}px; height: {size[1]}px; background-image: url({image.data_uri});"
     sheet.append(f".rgqa-guide .{name} {{ {style} }}\n")
-    return f'<span class="picture {name}" title="{caption}"></span>{below}'
+    return f'<span class="image {name}" title="{caption}"></span>{below}'

@@ -1,5 +1,5 @@
 """What people agree to before they annotate: the text, and whom to ask, the pay and the ethics approval, which the study leader
-gives once (`rgqa annotate invite --contact ... --pay ... --ethics ...`).
+gives once (`rgqa annotate invite --contact ... --pay ... --ethics-approval ...`).
 
 Kept in data/<data set>/study/consent.json. The text is `consent.md` beside this file, or the study's own in that folder;
 `{contact}`, `{pay}` and `{ethics}` stand for the fields. Who agreed to one text is asked again when it changes: its hash tells.
@@ -43,7 +43,7 @@ def save_terms(
     if "contact" not in fields:
         raise UserError(
             "whom can annotators ask, and tell that they want their answers deleted? Nobody may be asked to agree without "
-            'that; say it once: rgqa annotate invite NAME --contact "Ann Lee, ann@example.org" (and --pay, --ethics)'
+            'that; say it once: rgqa annotate invite NAME --contact "Ann Lee, ann@example.org" (and --pay, --ethics-approval)'
         )
     terms = msgspec.convert(fields, ConsentTerms)
     if fields != known:

@@ -1,4 +1,4 @@
-"""`rgqa annotate forget`: delete all that there is of somebody, and prove it by a search.
+"""`rgqa annotate erase`: delete all that there is of somebody, and prove it by a search.
 
 On the server: account, answers, drafts, places. Here, in every data set that they annotated: what was pulled, the roster,
 study/queue.json. What stages and releases made of their answers, and DVC's cache, is named with the commands that clear

@@ -262,21 +262,21 @@ class LabelStudioClient:
                 gone += answer.response.json()["processed_items"]  # the SDK itself does not hand it over
         return gone
 
-    def serve_pictures(self, project: int, folder: Path) -> None:
-        """Let the project's members see the pictures of a folder (on the server's machine) and nothing else.
+    def serve_images(self, project: int, folder: Path) -> None:
+        """Let the project's members see the images of a folder (on the server's machine) and nothing else.
 
         Label Studio sends a local file to whoever may open a project with a storage record above it.
         """
         let_it = (
             "let it serve local files: LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true, and as "
             "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT the folder data/ of this project; or put data/ on a web server and its "
-            "address into params.yaml, annotate.pictures"
+            "address into params.yaml, annotate.images"
         )
         storages, path = self.sdk.import_storage.local, str(folder)
-        with self._translate_errors(f"{self.url} cannot show the pictures of {path}:", let_it):
+        with self._translate_errors(f"{self.url} cannot show the images of {path}:", let_it):
             there = storages.list(project=project, request_options=READ_OPTIONS)
             if path not in [storage.path for storage in there]:
-                storages.create(project=project, title="RGQA pictures", path=path, regex_filter="^$")
+                storages.create(project=project, title="RGQA images", path=path, regex_filter="^$")
 
     @contextmanager
     def _translate_errors(self, before: str = "", after: str = "") -> Iterator[None]:

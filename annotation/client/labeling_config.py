@@ -20,13 +20,13 @@ STYLE = """
 .rgqa-guide code { font-family: monospace; border: 1px solid #98a2b3; border-radius: 4px; padding: 0 5px; }
 .rgqa-guide table { width: 100%; border-collapse: collapse; margin: 8px 0; }
 .rgqa-guide th, .rgqa-guide td { border: 1px solid #98a2b3; padding: 4px 8px; text-align: left; vertical-align: top; }
-.rgqa-guide .picture { display: block; background-size: 100% 100%; border-radius: 6px; margin-top: 12px; }
+.rgqa-guide .image { display: block; background-size: 100% 100%; border-radius: 6px; margin-top: 12px; }
 .rgqa-guide .caption { display: block; font-size: 13px; opacity: 0.75; }
 """
 
 
 def build_labeling_config() -> str:
-    """The labelling configuration: one picture, two questions, what can be said of them and the keys for it."""
+    """The labelling configuration: one image, two questions, what can be said of them and the keys for it."""
     return (TEXTS_DIR / "interface.xml").read_text(encoding="utf-8")
 
 
@@ -34,7 +34,7 @@ def build_instructions(folders: DatasetFolders) -> str:
     """HTML for a project's `expert_instruction`.
 
     Raises:
-        UserError: whom to ask is not known (`annotation.client.consent`), or a text or picture cannot be read.
+        UserError: whom to ask is not known (`annotation.client.consent`), or a text or image cannot be read.
     """
     sheet: list[str] = []
     parts = [

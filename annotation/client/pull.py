@@ -1,6 +1,6 @@
 """`rgqa annotate pull`: fetch what was answered into `annotations/pulled.json`, and never lose any of it.
 
-The file only grows (but for `rgqa annotate forget`): an annotation that was pulled once stays, whatever happens to it on the
+The file only grows (but for `rgqa annotate erase`): an annotation that was pulled once stays, whatever happens to it on the
 server; one that was changed there is added in its new version. See annotation/study/exports.py.
 """
 

@@ -58,7 +58,7 @@ def push_tasks() -> None:
         if server.is_managed:
             write_private(folders.study / "queue.json", build_queue(folders, params, tasks, shown))
         elif params.image_base_url == "local":
-            server.serve_pictures(project, (folders.source / "images").absolute())
+            server.serve_images(project, (folders.source / "images").absolute())
         print_expected_yield(folders, tasks)
     active = sum(person.is_active for person in read_roster(folders))
     report_written(
@@ -188,7 +188,7 @@ def build_queue(
         )
     wanted = params.training_tasks or params.qualification_tasks
     sound = [task for task in tasks if task.task_id not in discarded]
-    images = {task.picture_id: browser_tasks[task.task_id]["image"] for task in tasks}
+    images = {task.image_id: browser_tasks[task.task_id]["image"] for task in tasks}
     return {
         "data_set": folders.dataset,
         "project": get_project_title(folders),

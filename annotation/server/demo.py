@@ -66,7 +66,7 @@ def run_demo(max_seconds: float = float("inf")) -> None:
 
 @contextlib.contextmanager
 def temporary_project() -> Iterator[Path]:
-    """A project in a temporary folder, the working directory meanwhile: the data set's tasks and pictures, and a study of its own."""
+    """A project in a temporary folder, the working directory meanwhile: the data set's tasks and images, and a study of its own."""
     folders, content = DatasetFolders(), params.read_params_file()
     content[folders.dataset].setdefault("annotate", {}).update(DEMO_PARAMS)
     with tempfile.TemporaryDirectory(prefix="rgqa-demo-", ignore_cleanup_errors=True) as name:

@@ -1,4 +1,4 @@
-"""How far annotators agree on candidates, beyond what chance would give, with 95 % intervals by bootstrap over pictures.
+"""How far annotators agree on candidates, beyond what chance would give, with 95 % intervals by bootstrap over images.
 
 Undefined is None: nothing was judged twice, or everybody said the same throughout, so that there is nothing to agree about.
 Where votes are asked one after the other until a candidate is sure, those with several are the doubtful ones: agreement is to
@@ -65,7 +65,7 @@ def compute_retest(answers: pd.DataFrame) -> RetestReliability:
     rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
         ["annotator", "candidate_id"], observed=True
     )
-    given = rows["invalid"].agg(["size", "mean"]).assign(at=rows["picture_id"].first())
+    given = rows["invalid"].agg(["size", "mean"]).assign(at=rows["image_id"].first())
     both = given[given["size"] > 1]
     sums = np.stack([both["mean"].isin([0, 1]), np.ones(len(both))], axis=1).astype(float)
     same = bootstrap_estimate(sums, both["at"].to_numpy(), lambda total: total[..., 0] / total[..., 1])
@@ -73,22 +73,22 @@ def compute_retest(answers: pd.DataFrame) -> RetestReliability:
 
 
 def bootstrap_estimate(
-    sums: np.ndarray, pictures: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]
+    sums: np.ndarray, images: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]
 ) -> IntervalEstimate:
     """A figure of sums, with its interval.
 
     Args:
-        sums: [units, terms]. pictures: [units], of which each is. value: sums over units, [..., terms] -> [...].
+        sums: [units, terms]. images: [units], of which each is. value: sums over units, [..., terms] -> [...].
     """
     with np.errstate(all="ignore"):
         found = float(statistic(sums.sum(axis=0)))
         if not np.isfinite(found):
             return IntervalEstimate()
-        names, number = np.unique(pictures, return_inverse=True)
-        by_picture = np.zeros((len(names), sums.shape[1]))
-        np.add.at(by_picture, number, sums)
+        names, number = np.unique(images, return_inverse=True)
+        by_image = np.zeros((len(names), sums.shape[1]))
+        np.add.at(by_image, number, sums)
         again = bootstrap(
-            lambda counts: statistic(counts @ by_picture), len(names), NUM_REPLICATES, BOOTSTRAP_SEED
+            lambda counts: statistic(counts @ by_image), len(names), NUM_REPLICATES, BOOTSTRAP_SEED
         )
         low, high = percentile_interval(np.where(np.isfinite(again), again, np.nan))
     if np.isnan(low + high):
@@ -141,14 +141,14 @@ def _subset_agreement(subset: Subset | None, rows: pd.DataFrame) -> SubsetAgreem
     invalid = (rows["choice"] == "invalid").to_numpy(int)
     table = rows.assign(valid=1 - invalid, invalid=invalid).groupby("candidate_id", observed=True)
     counts = table[["valid", "invalid"]].sum().to_numpy()
-    pictures = table["picture_id"].first().to_numpy()
+    images = table["image_id"].first().to_numpy()
     several = counts.sum(axis=1) >= 2
     sums = compute_terms(counts)
     return SubsetAgreement(
         subset=subset,
         candidates=int(several.sum()),
         verdicts=int(counts[several].sum()),
-        observed=bootstrap_estimate(sums, pictures, observed_agreement),
-        krippendorff_alpha=bootstrap_estimate(sums, pictures, krippendorff_alpha),
-        gwet_ac1=bootstrap_estimate(sums, pictures, gwet_ac1),
+        observed=bootstrap_estimate(sums, images, observed_agreement),
+        krippendorff_alpha=bootstrap_estimate(sums, images, krippendorff_alpha),
+        gwet_ac1=bootstrap_estimate(sums, images, gwet_ac1),
     )

@@ -4,7 +4,7 @@
 
 Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds` (the shorter of its two clocks), `simulated`,
 `rehearsal`; of the question `place` (0 first, 1 second) and the fields of TaskQuestion; and
-    picture_id, subset   of the task; a repeat is of its candidate's subset
+    image_id, subset   of the task; a repeat is of its candidate's subset
     choice, why          what was said, and the reason if it is invalid and one was given
     right                whether a filter question was answered as expected; false of others
     expert               whether whoever said it is an expert, whose word decides
@@ -109,7 +109,7 @@ def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) 
     }
     texts = {
         name: CategoricalBuilder()
-        for name in (*VERDICT_FIELDS, *QUESTION_FIELDS, "picture_id", "subset", "choice", "why")
+        for name in (*VERDICT_FIELDS, *QUESTION_FIELDS, "image_id", "subset", "choice", "why")
     }
     numbers = {"order": array("q"), "place": array("b"), "seconds": array("d")}
     marks = {"simulated": bytearray(), "rehearsal": bytearray()}
@@ -122,7 +122,7 @@ def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) 
                     texts[name].append(getattr(record, name))
             own = subset.get(asked.candidate_id, task.subset) if asked.candidate_id else task.subset
             for name, text in (
-                ("picture_id", task.picture_id),
+                ("image_id", task.image_id),
                 ("subset", own),
                 ("choice", choice),
                 ("why", why),

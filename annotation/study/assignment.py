@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Constants fixed on one simulated crowd (`rgqa study votes`).
+# Constants fixed on one simulated crowd (`rgqa study votes-needed`).
 # What is thought of somebody before any filter, as (right, wrong) answers to invalid filters, and to valid ones.
 SENSITIVITY_PRIOR, SPECIFICITY_PRIOR = (18.0, 2.0), (19.0, 1.0)
 MAX_PROBABILITY = 0.99  # no estimate is believed beyond this: what is wrong with the source, no graph tells

@@ -22,7 +22,7 @@ class AnnotateParams(Params):
     Attributes:
         training: tasks of known answers that each annotator begins with, told after each what is right.
         test: tasks of known answers that each annotator passes then. test_share: of their questions to be answered as known.
-        pictures: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
+        images: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
     """
 
     max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
@@ -60,7 +60,7 @@ def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):
-    picture_id: str
+    image_id: str
     text: str
 
 
@@ -89,9 +89,9 @@ class CollectFeedback(msgspec.Struct, frozen=True):
 
     def find_discarded_tasks(self, tasks: Iterable[Task]) -> list[str]:
         """The ids of the tasks in which a fallen filter stands, sorted."""
-        fallen = {(row.picture_id, row.text) for row in self.discarded_gold_questions}
+        fallen = {(row.image_id, row.text) for row in self.discarded_gold_questions}
         asked = ((task, row) for task in tasks for row in (task.first, task.second) if row.role == "filter")
-        return sorted({task.task_id for task, row in asked if (task.picture_id, row.text) in fallen})
+        return sorted({task.task_id for task, row in asked if (task.image_id, row.text) in fallen})
 
 
 def read_collect_feedback(folders: DatasetFolders) -> CollectFeedback:

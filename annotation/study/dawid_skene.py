@@ -39,14 +39,14 @@ GOLD_SUBSET_CODE = len(SUBSETS)  # as a table's subset
 MILLION = 1e6
 # Of the table of answers: what else it has would be copied as often.
 USED_COLUMNS = (
-    *("annotator", "candidate_id", "choice", "expected", "picture_id", "role", "subset", "text"),
+    *("annotator", "candidate_id", "choice", "expected", "image_id", "role", "subset", "text"),
     *("aside", "expert", "fallen"),
 )
 BLOCK_SIZE = 1 << 14  # candidates whose intervals are worked out together
 
 
 class Posterior(Record):
-    """`invalid` is the probability that the candidate is unanswerable, with its 95 % interval by bootstrap over pictures."""
+    """`invalid` is the probability that the candidate is unanswerable, with its 95 % interval by bootstrap over images."""
 
     candidate_id: str
     invalid: float
@@ -55,7 +55,7 @@ class Posterior(Record):
 
 
 class ConfusionTable(Record):
-    """What somebody says in a subset (None: of filters), in shares with 95 % intervals by bootstrap over pictures: invalid
+    """What somebody says in a subset (None: of filters), in shares with 95 % intervals by bootstrap over images: invalid
     called invalid (sensitivity), valid not called invalid (specificity)."""
 
     subset: Subset | None
@@ -164,7 +164,7 @@ def fit_dawid_skene(
 def estimate_posteriors(
     answers: pd.DataFrame, prior_answerable: Mapping[str, float]
 ) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
-    """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of pictures the
+    """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of images the
     probabilities in millionths, int32 [resamples, candidates].
 
     Args:
@@ -174,8 +174,8 @@ def estimate_posteriors(
     known, word = select_gold_answers(answers), get_adjudications(answers)
     rows = pd.concat([select_votes(answers), known[(known["aside"] == "") & ~known["expert"]]])
     anchor = (rows["role"] == "filter").to_numpy()
-    # Candidates come first, sorted; a filter question is a text at a picture. Their categories are in order.
-    at, text, key = (rows[name].cat.codes.to_numpy() for name in ("picture_id", "text", "candidate_id"))
+    # Candidates come first, sorted; a filter question is a text at an image. Their categories are in order.
+    at, text, key = (rows[name].cat.codes.to_numpy() for name in ("image_id", "text", "candidate_id"))
     name, more = np.where(anchor, at, key), np.where(anchor, text, 0)
     order = np.lexsort((more, name, anchor))
     rows, anchor, named = rows.iloc[order], anchor[order], np.stack([anchor, name, more])[:, order]
@@ -193,8 +193,8 @@ def estimate_posteriors(
     response = pd.Categorical(rows["choice"], CHOICES).codes
     given = VoteData.from_arrays(item, place, response, table % len(people), prior, subset[once])
     fit = fit_dawid_skene(given)
-    pictures, number = np.unique(first["picture_id"].cat.codes, return_inverse=True)
-    drawn = sample_cluster_counts(len(pictures), NUM_REPLICATES, BOOTSTRAP_SEED)
+    images, number = np.unique(first["image_id"].cat.codes, return_inverse=True)
+    drawn = sample_cluster_counts(len(images), NUM_REPLICATES, BOOTSTRAP_SEED)
     candidates = len(keys)
     resampled, again = np.empty((NUM_REPLICATES, candidates), np.int32), list[np.ndarray]()
     for chosen, millionths in zip(drawn, resampled, strict=True):

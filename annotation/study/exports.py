@@ -28,13 +28,13 @@ from pipeline.core.records import Category, Choice, Verdict
 
 PULLED_FILENAME = "pulled.json"  # in the folder of the annotations
 CHOICES: tuple[Choice, ...] = get_args(Choice)
-REASONS = (*get_args(Category), "unclear picture")
+REASONS = (*get_args(Category), "unclear image")
 QUESTION_CONTROLS = {
     "first": CHOICES,
     "second": CHOICES,
 }  # the screen's controls to be answered, with their labels
 CONTROLS = QUESTION_CONTROLS | {"first_reason": REASONS, "second_reason": REASONS}
-LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
+LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of an image, before its path in data/
 UNKNOWN_ANNOTATOR = "unknown"  # who gave an annotation that tells nobody
 ADJUDICATOR_PREFIX = "expert-"  # so begin the pseudonyms of those whose word decides
 PSEUDONYM_PATTERN = re.compile(rf"(annotator-|{ADJUDICATOR_PREFIX})(\d{{2,}}|[0-9a-f]{{8}})")

@@ -153,7 +153,7 @@ def format_forecast(forecast: Forecast, num_judged: int) -> str:
         else f", {forecast.hours * forecast.hourly_pay:,.0f} at {forecast.hourly_pay:g} per hour"
     )
     doubts = (
-        f" {forecast.doubtful:,} wait for an expert (rgqa annotate invite NAME --expert)."
+        f" {forecast.doubtful:,} wait for an expert (rgqa annotate invite NAME --adjudicator)."
         if forecast.doubtful
         else ""
     )

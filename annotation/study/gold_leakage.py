@@ -1,8 +1,8 @@
-"""What tells a filter question from a candidate without a look at the picture: repetition, text, position, order.
+"""What tells a filter question from a candidate without a look at the image: repetition, text, position, order.
 
 Who knows which question counts passes with any answer to the other. Each cue is an AUROC within annotators: how often,
 of a filter and a question under judgement that the same person was shown, the filter has the larger value, ties counted half;
-max(a, 1 - a), as what is reliably wrong tells as much. Intervals are of a bootstrap over pictures, whose tasks go together.
+max(a, 1 - a), as what is reliably wrong tells as much. Intervals are of a bootstrap over images, whose tasks go together.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def build_shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str,
     for order, (person, key) in enumerate(stream):
         task = tasks[key]
         for position, question in enumerate((task.first, task.second)):
-            rows.append((person, order, position, task.picture_id, question.text, question.role))
-    return pd.DataFrame(rows, columns=["person", "order", "position", "picture", "text", "role"])
+            rows.append((person, order, position, task.image_id, question.text, question.role))
+    return pd.DataFrame(rows, columns=["person", "order", "position", "image", "text", "role"])
 
 
 def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage]:
@@ -55,24 +55,24 @@ def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage
 
     Args:
         shown: a row per question shown: person, order (of the task, in the person's stream), position (0 first, 1 second),
-            picture, text, role ("filter", or one under judgement: "candidate", "repeat").
+            image, text, role ("filter", or one under judgement: "candidate", "repeat").
     """
     shown = shown.sort_values(["person", "order", "position"]).reset_index(drop=True)
     of_person = shown.groupby("person", observed=True)["order"]
     values = {
         "the text came before": shown.groupby(["person", "text"], observed=True).cumcount(),
-        "the text came before at this picture": shown.groupby(
-            ["person", "picture", "text"], observed=True
+        "the text came before at this image": shown.groupby(
+            ["person", "image", "text"], observed=True
         ).cumcount(),
         "words, learnt on other texts": _score_by_words(shown, "text", seed),
-        "words, learnt on other pictures": _score_by_words(shown, "picture", seed),
+        "words, learnt on other images": _score_by_words(shown, "image", seed),
         "position in the task": shown["position"],
         "place in the stream": of_person.rank(method="dense"),
     }
     filters = (shown["role"] == "filter").to_numpy()
-    people, pictures = (pd.factorize(shown[name])[0] for name in ("person", "picture"))
+    people, images = (pd.factorize(shown[name])[0] for name in ("person", "image"))
     return [
-        _measure_cue(cue, np.asarray(scores, float), filters, people, pictures, seed)
+        _measure_cue(cue, np.asarray(scores, float), filters, people, images, seed)
         for cue, scores in values.items()
     ]
 
@@ -83,12 +83,12 @@ def select_leaks(leakage: Iterable[GoldLeakage]) -> list[GoldLeakage]:
 
 
 def _measure_cue(
-    cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, pictures: np.ndarray, seed: int
+    cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, images: np.ndarray, seed: int
 ) -> GoldLeakage:
     """Compute the AUROC of a cue and its interval, over pairs of questions that were shown to the same person."""
     known = ~np.isnan(scores)
-    auroc = cluster_auroc(scores[known], filters[known], pictures[known], people[known])
-    count = int(pictures.max(initial=-1)) + 1
+    auroc = cluster_auroc(scores[known], filters[known], images[known], people[known])
+    count = int(images.max(initial=-1)) + 1
     (plain,) = auroc(np.ones((1, count), int))
     if np.isnan(plain):
         return GoldLeakage(cue=cue, auroc=None, low=None, high=None)
@@ -104,9 +104,9 @@ def _measure_cue(
 def _score_by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:
     """How a bag of words, learnt on other groups, scores each question; NaN for those not tried, or nothing to learn from.
 
-    Everybody is shown the same texts at the same pictures, so each is tried once.
+    Everybody is shown the same texts at the same images, so each is tried once.
     """
-    keys = ["picture", "text", "role"]
+    keys = ["image", "text", "role"]
     once = shown[keys].drop_duplicates()
     once = once.sample(min(MAX_TEXTS, len(once)), random_state=seed).sort_values(keys)
     labels, of = (once["role"] == "filter").to_numpy(), once[groups].to_numpy()

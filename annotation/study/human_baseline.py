@@ -2,7 +2,7 @@
 
 50 AQs and 50 UQs of each subset of a release, from its test part, are the tasks of a data set of its own, `data/<data set>-people/`,
 which people judge at the same desk, pulled and kept as ever; what they call invalid they reject. What they said is written
-as `rgqa score --extra human=FILE` takes it, with their rates.
+as `rgqa score --resource human=FILE` takes it, with their rates.
 
 Writes  data/<data set>-people/interim/batch/   tasks.jsonl, label_studio_tasks.json: as stage batch does
         data/<data set>-people/study/judgements/all.json, <subset>.json   {question_id, accepted} for each person's judgement
@@ -32,11 +32,11 @@ from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import SUBSETS, ImageRecord, Item, Subset, Task, TaskQuestion, Verdict
 
 PARAMS_TEMPLATE = """
-{name}:                                   # the human study of {release} (rgqa annotate study draw)
-  annotate: {{votes: 3, overlap: 1.0, training: 0, test: 0, seed: {seed}}}   # three people judge everything
+{name}:                                   # the human study of {release} (rgqa annotate human-baseline sample)
+  annotate: {{max_votes: 3, overlap_rate: 1.0, training_tasks: 0, qualification_tasks: 0, seed: {seed}}}  # three people judge everything
 """
 SAME_VERDICT_PAIRS = ("valid", "valid"), ("invalid", "invalid")
-RemainingItems = Mapping[str, Mapping[str, list[Item]]]  # picture -> verdict -> items that are not asked yet
+RemainingItems = Mapping[str, Mapping[str, list[Item]]]  # image -> verdict -> items that are not asked yet
 
 
 class _Provenance(msgspec.Struct):
@@ -44,14 +44,14 @@ class _Provenance(msgspec.Struct):
 
 
 def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list[Task]:
-    """As many AQs as UQs of each subset, at most `each`, from the test part, two of a picture in a task; sorted by id.
+    """As many AQs as UQs of each subset, at most `each`, from the test part, two of an image in a task; sorted by id.
 
-    Of a task's questions both are answerable, neither, or one, so that one tells nothing of the other, as far as pictures have
-    such pairs; their `expected` is the truth. Pictures are used as evenly as pairs allow. No item is asked twice, though an AQ may
+    Of a task's questions both are answerable, neither, or one, so that one tells nothing of the other, as far as images have
+    such pairs; their `expected` is the truth. Images are used as evenly as pairs allow. No item is asked twice, though an AQ may
     stand in several subsets.
     """
     offered = sorted(
-        (item for item in items if item.part == "test"),
+        (item for item in items if item.split == "test"),
         key=lambda item: hash_uniform(str(seed), item.item_id),
     )
     asked, uses, tasks = set[str](), Counter[str](), list[Task]()
@@ -59,7 +59,7 @@ def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list
         left: dict[str, dict[str, list[Item]]] = defaultdict(lambda: {"valid": [], "invalid": []})
         for item in offered:
             if item.subset == subset and item.item_id not in asked:
-                left[item.picture_id]["invalid" if item.unanswerable else "valid"].append(item)
+                left[item.image_id]["invalid" if item.unanswerable else "valid"].append(item)
         there = [sum(len(kinds[kind]) for kinds in left.values()) for kind in ("valid", "invalid")]
         count, size = 0, min(items_per_label, *there)
         for pairs in [SAME_VERDICT_PAIRS] * (size // 4) + [(("valid", "invalid"),)] * size:
@@ -76,7 +76,7 @@ def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list
 
 
 def _choose_image(left: RemainingItems, pair: tuple[str, str], uses: Counter[str]) -> str | None:
-    """The picture that has such a pair: where two are alike, one that has little of the other kind to pair; then the least used."""
+    """The image that has such a pair: where two are alike, one that has little of the other kind to pair; then the least used."""
     fits = [at for at, kinds in left.items() if all(len(kinds[kind]) >= pair.count(kind) for kind in pair)]
     spare = {at: sum(len(rows) for kind, rows in left[at].items() if kind not in pair) for at in fits}
     return min(fits, key=lambda at: (spare[at], uses[at]), default=None)
@@ -97,7 +97,7 @@ def _build_task(items: list[Item], subset: Subset, seed: int) -> Task:
         for item in (one, other)
     )
     key = content_hash("human study", str(seed), subset, one.item_id, other.item_id)
-    return Task(task_id=key, picture_id=one.picture_id, subset=subset, first=first, second=second)
+    return Task(task_id=key, image_id=one.image_id, subset=subset, first=first, second=second)
 
 
 def sample_items(release: Path | None = None, items_per_label: int = 50, seed: int = 0) -> None:
@@ -107,7 +107,7 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
         release: its folder; by default the version that is in params.yaml. each: AQs and UQs of a subset; 50 in the paper.
 
     Raises:
-        UserError: no such release, a picture of it is not among the data set's, or another study was drawn already.
+        UserError: no such release, an image of it is not among the data set's, or another study was drawn already.
     """
     folders = DatasetFolders()
     people = DatasetFolders(f"{folders.dataset}-people")
@@ -121,10 +121,10 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
     )
     if not tasks:
         raise UserError(f"{release}: no subset has both AQs and UQs in its test part; nothing can be drawn")
-    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-    problems = Problems(f"{release}: its pictures are not those of data set {folders.dataset}")
-    for picture_id in sorted({row.picture_id for row in tasks} - pictures.keys()):
-        problems.add(picture_id, "no such picture")
+    image_records = {row.image_id: row for row in folders.read_records(ImageRecord)}
+    problems = Problems(f"{release}: its image_records are not those of data set {folders.dataset}")
+    for image_id in sorted({row.image_id for row in tasks} - image_records.keys()):
+        problems.add(image_id, "no such image")
     problems.raise_if_any()
     if people.record_file(Task).exists() and list(people.read_records(Task)) != tasks:
         raise UserError(
@@ -139,12 +139,12 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
         print(f"study: {subset}: {count} AQs, {count} UQs{short}")
     images = {
         key: LOCAL_FILES_PREFIX + Path(row.path).relative_to(DATA_DIR).as_posix()
-        for key, row in pictures.items()
+        for key, row in image_records.items()
     }
     browser = [
         {
             "task": row.task_id,
-            "image": images[row.picture_id],
+            "image": images[row.image_id],
             "first": row.first.text,
             "second": row.second.text,
         }
@@ -158,12 +158,12 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
         section = PARAMS_TEMPLATE.format(name=people.dataset, release=release.name, seed=seed)
         write_text(PARAMS_FILE, PARAMS_FILE.read_text(encoding="utf-8").rstrip() + "\n" + section)
     print(
-        f"study: next: dataset: {people.dataset} in {PARAMS_FILE}; then invite, serve and pull as ever, and rgqa annotate study score"
+        f"study: next: dataset: {people.dataset} in {PARAMS_FILE}; then invite, serve and pull as ever, and rgqa annotate human-baseline score"
     )
 
 
 def score_judgements() -> None:
-    """Write people's judgements for `rgqa score --extra human=FILE`, and print their rates.
+    """Write people's judgements for `rgqa score --resource human=FILE`, and print their rates.
 
     Raises:
         UserError: the data set in use is no human study, or nobody judged anything yet.
@@ -183,7 +183,7 @@ def score_judgements() -> None:
     print(format_table(judgements))
     report_written("study", f"{format_count(len(judgements), 'judgement')}", home)
     print(
-        f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --extra human={home}/SUBSET.json"
+        f"study: beside a model: rgqa score RELEASE model.json --subset SUBSET --resource human={home}/SUBSET.json"
     )
 
 

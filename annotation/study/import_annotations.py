@@ -62,7 +62,7 @@ def import_exports(paths: Sequence[Path]) -> None:
     print(f"import: {len(merged) - len(kept):,} new annotations, {len(merged):,} in all -> {path}")
     if of_forgotten:
         print(
-            f"import: {of_forgotten:,} left out: they are of people who were forgotten (rgqa annotate forget)"
+            f"import: {of_forgotten:,} left out: they are of people who were forgotten (rgqa annotate erase)"
         )
     print("\n".join(f"import: {line}" for line in format_summary(*found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:

@@ -19,27 +19,27 @@ from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task, TaskQuestion
 
 KnownTask = dict[str, Any]
-OfferedQuestions = dict[str, list[TaskQuestion]]  # picture id -> its known questions
+OfferedQuestions = dict[str, list[TaskQuestion]]  # image id -> its known questions
 
 
 def build_known_tasks(
     tasks: Iterable[Task], images: Mapping[str, str], num_training: int, num_test: int, seed: int
 ) -> list[KnownTask]:
-    """`training` tasks, then `test` tasks for each try, every part with pairs of all three kinds as far as pictures have them.
+    """`training` tasks, then `test` tasks for each try, every part with pairs of all three kinds as far as images have them.
 
-    Every picture serves once; templates, which are known at sight, only where it has nothing else.
+    Every image serves once; templates, which are known at sight, only where it has nothing else.
 
     Args:
-        images: picture id -> its address.
+        images: image id -> its address.
 
     Raises:
-        UserError: there are not so many pictures with two known questions.
+        UserError: there are not so many images with two known questions.
     """
     parts = [num_training, *[num_test] * MAX_ATTEMPTS]
     offers = _collect_offers(tasks, seed)
     if len(offers) < sum(parts):
         raise UserError(
-            f"training: {format_count(sum(parts), 'picture')} wanted (annotate.training {num_training}, {MAX_ATTEMPTS} times annotate.test {num_test}), but only "
+            f"training: {format_count(sum(parts), 'image')} wanted (annotate.training {num_training}, {MAX_ATTEMPTS} times annotate.test {num_test}), but only "
             f"{len(offers)} have two questions with a known verdict; ask for fewer, or make more tasks first"
         )
     known: list[KnownTask] = []
@@ -54,14 +54,14 @@ def build_known_tasks(
 
 
 def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
-    """Pictures with two known questions or more: first those whose tasks go out last, then by lot; so are the questions."""
+    """Images with two known questions or more: first those whose tasks go out last, then by lot; so are the questions."""
     found: dict[str, dict[str, TaskQuestion]] = defaultdict(dict)
-    first: dict[str, int] = {}  # block in which a picture is asked of
+    first: dict[str, int] = {}  # block in which an image is asked of
     for task in tasks:
-        first[task.picture_id] = min(task.priority_block, first.get(task.picture_id, task.priority_block))
+        first[task.image_id] = min(task.priority_block, first.get(task.image_id, task.priority_block))
         for row in (task.first, task.second):
             if row.role == "filter":
-                found[task.picture_id].setdefault(row.text, row)
+                found[task.image_id].setdefault(row.text, row)
     offers: OfferedQuestions = {}
     for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
         rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
@@ -72,7 +72,7 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
 
 
 def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
-    """Take out of `offers` the first picture with two questions of these verdicts; if none has them, any two of the first."""
+    """Take out of `offers` the first image with two questions of these verdicts; if none has them, any two of the first."""
     fits = (
         (key, pair)
         for key, rows in offers.items()
@@ -85,25 +85,25 @@ def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[
 
 
 def _build_known_task(
-    picture_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int
+    image_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int
 ) -> KnownTask:
     """A row of queue.json's `known`, its questions in an order by lot."""
     first, second = sorted(
-        pair, key=lambda row: hash_uniform(str(seed), "training", "first", picture_id, row.text)
+        pair, key=lambda row: hash_uniform(str(seed), "training", "first", image_id, row.text)
     )
-    key = content_hash("training", picture_id, first.text, second.text)
+    key = content_hash("training", image_id, first.text, second.text)
     asked = {
         name: {"text": row.text, "expected": row.expected_choice, "why": explain_verdict(row)}
         for name, row in (("first", first), ("second", second))
     }
-    return {"key": key, "image": images[picture_id], **asked}
+    return {"key": key, "image": images[image_id], **asked}
 
 
 def explain_verdict(question: TaskQuestion) -> str:
     """In words why the verdict of a filter question is as it is.
 
-    >>> why(TaskQuestion(key="", text="What color is the dog?", role="filter", expected="invalid", why="no dog in the picture"))
-    'It has no answer here: no dog in the picture.'
+    >>> why(TaskQuestion(key="", text="What color is the dog?", role="filter", expected="invalid", why="no dog in the image"))
+    'It has no answer here: no dog in the image.'
     """
     known = question.gold_explanation
     if question.expected_choice == "invalid":

@@ -142,12 +142,12 @@ def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessm
 
 
 def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
-    """For each row whether it is on a filter question, a text at a picture, that good judges contradict.
+    """For each row whether it is on a filter question, a text at an image, that good judges contradict.
 
     Raises:
         UserError: more than the share `most` of a source (and more than one) would fall.
     """
-    question = ["picture_id", "text"]
+    question = ["image_id", "text"]
     given = answers[answers["role"] == "filter"].sort_values("order", kind="stable")
     given = given.drop_duplicates(["annotator", *question])  # of two answers the first
     good = pd.Series(True, given.index)
@@ -166,7 +166,7 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
     counts = pd.DataFrame({"asked": asked.value_counts(), "fell": asked[fell].value_counts()}).fillna(0)
     problems = Problems("filter questions contradicted by people who answer the others well")
     for source, row in counts[counts["fell"] > np.maximum(1, max_discarded * counts["asked"])].iterrows():
-        texts = ", ".join(f"{picture}: {text!r}" for picture, text in fell[asked[fell] == source][:10])
+        texts = ", ".join(f"{image}: {text!r}" for image, text in fell[asked[fell] == source][:10])
         problems.add(
             f"source `{source}`",
             f"{row['fell']:,.0f} of {row['asked']:,.0f}, and {max_discarded:.0%} is the most that may be wrong: either the source "

@@ -1,4 +1,4 @@
-"""The quality report as one HTML page that needs nothing else: no script, no network, plots drawn in it as SVG, pictures held in it.
+"""The quality report as one HTML page that needs nothing else: no script, no network, plots drawn in it as SVG, images held in it.
 
 Colours are Okabe and Ito's, which the colour-blind tell apart; what they say is said by shape, text or place as well.
 """
@@ -28,20 +28,20 @@ PLOT_WIDTH = 560
 THUMBNAIL = (180, 12_000)  # pixels of the longer side, most bytes
 
 
-def render_page(quality: QualityReport, pictures: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The HTML. Whatever text comes from people or pictures' sources is shown as text.
+def render_page(quality: QualityReport, images: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The HTML. Whatever text comes from people or images' sources is shown as text.
 
     Args:
-        pictures: picture id -> file; of those that are there, the worst items show a thumbnail.
+        images: image id -> file; of those that are there, the worst items show a thumbnail.
     """
-    shown = {row.picture_id for row in quality.uncertain_items} & pictures.keys()
+    shown = {row.image_id for row in quality.uncertain_items} & images.keys()
     return render_template(
         Path(__file__).with_name("quality.html.jinja"),
         {"percent": format_percent, "places": format_decimals, "bounds": format_interval},
         q=quality,
         skill=plot_rates(quality),
         rule=RULE_DESCRIPTIONS[quality.settings["rule"]],
-        thumbnails={key: make_image_data_uri(pictures[key], THUMBNAIL) for key in shown},
+        thumbnails={key: make_image_data_uri(images[key], THUMBNAIL) for key in shown},
     )
 
 

@@ -37,7 +37,7 @@ LEAKAGE_COLUMNS = {
     "annotator": "person",
     "order": "order",
     "place": "position",
-    "picture_id": "picture",
+    "image_id": "image",
     "text": "text",
     "role": "role",
 }
@@ -78,7 +78,7 @@ class GoldRow(Record):
 class DiscardedGoldQuestion(Record):
     """A filter question that good judges contradicted, what all chose, and the tasks that it stands in."""
 
-    picture_id: str
+    image_id: str
     text: str
     expected_choice: Choice
     choices: dict[Choice, int]
@@ -99,7 +99,7 @@ class UncertainItem(Record):
 
     candidate_id: str
     subset: Subset
-    picture_id: str
+    image_id: str
     text: str
     choices: dict[Choice, int]
     probability_invalid: float
@@ -213,7 +213,7 @@ def _find_warnings(quality: QualityReport) -> list[str]:
         count for row in quality.subsets for status, count in row.statuses.items() if status != "unjudged"
     )
     if judged and not quality.num_unanswerable:
-        known = ": who simulates knows too little of these pictures" if quality.simulated else ""
+        known = ": who simulates knows too little of these images" if quality.simulated else ""
         alarms.append(
             f"none of {judged:,} judged candidates is unanswerable, so nothing can be released{known}"
         )
@@ -270,7 +270,7 @@ def _build_gold_rows(judged: pd.DataFrame) -> list[GoldRow]:
 
 
 def _build_discarded_rows(judged: pd.DataFrame) -> list[DiscardedGoldQuestion]:
-    question = judged[judged["fallen"]].groupby(["picture_id", "text", "expected"], observed=True)
+    question = judged[judged["fallen"]].groupby(["image_id", "text", "expected"], observed=True)
     rows = question.agg(
         choices=("choice", lambda said: dict(sorted(Counter(said).items()))),
         tasks=("task_id", lambda keys: tuple(sorted(set(keys)))),
@@ -322,7 +322,7 @@ def _build_uncertain_items(
     candidates = {
         row.candidate.candidate_id: row.candidate for row in verified if row.candidate.candidate_id in wanted
     }
-    fields = ("candidate_id", "subset", "picture_id", "text")
+    fields = ("candidate_id", "subset", "image_id", "text")
     votes = count_votes(judged, invalid.index.tolist()).to_dict("index")
     return [
         UncertainItem(

@@ -59,7 +59,7 @@ def read_roster(folders: DatasetFolders) -> list[Annotator]:
 
 
 def read_erased(folders: DatasetFolders) -> dict[str, str]:
-    """Pseudonym -> time of deletion of those whose answers were deleted (`rgqa annotate forget`): no name, no address."""
+    """Pseudonym -> time of deletion of those whose answers were deleted (`rgqa annotate erase`): no name, no address."""
     path = folders.study / "forgotten.json"
     return read_json(path, dict[str, str]) if path.exists() else {}
 

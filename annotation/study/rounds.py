@@ -1,6 +1,6 @@
 """Rounds of annotation: the candidates verified in one round become filter questions of the next one.
 
-Only `rgqa annotate round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that `rgqa annotate pull`
+Only `rgqa annotate end-round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that `rgqa annotate pull`
 fetches, so a pull does not change the tasks.
 
 Files   data/<data set>/rounds/N.jsonl   Verified: `verified.jsonl` of stage `collect` at the end of round N
@@ -95,7 +95,7 @@ def end_round(folders: DatasetFolders) -> tuple[int, int]:
 
 
 def end_and_print_round() -> None:
-    """End the round and print what follows: `rgqa annotate round`."""
+    """End the round and print what follows: `rgqa annotate end-round`."""
     folders = DatasetFolders()
     # Files in a wrong place are reported before a missing output of `collect`.
     find_round_files(folders)

@@ -1,4 +1,4 @@
-"""What the answers that count come to: votes per candidate and on pictures' own questions."""
+"""What the answers that count come to: votes per candidate and on images' own questions."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ def most_common_reason(reasons: Iterable[str]) -> Category | None:
 
 
 def check_aqs(answers: pd.DataFrame) -> list[GoldQuestionCheck]:
-    """What annotators that are not excluded said of the pictures' own questions that served as filters.
+    """What annotators that are not excluded said of the images' own questions that served as filters.
 
     Verified or refuted by more than half of at least two votes, else open; of somebody who was asked twice the first counts.
     Sorted by question id.
     """
-    question = ["question_id", "picture_id", "text"]
+    question = ["question_id", "image_id", "text"]
     asked = answers[(answers["source"] == "own question") & (answers["aside"] == "")]
     asked = asked.sort_values("order", kind="stable").drop_duplicates(["annotator", *question])
     votes = (

@@ -1,4 +1,4 @@
-"""`rgqa look`: one page of what a model looked at, and grids for scorers."""
+"""`rgqa attribute`: one page of what a model looked at, and grids for scorers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 
 class AttributionOptions(NamedTuple):
-    """What `rgqa look` was told. `items`: ids; none for all, then no page is written. `method`: of the grids; the model's first that
+    """What `rgqa attribute` was told. `items`: ids; none for all, then no page is written. `method`: of the grids; the model's first that
     is drawn as a veil if "". `of`: a release or a file of questions, the release of the data set in use if None."""
 
     items: Sequence[str]
@@ -47,20 +47,20 @@ def write_attributions(options: AttributionOptions) -> None:
     """
     folders = DatasetFolders()
     if not options.items and (options.out or not options.maps):
-        raise UserError("name an item to look at; or --grids FILE without items, for the grids of all")
+        raise UserError("name an item to look at; or --maps FILE without items, for the grids of all")
     if options.ocr_words and options.ocr:
-        raise UserError("--words brings the words, --ocr reads them: give one of the two")
+        raise UserError("--ocr-words brings the words, --ocr reads them: give one of the two")
     page = options.out or (Path("look.html") if options.items and not options.maps else None)
     folders.check_outputs(
         Output("--out", page) if page else None,
-        Output("--grids", options.maps) if options.maps else None,
+        Output("--maps", options.maps) if options.maps else None,
         inputs=[options.ocr_words, options.release],
     )
     benchmark = read_benchmark(options.release or folders.release_dir(params.read_release_version()))
     pairs = [find_pair(benchmark, item) for item in dict.fromkeys(options.items)]
     items = [item for pair in pairs for item in pair.present_items]
-    pictures = read_images(items, folders)
-    words = {name: _load_image_words(options, record) for name, record in pictures.items()}
+    images = read_images(items, folders)
+    words = {name: _load_image_words(options, record) for name, record in images.items()}
     sight = open_row(folders, options.model, options.seed, _parse_model_args(options.model_args))
     if not options.items:
         _write_all_maps(benchmark, sight, folders, options)
@@ -76,24 +76,24 @@ def write_attributions(options: AttributionOptions) -> None:
         report_written("look", f"{format_count(len(grids), 'grid')}", options.maps)
     if options.out or not options.maps:
         lead = "Pairs of an unanswerable question and the answerable one beside it."
-        command = f"rgqa look {' '.join(options.items)} --model {options.model}"
+        command = f"rgqa attribute {' '.join(options.items)} --model {options.model}"
         write_page(options.out or Path("look.html"), shown, sight, lead, command)
 
 
 def _write_all_maps(
     benchmark: Benchmark, sight: RowAttribution, folders: DatasetFolders, options: AttributionOptions
 ) -> None:
-    """The grids of all items, each question of a picture once."""
-    by_picture: dict[str, dict[str, BenchmarkItem]] = defaultdict(dict)
+    """The grids of all items, each question of an image once."""
+    by_image: dict[str, dict[str, BenchmarkItem]] = defaultdict(dict)
     for items in benchmark.subsets.values():
         for item in items:
-            by_picture[item.picture].setdefault(item.id, item)
-    pictures = read_images([item for group in by_picture.values() for item in group.values()], folders)
+            by_image[item.image].setdefault(item.id, item)
+    images = read_images([item for group in by_image.values() for item in group.values()], folders)
     model, grids = next(iter(sight.models.values())), {}
     assert options.maps is not None
-    for picture, group in track(sorted(by_picture.items()), "look", unit="picture"):
+    for image, group in track(sorted(by_image.items()), "look", unit="image"):
         texts = [get_question_text(item) for item in group.values()]
-        seen = model.attribute(Path(pictures[picture].path), texts, picture)
+        seen = model.attribute(Path(images[image].path), texts, image)
         grids |= {
             name: _select_map(one.panels, options.method) for name, one in zip(group, seen, strict=True)
         }
@@ -109,13 +109,13 @@ def _select_map(panels: Sequence[Panel], method: str) -> AttributionMap:
     return found[0].attribution_map
 
 
-def _load_image_words(options: AttributionOptions, picture: ImageRecord) -> tuple[BoxMark, ...]:
-    path = Path(picture.path)
+def _load_image_words(options: AttributionOptions, image: ImageRecord) -> tuple[BoxMark, ...]:
+    path = Path(image.path)
     if options.ocr_words:
-        found = read_image_words(options.ocr_words, picture.picture_id)
+        found = read_image_words(options.ocr_words, image.image_id)
     else:
         found = recognize_words(path) if options.ocr else []
-    return make_word_marks(found, (picture.width, picture.height), str(options.ocr_words or path))
+    return make_word_marks(found, (image.width, image.height), str(options.ocr_words or path))
 
 
 def _parse_model_args(pairs: Sequence[str]) -> dict[str, str]:

@@ -79,7 +79,7 @@ def run_audit(options: AuditOptions) -> None:
     sets = read_sets(options)
     if options.balanced_subset is not None and len(sets) > 1:
         raise UserError(
-            f"--balance takes one set, but {options.source} has {', '.join(sets)}; name one of its files"
+            f"--balanced-subset takes one set, but {options.source} has {', '.join(sets)}; name one of its files"
         )
     release = find_release(options.source)
     settings = resolve_settings(options, release)
@@ -210,10 +210,10 @@ def list_outputs(options: AuditOptions) -> list[Output | None]:
     balance = None
     if options.balanced_subset is not None and options.annotations is not None:
         names = (Path(options.source).name, options.annotations.name)
-        balance = Output("--balance", options.balanced_subset, "folder", names)
+        balance = Output("--balanced-subset", options.balanced_subset, "folder", names)
     elif options.balanced_subset is not None:
-        balance = Output("--balance", options.balanced_subset)
-    others = (("--json", options.json), ("--page", options.html))
+        balance = Output("--balanced-subset", options.balanced_subset)
+    others = (("--json", options.json), ("--html", options.html))
     return [balance, *(Output(option, path) for option, path in others if path)]
 
 

@@ -75,7 +75,7 @@ def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
 
 
 def _format_source(question: Question) -> Iterator[str]:
-    yield f"  asked      {question.text!r} of picture {question.picture_id} ({question.split}), answer {question.answer!r}"
+    yield f"  asked      {question.text!r} of image {question.image_id} ({question.split}), answer {question.answer!r}"
     if question.program:
         steps = (f"{s.operation}: {s.argument} {list(s.dependencies) or ''}" for s in question.program)
         yield "  program    " + " -> ".join(step.strip() for step in steps)
@@ -83,11 +83,11 @@ def _format_source(question: Question) -> Iterator[str]:
 
 def _format_candidate(candidate: Candidate) -> Iterator[str]:
     yield f"{candidate.candidate_id}  ({candidate.subset})"
-    yield f"  text       {candidate.text!r} asked of picture {candidate.picture_id}"
+    yield f"  text       {candidate.text!r} asked of image {candidate.image_id}"
     for edit in candidate.edits:
         yield f"  edit       {edit.kind}: {edit.old!r} -> {edit.new!r} at characters {edit.start} to {edit.end}"
     if candidate.score is not None:
-        place = f", place {candidate.rank:,} among the picture's questions" if candidate.rank else ""
+        place = f", place {candidate.rank:,} among the image's questions" if candidate.rank else ""
         yield f"  CLIP       score {candidate.score:.4f}{place}"
 
 
@@ -137,7 +137,7 @@ def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterato
     vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     graphs = "vocabulary/reconstructed.jsonl"
-    for graph in _read_matching(folders, graphs, PartialGraph, row.candidate.picture_id, "picture_id"):
+    for graph in _read_matching(folders, graphs, PartialGraph, row.candidate.image_id, "image_id"):
         for fact in cite_facts(row.candidate.program, graph, lexicon):
             plural = "s" * (len(fact.question_ids) > 1)
             yield f"  known      {fact.fact} (question{plural} {', '.join(fact.question_ids)})"
@@ -166,7 +166,7 @@ def _format_votes(row: CollectedCandidate, folders: DatasetFolders) -> Iterator[
 
 def _format_item(item: Item) -> str:
     label = "unanswerable" if item.unanswerable else f"answerable, {item.answer!r}"
-    return f"  released   {item.subset}, {item.part}: {label}; pair {item.pair_id}: {item.pairing_reason}"
+    return f"  released   {item.subset}, {item.split}: {label}; pair {item.pair_id}: {item.pairing_reason}"
 
 
 def _read_matching(

@@ -1,4 +1,4 @@
-"""`rgqa table`: what a run wrote, as a table for a notebook or a spreadsheet."""
+"""`rgqa export`: what a run wrote, as a table for a notebook or a spreadsheet."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from pipeline.core.strict_yaml import parse_yaml
 
 FOLDER_READMES = {
     "source": "What comes in: pictures in `images/`, questions and (if there are any) scene graphs. See data/README.md for the formats.",
-    "truth": "The complete truth of every picture, if anybody knows it. Leave it empty: only drawn worlds have one.",
+    "truth": "The complete truth of every image, if anybody knows it. Leave it empty: only drawn worlds have one.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
     "vqa": "Nets of your own that answer questions, in the form of the sample's. May stay empty.",
     "vectors": "Vectors that were computed elsewhere. May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
-    "rounds": "What earlier rounds of annotation verified (`rgqa annotate round`). May stay empty.",
+    "rounds": "What earlier rounds of annotation verified (`rgqa annotate end-round`). May stay empty.",
     "errata": "Faults of released items (`rgqa errata add`): the next release lists them. May stay empty.",
     "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
 }
@@ -32,13 +32,13 @@ MAX_NAME_LENGTH = 60  # letters: it becomes part of names of files
 RELEASE_SECTION_TEMPLATE = """\
   release:                                # all that the card can state; what is empty is not stated
     title: {name}
-    origin: ""                            # needed: where images and questions come from
+    data_source: ""                       # needed: where images and questions come from
     licence: ""                           # needed: of questions and verdicts, e.g. CC BY 4.0
     licence_url: ""                       # needed: the address of its text
-    licences: {{}}                          # of one part: pictures: {{name: CC BY 4.0, url: "https://..."}}; also questions, verdicts
-    published: ""                         # needed: YYYY-MM-DD
-    pictures: false                       # true if you may pass the images on; then state their licence above
-    fetch_recipe: ""                      # how others get the images, if you may not
+    licence_overrides: {{}}                 # of one part: images: {{name: CC BY 4.0, url: "https://..."}}; also questions, verdicts
+    release_date: ""                      # needed: YYYY-MM-DD
+    include_images: false                       # true if you may pass the images on; then state their licence above
+    image_instructions: ""                # how others get the images, if you may not
     url: ""                               # where the release will be found
     creators: []                          # who made it
     keywords: []
@@ -46,15 +46,15 @@ RELEASE_SECTION_TEMPLATE = """\
     derived_from:                         # data sets that it was made from, name: address; {{}} if all is your own
     annotated_by: ""                      # crowdsourced, expert-generated or other
     annotator_demographics: ""            # what is known of the annotators
-    collected:                            # first and last day of the annotation, e.g. ["2026-03-01", "2026-04-09"]
-    simulated: []                         # what no person made, beside verdicts, a sentence each
+    annotation_dates:                     # first and last day of the annotation, e.g. ["2026-03-01", "2026-04-09"]
+    simulated_content: []                 # what no person made, beside verdicts, a sentence each
     biases: []                            # which slice of the world the images and questions show, a sentence each
-    limits: []                            # what is known to be wrong or missing, a sentence each
+    limitations: []                       # what is known to be wrong or missing, a sentence each
     personal_information: ""              # what images and questions reveal about persons
-    uses: []                              # what it is meant for and what not, a sentence each
+    intended_uses: []                     # what it is meant for and what not, a sentence each
     social_impact: ""                     # what it may do to people
     maintenance: ""                       # who mends faults, and how
-    folds: 5
+    num_folds: 5
     seed: 20231001
 """
 
@@ -91,7 +91,7 @@ def create_dataset(name: str, root: Path = Path()) -> str:
             write_text(place / "README.md", purpose + "\n")
     needed = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
     return (
-        f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready. Put pictures and questions into {DatasetFolders(name).source}, "
+        f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready. Put images and questions into {DatasetFolders(name).source}, "
         f"set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. Fill in `{name}: release:` there: the card states nothing else "
         f"about your data (needed: {', '.join(sorted(needed))})"
     )

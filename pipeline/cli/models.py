@@ -1,4 +1,4 @@
-"""Commands of `rgqa` that run and score models, or attack what should not be told without a picture; heavy imports happen inside."""
+"""Commands of `rgqa` that run and score models, or attack what should not be told without an image; heavy imports happen inside."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def leaderboard(
     out: Annotated[
         Path | None, Option(help="Folder for leaderboard.md, .html and .csv; printed alone if not given.")
     ] = None,
-    by: Annotated[
+    sort_by: Annotated[
         Literal["auaf", "ff95", "facc", "auroc"],
         Option(help="The score that models are ordered and compared by."),
     ] = "auaf",
@@ -64,7 +64,7 @@ def leaderboard(
     """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
     from pipeline.cli.leaderboard import write_leaderboard
 
-    run_command(lambda: write_leaderboard(results, release, out, by, bootstrap, seed))
+    run_command(lambda: write_leaderboard(results, release, out, sort_by, bootstrap, seed))
 
 
 @app.command(epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`")
@@ -81,21 +81,23 @@ def audit(
     ] = None,
     config: Annotated[str | None, Option(help="Choose a configuration of a data set.")] = None,
     split: Annotated[str | None, Option(help="Choose a split of a data set.")] = None,
-    text: Annotated[
+    text_column: Annotated[
         str | None, Option(help="Name the column of the question, if the format is not known.")
     ] = None,
-    label: Annotated[str | None, Option(help="Name the column of the label, which has two values.")] = None,
-    positive: Annotated[
+    label_column: Annotated[
+        str | None, Option(help="Name the column of the label, which has two values.")
+    ] = None,
+    positive_label: Annotated[
         str | None, Option(help="Name the value of --label that counts against all others.")
     ] = None,
-    group: Annotated[str | None, Option(help="Name the column of the image.")] = None,
+    image_column: Annotated[str | None, Option(help="Name the column of the image.")] = None,
     where: Annotated[
         str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
     ] = None,
     folds: Annotated[
         int | None, Option(min=2, max=100, help="Folds of the cross-validation; a release's own, else 5.")
     ] = None,
-    repetitions: Annotated[
+    bootstrap: Annotated[
         int | None,
         Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
     ] = None,
@@ -106,11 +108,11 @@ def audit(
             help="The questions of the source (ingest/questions.jsonl), for attackers that have read them."
         ),
     ] = None,
-    balance: Annotated[
+    balanced_subset: Annotated[
         Path | None, Option(help="Write the largest balanced subset there, in the format of SOURCE.")
     ] = None,
     json: Annotated[Path | None, Option(help="Write the figures there, JSON.")] = None,
-    page: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
+    html: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
     """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
     from pipeline.benchmark.auditing.labelled_set import ColumnOptions
@@ -119,7 +121,9 @@ def audit(
     column, equals, value = (where or "").partition("=")
     if where and not equals:
         raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
-    columns = ColumnOptions(text, label, group, positive, (column, value) if where else None)
+    columns = ColumnOptions(
+        text_column, label_column, image_column, positive_label, (column, value) if where else None
+    )
     options = AuditOptions(
         source,
         annotations,
@@ -127,48 +131,48 @@ def audit(
         split,
         columns,
         folds,
-        repetitions,
+        bootstrap,
         seed,
         source_questions,
-        balance,
+        balanced_subset,
         json,
-        page,
+        html,
     )
     run_command(lambda: run_audit(options))
 
 
-@app.command(epilog="Example: `rgqa look 00095300 --model rp --out look.html`")
+@app.command(epilog="Example: `rgqa attribute 00095300 --model rp --out look.html`")
 def attribute(
     context: typer.Context,
     items: Annotated[
-        list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --grids: all.")
+        list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --maps: all.")
     ] = None,
     model: Annotated[
         str, Option(help="A row of the leaderboard, or hf-vqa/FOLDER; without it the rows are named.")
     ] = "",
     out: Annotated[Path | None, Option(help="The page; look.html if not given.")] = None,
-    grids: Annotated[
-        Path | None, Option(help="Write grids there, for `rgqa score --extra attention=FILE`.")
+    maps: Annotated[
+        Path | None, Option(help="Write grids there, for `rgqa score --resource attention=FILE`.")
     ] = None,
     method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
     seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Of the row's nets.")] = 0,
-    of: Annotated[
+    release: Annotated[
         Path | None, Option(help="Release or file of questions; this version's if not given.")
     ] = None,
-    words: Annotated[Path | None, Option(help="Words in the pictures: [{text, box, score}], JSON.")] = None,
+    ocr_words: Annotated[Path | None, Option(help="Words in the images: [{text, box, score}], JSON.")] = None,
     ocr: Annotated[bool, Option("--ocr", help="Let rapidocr read them (extra ocr).")] = False,
     model_arg: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="Of hf-vqa/, as `rgqa run` takes them.")
     ] = None,
 ) -> None:
-    """Show where in a picture a model looked; docs/looking.md."""
-    if not grids:
-        refuse_options(context, "method", "it chooses what --grids writes")
+    """Show where in an image a model looked; docs/looking.md."""
+    if not maps:
+        refuse_options(context, "method", "it chooses what --maps writes")
     if model.startswith("hf-vqa/"):
-        refuse_options(context, "seed", "a model of transformers has no seed here")
+        refuse_options(context, "seed", "a model release transformers has no seed here")
     from pipeline.cli.attribute import AttributionOptions, write_attributions
 
     options = AttributionOptions(
-        items or (), model, seed, out, grids, method, of, words, ocr, model_arg or ()
+        items or (), model, seed, out, maps, method, release, ocr_words, ocr, model_arg or ()
     )
     run_command(lambda: write_attributions(options))

@@ -27,11 +27,13 @@ def check(release: ReleaseArgument) -> None:
     run_command(lambda: print(f"check: {check_release(release)}"))
 
 
-@app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --to published`")
+@app.command(epilog="Example: `rgqa publish data/release/sample/1.0.0 --destination published`")
 def publish(
     context: typer.Context,
     release: ReleaseArgument,
-    to: Annotated[Path | None, Option(help="Where published versions stay; published/ if not given.")] = None,
+    destination: Annotated[
+        Path | None, Option(help="Where published versions stay; published/ if not given.")
+    ] = None,
     hub: Annotated[
         str | None,
         Option(
@@ -39,12 +41,12 @@ def publish(
         ),
     ] = None,
     as_demo: Annotated[
-        bool, Option("--as-demo", help="On the hub also what is simulated, or a rehearsal.")
+        bool, Option("--allow-simulated", help="On the hub also what is simulated, or a rehearsal.")
     ] = False,
 ) -> None:
     """Copy a release to an immutable version, or put it on the hub."""
     if hub:
-        refuse_options(context, "to", "--hub names the place")
+        refuse_options(context, "destination", "--hub names the place")
         from pipeline.benchmark.release.publish_hub import publish_to_hub
 
         run_command(lambda: print(f"publish: {publish_to_hub(release, hub, as_demo)}"))
@@ -52,14 +54,14 @@ def publish(
     refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
     from pipeline.benchmark.release.check_release import publish_release
 
-    run_command(lambda: print(f"publish: {publish_release(release, to or Path('published'))}"))
+    run_command(lambda: print(f"publish: {publish_release(release, destination or Path('published'))}"))
 
 
-@app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --full`")
+@app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --list-items`")
 def diff(
     old: ReleaseArgument,
     new: Annotated[Path, Argument(help="Another version's.")],
-    full: Annotated[bool, Option("--full", help="List the items, not only how many.")] = False,
+    full: Annotated[bool, Option("--list-items", help="List the items, not only how many.")] = False,
 ) -> None:
     """Tell what changed between two versions of a release."""
     from pipeline.benchmark.release.release_diff import compare_releases
@@ -68,7 +70,7 @@ def diff(
 
 
 errata = new_app(
-    "Note faults of released items. The next release lists them, and `rgqa score --without-errata` leaves them out.",
+    "Note faults of released items. The next release lists them, and `rgqa score --exclude-errata` leaves them out.",
     "rgqa errata add 00095300 'two dogs are meant'",
 )
 app.add_typer(errata, name="errata")

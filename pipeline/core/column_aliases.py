@@ -20,11 +20,11 @@ COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "version": ("benchmark_version", "version"),
         "question": ("question", "sent", "text"),
         "image": (
-            "picture",
+            "image",
             "image_id",
             "imageId",
             "img_id",
-            "picture_id",
+            "image_id",
             "image_source",
             "image",
             "filename",

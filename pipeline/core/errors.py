@@ -99,8 +99,8 @@ def no_effect_message(option: str, reason: str) -> str:
     """Return the message that refuses an option which changes nothing beside the others.
 
     Example:
-        >>> no_effect("--samples", "recipe verbal asks once")
-        '--samples has no effect: recipe verbal asks once; leave it out'
+        >>> no_effect("--num-replies", "recipe verbal asks once")
+        '--num-replies has no effect: recipe verbal asks once; leave it out'
     """
     return f"{option} has no effect: {reason}; leave it out"
 

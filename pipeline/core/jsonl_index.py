@@ -1,6 +1,6 @@
 """The records of JSONL files by one of their fields, or in another order, read from the file when they are asked for.
 
-What a stage needs of a picture lies all over files that are sorted by other ids and may be larger than memory. Kept
+What a stage needs of an image lies all over files that are sorted by other ids and may be larger than memory. Kept
 here is where each record lies: 8 bytes a record and about 200 a key, whatever the records' size.
 """
 

@@ -1,7 +1,7 @@
 """The cheapest circulation in a network: what flows into a node flows out of it.
 
-Both balances of this project are circulations through pictures and texts: a picture gives questions (arcs picture ->
-text) and is asked others (arcs text -> picture). Both solvers are exact, whole capacities given: OR-Tools' cost scaling, and
+Both balances of this project are circulations through images and texts: an image gives questions (arcs image ->
+text) and is asked others (arcs text -> image). Both solvers are exact, whole capacities given: OR-Tools' cost scaling, and
 for small networks HiGHS, as the constraint matrix of a network is totally unimodular, so that the simplex method ends at
 a whole flow. Of flows of the same cost they may find different ones: small data sets keep the one they always had, and
 `rgqa audit` needs no OR-Tools for them.

@@ -31,7 +31,7 @@ R = TypeVar("R", bound=Record)
 
 DATA_DIR = Path("data")
 RECORD_FILES: dict[type[Record], str] = {  # the records that one file of one stage holds
-    records.ImageRecord: "ingest/pictures.jsonl",
+    records.ImageRecord: "ingest/images.jsonl",
     records.Question: "ingest/questions.jsonl",
     records.SceneGraph: "ingest/scenes.jsonl",
     records.SourceQuestionScore: "rank/own_scores.jsonl",
@@ -108,8 +108,8 @@ class DatasetFolders:
         return read_jsonl(self.record_file(kind), kind)
 
     def read_questions_about(self, image_ids: Container[str]) -> Iterator[Question]:
-        """The questions on these pictures; others are there for what they tell of the world."""
-        return (question for question in self.read_records(Question) if question.picture_id in image_ids)
+        """The questions on these images; others are there for what they tell of the world."""
+        return (question for question in self.read_records(Question) if question.image_id in image_ids)
 
     def read_vocabulary(self) -> Vocabulary:
         """What stage vocabulary counted."""

@@ -1,4 +1,4 @@
-"""Work that goes picture by picture, as perturb and screen do: many at a time, results sorted by subset, then picture."""
+"""Work that goes image by image, as perturb and screen do: many at a time, results sorted by subset, then image."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ImageOutput = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the ty
 
 
 def list_image_ids(folders: DatasetFolders) -> list[str]:
-    """The ids of all pictures, in the order of candidate ids."""
-    ids = (picture.picture_id for picture in folders.read_records(ImageRecord))
-    return sorted(ids, key=lambda picture_id: f"{picture_id}+")
+    """The ids of all images, in the order of candidate ids."""
+    ids = (image.image_id for image in folders.read_records(ImageRecord))
+    return sorted(ids, key=lambda image_id: f"{image_id}+")
 
 
 def write_per_image(
@@ -36,13 +36,13 @@ def write_per_image(
     process_image: Callable[[S, str], Iterable[R]],
     count_keys: Callable[[R], list[CountKey]],
 ) -> Counts:
-    """Write a stage's files, working on as many pictures side by side as is worth it; return all counts.
+    """Write a stage's files, working on as many images side by side as is worth it; return all counts.
 
     Args:
-        folder: the stage's. pictures: ids in order (`pictures_in_order`).
+        folder: the stage's. images: ids in order (`images_in_order`).
         files: name -> the type of the records that go there.
-        set_up: makes what `work` needs beside a picture's id, once for each process (`ordered_map`).
-        work: gives the records that come of a picture, sorted by candidate id.
+        set_up: makes what `work` needs beside an image's id, once for each process (`ordered_map`).
+        work: gives the records that come of an image, sorted by candidate id.
         keys: what a record counts as; the first one tells its subset.
     """
     counts: Counts = Counter()
@@ -53,7 +53,7 @@ def write_per_image(
         }
         write = partial(_process_image, process_image, count_keys)
         results = ordered_map(write, image_ids, make_state, choose_num_workers(len(image_ids)))
-        for written, counted in track(results, folder.name, len(image_ids), "picture"):
+        for written, counted in track(results, folder.name, len(image_ids), "image"):
             for (kind, subset), data in written.items():
                 parts[kind][subset].write(data)
             counts.update(counted)
@@ -61,11 +61,11 @@ def write_per_image(
 
 
 def _process_image(
-    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[CountKey]], own: S, picture_id: str
+    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[CountKey]], own: S, image_id: str
 ) -> ImageOutput:
     records: dict[tuple[type, Subset], list[R]] = defaultdict(list)
     counts: Counts = Counter()
-    for record in work(own, picture_id):
+    for record in work(own, image_id):
         counted = keys(record)
         records[type(record), counted[0][0]].append(record)
         counts.update(counted)

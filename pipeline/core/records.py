@@ -1,6 +1,6 @@
 """The records that stages hand to each other. These types are the schema of every JSONL file in `data/`.
 
-Words: a *question* comes with the source; a *candidate* is a picture-question pair not yet judged; a *verdict*
+Words: a *question* comes with the source; a *candidate* is an image-question pair not yet judged; a *verdict*
 is what a person said; an *item* is what is released. All ids are strings (GQA's have leading zeros).
 """
 
@@ -30,9 +30,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class ImageRecord(Record):
-    """A picture file. `path` is relative to the project's root; `sha256` is of the file's bytes."""
+    """An image file. `path` is relative to the project's root; `sha256` is of the file's bytes."""
 
-    picture_id: str
+    image_id: str
     split: Split
     path: str
     width: int
@@ -57,7 +57,7 @@ class Question(Record):
     the source's wording where `text` is another one (`ingest: paraphrase`), else ""."""
 
     question_id: str
-    picture_id: str
+    image_id: str
     split: Split
     text: str
     answer: str
@@ -87,7 +87,7 @@ class UnusedQuestion(Record):
     """A question of the source that ingest leaves out, with the reason."""
 
     question_id: str
-    picture_id: str
+    image_id: str
     split: Split
     text: str
     answer: str
@@ -95,7 +95,7 @@ class UnusedQuestion(Record):
 
 
 class SceneObject(Record):
-    """An object of a scene graph; x, y, w, h in pixels of the picture, y downwards."""
+    """An object of a scene graph; x, y, w, h in pixels of the image, y downwards."""
 
     object_id: str
     name: str
@@ -111,7 +111,7 @@ class SceneGraph(Record):
     """A scene graph. `complete` is true only for the sample's truth file: there, what is not listed is false.
     Published graphs are incomplete: what is not listed is unknown."""
 
-    picture_id: str
+    image_id: str
     split: Split
     width: int
     height: int
@@ -135,13 +135,13 @@ class ObjectEntry(Record):
 
 
 class ObjectCooccurrence(Record):
-    """What pictures show together, by the lemmas of names and of their categories: a picture with a couch shows furniture.
+    """What images show together, by the lemmas of names and of their categories: an image with a couch shows furniture.
 
     Attributes:
-        pictures: how many were counted. partial: by what questions say of them, not by scene graphs.
+        images: how many were counted. partial: by what questions say of them, not by scene graphs.
         each: how many things of different names one shows on average, by what was counted.
         names: name -> how many show such a thing. together: of two names, the first in the alphabet -> the other ->
-            how many show both. least: pairs shown together by fewer pictures are left out.
+            how many show both. least: pairs shown together by fewer images are left out.
     """
 
     num_images: int = 0
@@ -159,8 +159,8 @@ class Vocabulary(Record):
     `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}.
     `asked` counts for each name (of an object or category) the questions that take such a thing for granted,
     `described` for each attribute, position and relation. `related` counts (relation, subject, object) by name, sorted;
-    those to the left and right of each other, which say nothing of either, are left out. `shown` is what pictures
-    show, and show together. `listed` is the share of what pictures show that their graphs are held to list: of
+    those to the left and right of each other, which say nothing of either, are left out. `shown` is what images
+    show, and show together. `listed` is the share of what images show that their graphs are held to list: of
     "object", of "attribute" (of objects that they list), of "relation" (between such)."""
 
     objects: dict[str, ObjectEntry]
@@ -197,14 +197,14 @@ class TaggedText(Record):
 
 
 class SourceQuestionScore(Record):
-    """The CLIP cosine, rounded to 6 places, of a source question with its own picture."""
+    """The CLIP cosine, rounded to 6 places, of a source question with its own image."""
 
     question_id: str
     score: float
 
 
 class EditedQuestionScore(Record):
-    """The CLIP cosine, rounded to 6 places, of an edited question with its picture; None where its text is longer than
+    """The CLIP cosine, rounded to 6 places, of an edited question with its image; None where its text is longer than
     the model's context."""
 
     candidate_id: str
@@ -225,15 +225,15 @@ class Edit(Record):
 
 
 class Candidate(Record):
-    """A pair that may be unanswerable. `question_id` is the source question, `picture_id` the picture it is
-    asked of now. For PT subsets `text` and `program` are the edited ones and `picture_id` is the question's own; their
+    """A pair that may be unanswerable. `question_id` is the source question, `image_id` the image it is
+    asked of now. For PT subsets `text` and `program` are the edited ones and `image_id` is the question's own; their
     score is an `EditScore`. CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among
-    the picture's admissible questions, 1 = most similar. `weak`: its edits are only of what the question asks for
+    the image's admissible questions, 1 = most similar. `weak`: its edits are only of what the question asks for
     and does not fix, so that it may well have an answer ("What is behind the man?" from "in front of"), or "nobody" is one."""
 
     candidate_id: str
     subset: Subset
-    picture_id: str
+    image_id: str
     question_id: str
     text: str
     program: tuple[Step, ...] = ()
@@ -244,12 +244,12 @@ class Candidate(Record):
 
     def as_dropped(self, stage: str, reason: str, detail: str = "") -> DroppedCandidate:
         """The record of this candidate's removal by `stage`."""
-        ids = {name: getattr(self, name) for name in ("candidate_id", "picture_id", "question_id", "text")}
+        ids = {name: getattr(self, name) for name in ("candidate_id", "image_id", "question_id", "text")}
         return DroppedCandidate(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
 
 class VerifierResult(Record):
-    """What the judge says of a question about a picture, and from which evidence."""
+    """What the judge says of a question about an image, and from which evidence."""
 
     answerability: Answerability
     category: Category | None = None
@@ -265,8 +265,8 @@ class ScreenedCandidate(Record):
 
 
 class CandidateEstimate(Record):
-    """How probably a candidate has an answer at its picture after all, in (0, 1), and how hard it is to see that what it
-    lacks is missing, as POPE has it: adversarial goes with what the picture shows, popular is common, random neither."""
+    """How probably a candidate has an answer at its image after all, in (0, 1), and how hard it is to see that what it
+    lacks is missing, as POPE has it: adversarial goes with what the image shows, popular is common, random neither."""
 
     candidate_id: str
     p_answerable: float
@@ -279,7 +279,7 @@ class DroppedCandidate(Record):
 
     candidate_id: str
     subset: Subset
-    picture_id: str
+    image_id: str
     question_id: str = msgspec.field(name="source_question_id")
     text: str
     stage: str
@@ -290,7 +290,7 @@ class DroppedCandidate(Record):
 class TaskQuestion(Record):
     """One of the two questions of a task. `role` and `expected` never leave the project: what the browser
     receives is only `text`. The companion of a task's candidate is a filter question, or a repeat: the candidate of another
-    task on the same picture, once more. `expected` is None but for a filter; `source` tells where a filter question came from, `why` in words what makes its verdict known (its answer, or what is missing). `program` is what the text
+    task on the same image, once more. `expected` is None but for a filter; `source` tells where a filter question came from, `why` in words what makes its verdict known (its answer, or what is missing). `program` is what the text
     asks, for annotators who are simulated."""
 
     key: str
@@ -305,11 +305,11 @@ class TaskQuestion(Record):
 
 
 class Task(Record):
-    """A task of the annotators: a picture and two questions in the order shown. `task_id` is a content key. Tasks of lower
+    """A task of the annotators: an image and two questions in the order shown. `task_id` is a content key. Tasks of lower
     `block` go out first; they are the ones whose candidate is most probably unanswerable."""
 
     task_id: str
-    picture_id: str
+    image_id: str
     subset: Subset
     first: TaskQuestion
     second: TaskQuestion
@@ -355,10 +355,10 @@ class CollectedCandidate(Record):
 
 
 class GoldQuestionCheck(Record):
-    """What annotators said of a source question of a picture that served as a filter question."""
+    """What annotators said of a source question of an image that served as a filter question."""
 
     question_id: str
-    picture_id: str
+    image_id: str
     text: str
     votes_valid: int
     votes_invalid: int
@@ -367,7 +367,7 @@ class GoldQuestionCheck(Record):
 
 class Item(Record):
     """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
-    its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and picture, None if not known.
+    its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and image, None if not known.
     `category` says why a UQ has no answer, by the judge, else by the annotators, else by its edit; `confirmed`: the annotators'
     reason is the same. `difficulty` is that of its `Estimate`. `simulated`: the pair rests on simulated verdicts. `weak`: as in Candidate. `source_text` is the source's wording of question
     `question_id`, "" where it was not paraphrased. Files and tables name the source question `source_question_id`, as
@@ -375,13 +375,13 @@ class Item(Record):
 
     item_id: str
     subset: Subset
-    picture_id: str
+    image_id: str
     question_id: str = msgspec.field(name="source_question_id")
     text: str
     unanswerable: bool
     answer: str
     pair_id: str
-    part: Literal["dev", "test"]
+    split: Literal["validation", "test"]
     structural: str = ""
     semantic: str = ""
     detailed: str = ""
@@ -399,6 +399,6 @@ class Item(Record):
     source_text: str = ""
 
 
-def make_candidate_id(subset: Subset, picture_id: str, question_id: str) -> str:
+def make_candidate_id(subset: Subset, image_id: str, question_id: str) -> str:
     """RGQA's id of a UQ: `clipeasy_n460556+202082119`."""
-    return f"{subset.replace('-', '')}_{picture_id}+{question_id}"
+    return f"{subset.replace('-', '')}_{image_id}+{question_id}"

@@ -27,7 +27,7 @@ PLACEHOLDERS = {
 NonEmptyStr = Annotated[str, msgspec.Meta(min_length=1)]
 HttpUrl = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
 LanguageCode = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
-ReleaseComponent = Literal["questions", "verdicts", "pictures"]
+ReleaseComponent = Literal["questions", "verdicts", "images"]
 
 
 class Licence(Params):
@@ -43,9 +43,9 @@ class ReleaseParams(Params):
     Attributes:
         title: name on the card. origin: one paragraph on where images and questions come from.
         licence, licence_url: of questions and verdicts. licences: of one of them, where another holds for it; that of
-            the images stands here (`pictures`), or none is stated.
+            the images stands here (`images`), or none is stated.
         published: date of the version, YYYY-MM-DD (never taken from a clock).
-        pictures: put the pictures into the tables; if not, `fetch_recipe` says how to get them.
+        images: put the images into the tables; if not, `fetch_recipe` says how to get them.
         url: where the release is to be found. creators: who made it. keywords: in addition to those of every release.
         languages: of the questions, as ISO 639 codes ("en").
         derived_from: data sets that it was made from, name -> address; {} if images and questions are its own, None if

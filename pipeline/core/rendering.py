@@ -117,7 +117,7 @@ def make_image_data_uri(path: Path | str, limits: tuple[int, int]) -> str:
     """A JPEG within `size` (pixels of the longer side, most bytes), as an address that holds it. The same file gives the same.
 
     Raises:
-        UserError: the file is missing or cannot be read as a picture any more.
+        UserError: the file is missing or cannot be read as an image any more.
     """
     from pipeline.core.images import load_rgb
 

@@ -22,7 +22,7 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
     """The options of a run; `plots`: with those of a command that draws plots."""
     names = "\n".join(
         f"  {kind:<8} {one.name:<18} {one.help}"
-        for kind, known in (("--prompt", PROMPTS), ("--recipe", CONFIDENCE_METHODS))
+        for kind, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS))
         for one in known.values()
     )
     parser = argparse.ArgumentParser(
@@ -31,8 +31,8 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         description="Ask a model the questions of a release and score its answers (docs/running.md). The same command goes on "
         "where it was stopped, and asks again what failed.",
         epilog=f"{names}\n\nExamples:\n"
-        f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --recipe token-probability\n"
-        f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --price-in 0.15 --price-out 0.6\n"
+        f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --confidence token-probability\n"
+        f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --input-price 0.15 --output-price 0.6\n"
         f"  {prog} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -67,7 +67,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             "what is asked",
             [
                 ("--subset", "a subset; may be repeated; all if not given", "pt-hard", {"action": "append", "default": []}),
-                ("--part", "items of part test, dev or all; test if not given", "all", {"choices": ("test", "dev", "all"), "default": "test"}),
+                ("--split", "items of split test, validation or all; test if not given", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
                 ("--limit", "at most so many questions, in whole pairs drawn at random; 0 for all", "200", number("limit")),
             ],
         ),
@@ -77,22 +77,22 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
                 ("--server", "address of a server with OpenAI's interface; its key, if any, is in SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
                 ("--model-arg", "what the model's provider takes beside its name; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
                 ("--prompt", "what is said around a question; refuse if not given, bare for hf-vqa", "word", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
-                ("--recipe", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
-                ("--pixels", f"of a picture's longer side at most, 0 for as it is; {DEFAULT_OPTIONS.max_image_size} if not given", "512", number("pixels")),
-                ("--pictures", "folder of the pictures, for a release without", "pictures", {"type": Path, "default": None, "metavar": "FOLDER"}),
-                ("--shots", "examples from part dev before each question; 0 if not given", "4", number("shots")),
-                ("--samples", f"replies to a question under recipe agreement; {DEFAULT_OPTIONS.num_replies} if not given", "5", number("samples")),
+                ("--confidence", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
+                ("--max-image-size", f"of an image's longer side at most, 0 for as it is; {DEFAULT_OPTIONS.max_image_size} if not given", "512", number("max_image_size")),
+                ("--images", "folder of the images, for a release without", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--shots", "examples from split validation before each question; 0 if not given", "4", number("shots")),
+                ("--num-replies", f"replies to a question under recipe agreement; {DEFAULT_OPTIONS.num_replies} if not given", "5", number("num_replies")),
                 ("--max-tokens", f"of a reply; {DEFAULT_OPTIONS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
                 ("--seed", "of examples and replies; 0 if not given", "7", number("seed")),
-                ("--no-picture", "a control: the same questions without the pictures", "", flag),
-                ("--connections", f"requests at the same time; {DEFAULT_MAX_CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("connections")),
+                ("--no-image", "a control: the same questions without the images", "", flag),
+                ("--max-connections", f"requests at the same time; {DEFAULT_MAX_CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("max_connections")),
             ],
         ),
         (
             "what it costs, where it goes",
             [
-                ("--price-in", "for a million tokens in, for the forecast", "0.15", price),
-                ("--price-out", "for a million tokens out", "0.6", price),
+                ("--input-price", "for a million tokens in, for the forecast", "0.15", price),
+                ("--output-price", "for a million tokens out", "0.6", price),
                 ("--yes", "do not ask at the forecast whether to go on", "", flag),
                 ("--out", "the run's folder; runs/<model>-<prompt>-<recipe> if not given", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
             ],
@@ -110,18 +110,18 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
         f"--{name.replace('_', '-')} is {getattr(namespace, name)}, wanted {least} to {most:,}"
         for name, least, most in (
             ("limit", 0, 1_000_000),
-            ("pixels", 0, 100_000),
+            ("max_image_size", 0, 100_000),
             ("shots", 0, 1000),
-            ("samples", 2, 1000),
+            ("num_replies", 2, 1000),
             ("max_tokens", 1, 10_000_000),
             ("seed", 0, 2**32 - 1),
-            ("connections", 0, 10_000),
+            ("max_connections", 0, 10_000),
         )
         if not least <= getattr(namespace, name) <= most
     ]
-    for name, price in (("in", namespace.price_in), ("out", namespace.price_out)):
+    for name, price in (("input", namespace.input_price), ("output", namespace.output_price)):
         if price is not None and not 0 <= price <= 1_000_000:
-            problems.append(f"--price-{name} is {price}, wanted 0 to 1,000,000")
+            problems.append(f"--{name}-price is {price}, wanted 0 to 1,000,000")
     pairs = [word.partition("=") for word in namespace.model_arg]
     problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
     problems += [
@@ -135,7 +135,7 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
         problems.append("--model-arg base_url: --server names the address")
     if problems:
         raise UserError(problems)
-    prices = Prices(namespace.price_in, namespace.price_out)
+    prices = Prices(namespace.input_price, namespace.output_price)
     arguments = tuple((name, value) for name, _, value in pairs)
     same = {name: value for name, value in vars(namespace).items() if name in RunOptions._fields}
     return RunOptions(

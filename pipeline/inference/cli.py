@@ -51,20 +51,20 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
 
 def _format_summary(outcome: RunOutcome) -> str:
     counts, tokens = outcome.record["counts"], outcome.record["tokens"]
-    parts = [
+    splits = [
         f"{counts['answered']:,} of {format_count(counts['items'], 'item')} answered",
         f"{counts['refused']:,} of them refused",
     ]
-    parts += [
+    splits += [
         f"{counts[name]:,} {name.replace('_', ' ')}"
         for name in ("failed", "truncated", "no_confidence")
         if counts[name]
     ]
-    parts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+    splits.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
     if outcome.record["cost"] is not None:
-        parts.append(f"cost {outcome.record['cost']:.2f}")
+        splits.append(f"cost {outcome.record['cost']:.2f}")
     seconds = sum(session["seconds"] for session in outcome.record.get("sessions", []))
-    return ", ".join([*parts, format_duration(seconds)])
+    return ", ".join([*splits, format_duration(seconds)])
 
 
 def _failure_reasons(outcome: RunOutcome) -> list[str]:
@@ -81,7 +81,7 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
         "--json",
         str(folder / "scores.json"),
     ]
-    arguments += ["--missing", "wrong", *(["--part", "dev"] if options.part == "dev" else [])]
+    arguments += ["--missing", "wrong", *(["--split", "validation"] if options.split == "validation" else [])]
     parsed = build_parser("rgqa score").parse_args(
         [*arguments, *(f"--subset={name}" for name in options.subsets)]
     )

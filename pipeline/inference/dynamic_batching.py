@@ -1,4 +1,4 @@
-"""What models of transformers share: pictures out of messages, and questions of many tasks answered together."""
+"""What models of transformers share: images out of messages, and questions of many tasks answered together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ReplyT = TypeVar("ReplyT")
 
 
 def read_image_bytes(image: str) -> bytes:
-    """The bytes of a picture, from a data URI or the path of a file.
+    """The bytes of an image, from a data URI or the path of a file.
 
     Raises:
         OSError: no such file.
@@ -57,7 +57,7 @@ class DynamicBatcher(Generic[RequestT, ReplyT]):
         return box[0]
 
     def _answer_each(self, batch: list[RequestT]) -> list[ReplyT | Exception]:
-        """A reply to each; where a batch fails, its questions are asked one by one, so that one broken picture spoils no
+        """A reply to each; where a batch fails, its questions are asked one by one, so that one broken image spoils no
         other."""
         try:
             return list(self._answer_batch(batch))

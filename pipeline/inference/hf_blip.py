@@ -48,7 +48,8 @@ class Blip(VqaModel):
             with torch.inference_mode():
                 said = self._predict_same_length(ids, pixels["pixel_values"].to(self.device))
             replies |= {
-                p: one._replace(is_question_truncated=len(tokens[p]) > most) for p, one in zip(places, said, strict=True)
+                p: one._replace(is_question_truncated=len(tokens[p]) > most)
+                for p, one in zip(places, said, strict=True)
             }
         return [replies[place] for place in range(len(questions))]
 
@@ -85,7 +86,7 @@ class Blip(VqaModel):
         return found.to(self.device)
 
     def _encode_questions(self, ids: torch.Tensor, pixels: torch.Tensor) -> torch.Tensor:
-        """Questions after a look at their pictures, [n, L, d]."""
+        """Questions after a look at their images, [n, L, d]."""
         seen = self.model.vision_model(pixel_values=pixels)[0]
         return self.model.text_encoder(input_ids=ids, encoder_hidden_states=seen)[0]
 

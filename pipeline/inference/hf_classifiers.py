@@ -45,7 +45,7 @@ class Lxmert(VqaModel):
         if not settings.features_file:
             raise UserError(
                 "LXMERT sees regions of a Faster R-CNN that transformers does not have: bring them as features=FILE.npz with "
-                "ids [n] (the release's picture ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
+                "ids [n] (the release's image ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
             )
         self._row_of_image, self._features, self._boxes = _load_regions(Path(settings.features_file))
         super().__init__(name, settings, config)
@@ -57,12 +57,12 @@ class Lxmert(VqaModel):
         }
 
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
-        if missing := sorted({one.picture_id for one in questions} - self._row_of_image.keys()):
-            raise ValueError(f"{self.settings.features_file} has no picture {missing[0]!r}")
+        if missing := sorted({one.image_id for one in questions} - self._row_of_image.keys()):
+            raise ValueError(f"{self.settings.features_file} has no image {missing[0]!r}")
         texts, most = [one.question for one in questions], self.config.max_position_embeddings
         cut = [len(ids) > most for ids in self.tokenizer(texts).input_ids]
         inputs = self.tokenizer(texts, padding=True, truncation=True, max_length=most, return_tensors="pt")
-        places = [self._row_of_image[one.picture_id] for one in questions]
+        places = [self._row_of_image[one.image_id] for one in questions]
         regions = {"visual_feats": self._features[places], "visual_pos": self._boxes[places]}
         inputs |= {name: torch.from_numpy(value.astype(np.float32)) for name, value in regions.items()}
         with torch.inference_mode():
@@ -70,7 +70,7 @@ class Lxmert(VqaModel):
 
 
 def _load_regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-    """The place of each picture, features [n, regions, d], boxes [n, regions, 4].
+    """The place of each image, features [n, regions, d], boxes [n, regions, 4].
 
     Raises:
         UserError: the file is not like this.
@@ -87,6 +87,6 @@ def _load_regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
         )
     if boxes.size and not (boxes.min() >= 0 and boxes.max() <= 1):
         raise UserError(
-            f"features={path}: boxes from {boxes.min()} to {boxes.max()}; wanted shares of the picture, 0 to 1"
+            f"features={path}: boxes from {boxes.min()} to {boxes.max()}; wanted shares of the image, 0 to 1"
         )
-    return {str(picture): place for place, picture in enumerate(ids.tolist())}, features, boxes
+    return {str(image): place for place, image in enumerate(ids.tolist())}, features, boxes

@@ -1,6 +1,6 @@
 """inspect_ai's models `hf-vlm/NAME_OR_FOLDER`: vision-language models of transformers that chat, from the hub or a folder.
 
-inspect_ai's own `hf/` takes no pictures ("does not support multimodal content", 0.3.285). One question at a time: a server
+inspect_ai's own `hf/` takes no images ("does not support multimodal content", 0.3.285). One question at a time: a server
 such as vLLM's is faster, where one can be had.
 """
 
@@ -162,7 +162,7 @@ def _make_logprob(kind: Any, token: str, value: torch.Tensor) -> Any:
 
 
 def _to_template_message(message: ChatMessage) -> dict[str, Any]:
-    """A message as chat templates of transformers take it, its pictures opened."""
+    """A message as chat templates of transformers take it, its images opened."""
     if isinstance(message.content, str):
         return {"role": message.role, "content": [{"type": "text", "text": message.content}]}
     parts: list[dict[str, Any]] = []

@@ -33,7 +33,7 @@ from .hf_vqa_base import (
     explain_load_error,
 )
 
-UNSUPPORTED_INPUT_MESSAGE = "this model takes the question of one picture and says one answer: ask it with --prompt bare --recipe token-probability"
+UNSUPPORTED_INPUT_MESSAGE = "this model takes the question of one image and says one answer: ask it with --prompt bare --confidence token-probability"
 
 
 class HfVqa(ModelAPI):
@@ -84,7 +84,7 @@ class HfVqa(ModelAPI):
         """The answer as one token, with the likeliest ones."""
         likeliest = [] if reply.distribution is None else reply.distribution.argsort()[::-1][:top].tolist()
         tops = [
-            _make_logprob(TopLogprob, self.answer_vocabulary[k], float(reply.distribution[k]))
+            _make_logprob(TopLogprob, self.answer_vocabulary[k], float(reply.distribution[k]))  # pyright: ignore[reportOptionalSubscript]
             for k in likeliest
         ]  # pyright: ignore[reportOptionalSubscript]
         said = _make_logprob(Logprob, reply.answer, reply.probability)
@@ -135,18 +135,18 @@ def load_vqa_model(name: str, settings: dict[str, Any]) -> VqaModel:
 
 
 def parse_image_question(messages: list[ChatMessage]) -> ImageQuestion:
-    """The question and its picture; what a system message says is not for such a model.
+    """The question and its image; what a system message says is not for such a model.
 
     Raises:
-        ValueError: not one message of a user, with one picture.
+        ValueError: not one message of a user, with one image.
     """
     said = [message for message in messages if message.role != "system"]
     parts = said[0].content if said else []
     if len(said) != 1 or not isinstance(said[0], ChatMessageUser) or not isinstance(parts, list):
         raise ValueError(UNSUPPORTED_INPUT_MESSAGE)
-    pictures = [part.image for part in parts if isinstance(part, ContentImage)]
-    if len(pictures) != 1:
-        raise ValueError(f"{format_count(len(pictures), 'picture')}; {UNSUPPORTED_INPUT_MESSAGE}")
+    images = [part.image for part in parts if isinstance(part, ContentImage)]
+    if len(images) != 1:
+        raise ValueError(f"{format_count(len(images), 'image')}; {UNSUPPORTED_INPUT_MESSAGE}")
     return ImageQuestion(
-        said[0].text.strip(), read_image_bytes(pictures[0]), str((said[0].metadata or {}).get("picture", ""))
+        said[0].text.strip(), read_image_bytes(images[0]), str((said[0].metadata or {}).get("image", ""))
     )

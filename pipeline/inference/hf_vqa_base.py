@@ -22,11 +22,11 @@ ACTIVATIONS = ("sigmoid", "softmax")
 
 
 class ImageQuestion(NamedTuple):
-    """A question of a picture. `picture`: the bytes of its file; `picture_id`: by which features are looked up."""
+    """A question of an image. `image`: the bytes of its file; `image_id`: by which features are looked up."""
 
     question: str
     image_bytes: bytes
-    picture_id: str = ""
+    image_id: str = ""
 
 
 class VqaPrediction(NamedTuple):
@@ -82,7 +82,7 @@ class VqaModel:
         """An answer to each question.
 
         Raises:
-            ValueError: a picture that cannot be read, or something that the model needs is missing.
+            ValueError: an image that cannot be read, or something that the model needs is missing.
         """
 
     def to_device(self, inputs: Any) -> dict[str, torch.Tensor]:

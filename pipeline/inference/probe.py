@@ -56,16 +56,16 @@ def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
     import anyio
 
     model, recipe = _open_model(options), get_confidence_method(options.confidence)
-    if options.is_classifier:  # known to see, and LXMERT knows no other pictures than those that were brought
+    if options.is_classifier:  # known to see, and LXMERT knows no other images than those that were brought
         return model, ServerCapabilities(supports_num_choices=False)
 
     async def ask() -> ServerCapabilities:
         if not options.is_remote:
-            return await probe_server(model, recipe, options.max_tokens, options.no_picture)
+            return await probe_server(model, recipe, options.max_tokens, options.no_image)
         async with _open_model(
             options
         ) as another:  # a client of HTTP belongs to the loop that it was made in
-            return await probe_server(another, recipe, options.max_tokens, options.no_picture)
+            return await probe_server(another, recipe, options.max_tokens, options.no_image)
 
     return model, anyio.run(ask)
 
@@ -141,7 +141,7 @@ def _capability_warnings(
     elif not any(replies):
         yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
     elif replies[0] == replies[1] and not no_image:
-        yield f"{model} says {replies[0]!r} of a red and of a blue square: it may not see pictures"
+        yield f"{model} says {replies[0]!r} of a red and of a blue square: it may not see images"
 
 
 def _is_truncated(reply: Any) -> bool:
@@ -198,11 +198,9 @@ def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_sev
 async def _ask_color(model: Any, colour: tuple[int, int, int], config: Any) -> Any:
     from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 
-    picture = ContentImage(
-        image="data:image/png;base64," + base64.b64encode(make_square_png(colour)).decode()
-    )
+    image = ContentImage(image="data:image/png;base64," + base64.b64encode(make_square_png(colour)).decode())
     return await model.generate(
-        [ChatMessageUser(content=[picture, ContentText(text=PROBE_QUESTION)])], config=config
+        [ChatMessageUser(content=[image, ContentText(text=PROBE_QUESTION)])], config=config
     )
 
 
@@ -250,7 +248,7 @@ def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> st
         or (method.needs_top_logprobs and not other.needs_top_logprobs and "alone" in fault)
     ]
     return (
-        f"{model} {fault}, which recipe {method.name} needs; take --recipe {others[0]}"
+        f"{model} {fault}, which recipe {method.name} needs; take --confidence {others[0]}"
         f" (or {', '.join(others[1:])}). Nothing was asked"
     )
 

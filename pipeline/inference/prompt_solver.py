@@ -29,7 +29,7 @@ from ..scoring.reasoning_parser import extract_final_answer
 from .confidence import TokenLogprobs, find_most_common
 from .confidence_methods import SAMPLING_TEMPERATURE, TRUNCATED_STOP_REASONS, ConfidenceMethod, Replies
 from .prompts import UNANSWERABLE, Prompt
-from .release_images import ReleasePictures
+from .release_images import ReleaseImages
 
 NUM_TOP_LOGPROBS = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
 
@@ -48,14 +48,14 @@ class PromptedRun(NamedTuple):
     """How each question is asked.
 
     Attributes:
-        pictures: None: without them. examples: stand before each question, with their answers.
+        images: None: without them. examples: stand before each question, with their answers.
         samples: how often a recipe of several replies asks; at_once: by one request, as far as the server can.
         answer_words: all words of the benchmark's answers, for the reader of abstentions.
     """
 
     prompt: Prompt
     confidence_method: ConfidenceMethod
-    pictures: ReleasePictures | None
+    images: ReleaseImages | None
     few_shot_examples: Sequence[BenchmarkItem] = ()
     num_replies: int = 10
     use_num_choices: bool = True
@@ -68,8 +68,8 @@ class PromptedRun(NamedTuple):
         return {
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash},
             "recipe": {"name": self.confidence_method.name, "hash": self.confidence_method.hash},
-            "pixels": self.pictures.max_image_size if self.pictures else None,
-            "blind": self.pictures is None,
+            "pixels": self.images.max_image_size if self.images else None,
+            "blind": self.images is None,
             "shots": [example.id for example in self.few_shot_examples],
             "samples": self.num_replies if self.confidence_method.needs_several_replies else 1,
         }
@@ -88,7 +88,7 @@ def ask_question(prompted_run: PromptedRun) -> Solver:
         recipe, question = prompted_run.confidence_method, state.input_text
         messages = await _opening_messages(prompted_run)
         heard, raw = Replies(), state.metadata.setdefault("raw", [])
-        *before, asked = await _question_turns(prompted_run, state.metadata["picture"], question)
+        *before, asked = await _question_turns(prompted_run, state.metadata["image"], question)
         if before:
             said = await _exchange_turn(messages, before[0], recipe, raw)
             heard = heard._replace(first_turn=said.completion, first_turn_logprobs=_token_logprobs(said))
@@ -124,22 +124,22 @@ async def _opening_messages(prompted_run: PromptedRun) -> list[ChatMessage]:
     for example in prompted_run.few_shot_examples:
         answer = next(iter(example.answers), UNANSWERABLE)
         replies = ["yes" if example.answers else "no", answer] if prompt.first_turn_template else [answer]
-        turns = await _question_turns(prompted_run, example.picture, example.question_text)
+        turns = await _question_turns(prompted_run, example.image, example.question_text)
         for turn, reply in zip(turns, replies, strict=True):
             messages += [turn, ChatMessageAssistant(content=reply)]
     return messages
 
 
-async def _question_turns(prompted_run: PromptedRun, picture: str, question: str) -> list[ChatMessageUser]:
-    """What is asked about a question, turn by turn; the picture stands before the first."""
-    prompt, pictures = prompted_run.prompt, prompted_run.pictures
+async def _question_turns(prompted_run: PromptedRun, image: str, question: str) -> list[ChatMessageUser]:
+    """What is asked about a question, turn by turn; the image stands before the first."""
+    prompt, images = prompted_run.prompt, prompted_run.images
     first, *others = [
         text for text in (prompt.format_first_turn(question), prompt.format_question(question)) if text
     ]
     content: list[Content] = [ContentText(text=first)]
-    if pictures:
-        content.insert(0, ContentImage(image=await run_sync(pictures.encode_data_uri, picture)))
-    shown = ChatMessageUser(content=content, metadata={"picture": picture})
+    if images:
+        content.insert(0, ContentImage(image=await run_sync(images.encode_data_uri, image)))
+    shown = ChatMessageUser(content=content, metadata={"image": image})
     return [shown, *(ChatMessageUser(content=text) for text in others)]
 
 
@@ -207,7 +207,7 @@ def _is_declined(choice: ChatCompletionChoice) -> bool:
     """Does the server say that the model, or a filter, declined?"""
     content = choice.message.content
     marked = not isinstance(content, str) and any(
-        isinstance(part, ContentText) and part.refusal for part in content
+        isinstance(split, ContentText) and split.refusal for split in content
     )
     return marked or choice.stop_reason == "content_filter"
 

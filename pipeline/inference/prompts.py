@@ -17,7 +17,7 @@ UNANSWERABLE = "unanswerable"  # what a model is told to say where there is no a
 class Prompt(NamedTuple):
     """Attributes:
     help: one line on it.
-    text: around `{question}`; the picture stands before it.
+    text: around `{question}`; the image stands before it.
     first: a turn before that one, around `{question}`; "" if there is none. Then `text` is asked whatever was said.
     system: "" for none.
     """
@@ -87,15 +87,15 @@ def get_prompt(name: str) -> Prompt:
 
 
 def sample_few_shot_examples(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[BenchmarkItem]:
-    """Examples drawn from part dev, as many unanswerable as answerable, by turns.
+    """Examples drawn from split validation, as many unanswerable as answerable, by turns.
 
     Raises:
-        UserError: the count is odd, or dev has too few of a kind.
+        UserError: the count is odd, or validation has too few of a kind.
     """
     if not count:
         return []
-    dev = sorted((item for item in items if item.part == "dev"), key=lambda item: item.id)
-    kinds = [[item for item in dev if not item.answers], [item for item in dev if item.answers]]
+    validation = sorted((item for item in items if item.split == "validation"), key=lambda item: item.id)
+    kinds = [[item for item in validation if not item.answers], [item for item in validation if item.answers]]
     most = 2 * min(map(len, kinds))
     if count < 0 or count % 2 or count > most:
         raise UserError(

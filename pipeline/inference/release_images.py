@@ -1,4 +1,4 @@
-"""The pictures of a release's items as a model is sent them: read when they are asked for, none kept in memory."""
+"""The images of a release's items as a model is sent them: read when they are asked for, none kept in memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..core.images import WHITE, encode_image, find_image_files
 ROWS_PER_BATCH = 64  # rows of a table that are in memory together
 
 
-class ReleasePictures:
-    """The pictures of these ids. Those that stand in the tables of a release are copied out of them, once, into a file
+class ReleaseImages:
+    """The images of these ids. Those that stand in the tables of a release are copied out of them, once, into a file
     that the system deletes with the process: a table can be read from its beginning alone."""
 
     def __init__(
@@ -32,7 +32,7 @@ class ReleasePictures:
             pixels: of the longer side, at most; 0: as they are.
 
         Raises:
-            UserError: a picture is not there, or nothing is installed that reads the tables or images.
+            UserError: an image is not there, or nothing is installed that reads the tables or images.
         """
         self.max_image_size = max_image_size
         self._image_ids = frozenset(image_ids)
@@ -56,7 +56,7 @@ class ReleasePictures:
             )
 
     def encode_data_uri(self, image_id: str) -> str:
-        """A picture, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
+        """An image, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
 
         Raises:
             ValueError: it is damaged, or of a kind that is refused (`load_rgb`).
@@ -66,7 +66,7 @@ class ReleasePictures:
                 self._read_image(image_id), max_side=self.max_image_size, background=WHITE
             ).data_uri
         except ValueError as error:
-            raise ValueError(f"picture {image_id}: {error}") from error
+            raise ValueError(f"image {image_id}: {error}") from error
 
     def _read_image(self, image_id: str) -> bytes:
         if self._files:
@@ -79,38 +79,38 @@ class ReleasePictures:
             return self._copy_file.read(length)
 
     def _copy_images(self) -> Any:
-        """A file of the wanted pictures, each once."""
+        """A file of the wanted images, each once."""
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this does
         left = set(self._image_ids)
         for table, ids in self._tables:
-            firsts = {picture: row for row, picture in reversed([*enumerate(ids)]) if picture in left}
+            firsts = {image: row for row, image in reversed([*enumerate(ids)]) if image in left}
             left -= firsts.keys()
-            rows, start = sorted((row, picture) for picture, row in firsts.items())[::-1], 0
+            rows, start = sorted((row, image) for image, row in firsts.items())[::-1], 0
             batches = table.iter_batches(ROWS_PER_BATCH, columns=["image"])
             while rows:
                 images = next(batches).column(0)
                 while rows and rows[-1][0] < start + len(images):
-                    row, picture = rows.pop()
+                    row, image = rows.pop()
                     data = images[row - start]["bytes"].as_py()
-                    self._offsets[picture] = (copy.tell(), len(data))
+                    self._offsets[image] = (copy.tell(), len(data))
                     copy.write(data)
                 start += len(images)
         return copy
 
 
 def _image_tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
-    """The release's tables that have pictures, each with the ids of its rows' pictures."""
+    """The release's tables that have images, each with the ids of its rows' images."""
     try:
         import pyarrow.parquet as parquet
     except ImportError:
         raise UserError(
-            f"{release}: reading its pictures needs pyarrow, which is not installed: pip install pyarrow; or name a "
-            "folder of pictures"
+            f"{release}: reading its images needs pyarrow, which is not installed: pip install pyarrow; or name a "
+            "folder of images"
         ) from None
     for path in sorted((release / "data").glob("*.parquet")):
         table = parquet.ParquetFile(path, buffer_size=1 << 20)
         if "image" in table.schema_arrow.names:
-            yield table, table.read(["picture_id"]).column(0).to_pylist()
+            yield table, table.read(["image_id"]).column(0).to_pylist()
 
 
 def _require_pillow() -> None:

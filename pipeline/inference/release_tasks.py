@@ -27,20 +27,20 @@ from ..scoring.realistic_vqa import realistic_scores
 from .confidence_methods import get_confidence_method
 from .prompt_solver import PromptedRun, ask_question
 from .prompts import UNANSWERABLE, get_prompt, sample_few_shot_examples
-from .release_images import ReleasePictures
+from .release_images import ReleaseImages
 
 DEFAULT_MAX_TOKENS = 64  # of a reply, at most
-SPLITS = ("test", "dev", "all")
+SPLITS = ("test", "validation", "all")
 
 
 def release_task(
     release: str | Path = ".",
     subsets: str | Collection[str] = (),
-    part: str = "test",
+    split: str = "test",
     prompt: str = "refuse",
     confidence: str = "refusal",
     max_image_size: int = 1024,
-    pictures: str | Path = "",
+    images: str | Path = "",
     shots: int = 0,
     seed: int = 0,
     num_replies: int = 10,
@@ -52,14 +52,14 @@ def release_task(
     or label: the first hundred are a random sample.
 
     Args:
-        release: its folder. subsets: their names; none: all. part: "test", "dev" or "all"; a benchmark without parts is asked as a whole.
-        pixels: of a picture's longer side, at most; 0: as it is. pictures: their folder; "": the release's tables.
-        shots: how many examples from part dev stand before each question. seed: of their drawing, and of the model's.
+        release: its folder. subsets: their names; none: all. part: "test", "validation" or "all"; a benchmark without parts is asked as a whole.
+        pixels: of an image's longer side, at most; 0: as it is. images: their folder; "": the release's tables.
+        shots: how many examples from split validation stand before each question. seed: of their drawing, and of the model's.
         samples: how often recipe agreement asks; at_once: by one request, as far as the server can.
-        blind: without the picture. limit: the first pairs, as long as they have no more questions than this; 0: all.
+        blind: without the image. limit: the first pairs, as long as they have no more questions than this; 0: all.
 
     Raises:
-        UserError: the release cannot be read, or has no such subset, part or pictures; no such prompt or recipe; a single
+        UserError: the release cannot be read, or has no such subset, part or images; no such prompt or recipe; a single
             pair has more questions than `limit`.
     """
     release = Path(release).resolve()
@@ -67,14 +67,14 @@ def release_task(
     rows = _distinct_questions(benchmark)
     examples = sample_few_shot_examples([row.item for row in rows], shots, seed)
     asked, pairs = _order_by_pair(
-        _select_split(rows, part, {example.id for example in examples}), rows, limit
+        _select_split(rows, split, {example.id for example in examples}), rows, limit
     )
-    shown = {item.picture for item in [*(row.item for row in asked), *examples]}
-    folder = Path(pictures).resolve() if pictures else None
+    shown = {item.image for item in [*(row.item for row in asked), *examples]}
+    folder = Path(images).resolve() if images else None
     interview = PromptedRun(
         get_prompt(prompt),
         get_confidence_method(confidence),
-        None if no_image else ReleasePictures(release, shown, folder=folder, max_image_size=max_image_size),
+        None if no_image else ReleaseImages(release, shown, folder=folder, max_image_size=max_image_size),
         examples,
         num_replies,
         use_num_choices,
@@ -88,12 +88,12 @@ def release_task(
         config=GenerateConfig(temperature=0, max_tokens=DEFAULT_MAX_TOKENS, seed=seed),
         fail_on_error=False,
         version=benchmark.version or 0,
-        metadata=interview.log_metadata | {"part": part, "pairs": pairs},
+        metadata=interview.log_metadata | {"split": split, "pairs": pairs},
     )
 
 
 class DistinctQuestion(NamedTuple):
-    """A question on a picture.
+    """A question on an image.
 
     Attributes:
         ids: of all items that ask it. subsets: that have it.
@@ -112,7 +112,7 @@ class DistinctQuestion(NamedTuple):
             target=[*self.item.answers] or UNANSWERABLE,
             id=self.item.id,
             metadata={
-                "picture": self.item.picture,
+                "image": self.item.image,
                 "answers": {**self.item.answers},
                 "items": self.item_ids,
                 "subsets": self.subsets,
@@ -121,27 +121,27 @@ class DistinctQuestion(NamedTuple):
 
 
 def _select_split(
-    rows: Sequence[DistinctQuestion], part: str, examples: Collection[str]
+    rows: Sequence[DistinctQuestion], split: str, examples: Collection[str]
 ) -> list[DistinctQuestion]:
     """Those that are asked.
 
     Raises:
         UserError: none is, or there is no such part.
     """
-    if part not in SPLITS:
-        raise UserError(f"part is {part!r}, wanted {', '.join(SPLITS)}")
+    if split not in SPLITS:
+        raise UserError(f"part is {split!r}, wanted {', '.join(SPLITS)}")
     left = [row for row in rows if row.item.id not in examples]
-    if asked := [row for row in left if part == "all" or row.item.part in (part, "")]:
+    if asked := [row for row in left if split == "all" or row.item.split in (split, "")]:
         return asked
-    raise UserError(f"no items of part {part}")
+    raise UserError(f"no items of split {split}")
 
 
 def _distinct_questions(benchmark: Benchmark) -> list[DistinctQuestion]:
-    """Each question on a picture once, in the order of the hashes of ids."""
+    """Each question on an image once, in the order of the hashes of ids."""
     rows: dict[tuple[str, str], DistinctQuestion] = {}
     for subset, items in benchmark.subsets.items():
         for item in items:
-            row = rows.setdefault((item.picture, item.question_text), DistinctQuestion(item, [], [], []))
+            row = rows.setdefault((item.image, item.question_text), DistinctQuestion(item, [], [], []))
             if item.pair_id:
                 row.pairs.append((subset, item.pair_id))
             for names, name in ((row.item_ids, item.id), (row.subsets, subset)):

@@ -146,7 +146,7 @@ class RunMonitor:
 
     @property
     def steady_usage(self) -> Usage:
-        """What was used after the first replies, which also waited for the start: of models, pictures, connections."""
+        """What was used after the first replies, which also waited for the start: of models, images, connections."""
         first = min(self.num_concurrent, len(self.rows) - 1)
         return self._usage_since(first, self.reply_times[-1] - self.reply_times[first - 1])
 

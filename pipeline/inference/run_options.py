@@ -35,15 +35,15 @@ class RunOptions(NamedTuple):
     prompt: str = ""
     confidence: str = ""
     subsets: tuple[str, ...] = ()
-    part: str = "test"
+    split: str = "test"
     limit: int = 0
     max_image_size: int = 1024
-    pictures: Path | None = None
+    images: Path | None = None
     shots: int = 0
     num_replies: int = 10
     max_tokens: int = 64
     seed: int = 0
-    no_picture: bool = False
+    no_image: bool = False
     max_connections: int = 0
     out: Path | None = None
     prices: Prices = Prices()
@@ -73,8 +73,8 @@ class RunOptions(NamedTuple):
     def output_folder(self) -> Path:
         """Where the run goes: `out`, or runs/<model>-<prompt>-<recipe>."""
         how = self.with_defaults
-        parts = (how.model, how.prompt, how.confidence.replace("_", "-"), *["blind"] * how.no_picture)
-        name = "-".join(parts)
+        splits = (how.model, how.prompt, how.confidence.replace("_", "-"), *["blind"] * how.no_image)
+        name = "-".join(splits)
         safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
         return self.out or Path("runs") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
 
@@ -103,8 +103,8 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         attempt(read_benchmark, options.release, options.subsets),
         attempt(fingerprint_release, options.release),
     )
-    if benchmark and options.part != RunOptions._field_defaults["part"] and not benchmark.parts:
-        problems.append(no_effect_message("--part", "the benchmark has no parts"))
+    if benchmark and options.split != RunOptions._field_defaults["split"] and not benchmark.splits:
+        problems.append(no_effect_message("--split", "the benchmark has no parts"))
     if problems or not (prompt and recipe and benchmark and sha256):
         raise UserError(problems)
     return {
@@ -113,16 +113,16 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         "model_args": dict(options.model_args),
         "prompt": {"name": prompt.name, "hash": prompt.hash},
         "recipe": {"name": recipe.name, "hash": recipe.hash},
-        "part": options.part,
+        "split": options.split,
         "subsets": sorted(benchmark.subsets),
         "limit": options.limit,
         "pixels": options.max_image_size,
-        "pictures": str(options.pictures or ""),
+        "images": str(options.images or ""),
         "shots": options.shots,
         "samples": options.num_replies if recipe.needs_several_replies else 1,
         "max_tokens": options.max_tokens,
         "seed": options.seed,
-        "no_picture": options.no_picture,
+        "no_image": options.no_image,
     }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
 
 
@@ -131,22 +131,22 @@ def _find_incompatible_options(options: RunOptions, prompt: str, method: Confide
     why: dict[str, str] = {}
     if not method.needs_several_replies:
         why["samples"] = f"recipe {method.name} asks once; it is for recipe agreement"
-    if options.no_picture:
-        why |= dict.fromkeys(("pixels", "pictures"), "--no-picture sends none")
+    if options.no_image:
+        why |= dict.fromkeys(("pixels", "images"), "--no-image sends none")
     if options.is_classifier:
         why["max_tokens"] = "a model of hf-vqa says one answer of its own length"
     if not options.is_remote:
         why["prices"] = "a model on this machine is not paid for"
     for name, reason in why.items():
         if getattr(options, name) != RunOptions._field_defaults[name]:
-            option = {"prices": "--price-in, --price-out"}.get(name, f"--{name.replace('_', '-')}")
+            option = {"prices": "--input-price, --output-price"}.get(name, f"--{name.replace('_', '-')}")
             yield no_effect_message(option, reason)
-    if options.model.startswith("hf/") and not options.server and not options.no_picture:
+    if options.model.startswith("hf/") and not options.server and not options.no_image:
         yield (
-            f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-picture"
+            f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-image"
         )
     if options.is_classifier and (
         prompt not in CLASSIFIER_PROMPTS_AND_METHODS[0]
         or method.name not in CLASSIFIER_PROMPTS_AND_METHODS[1]
     ):
-        yield f"{options.model} says one answer to one question: take --prompt bare with --recipe token-probability or refusal"
+        yield f"{options.model} says one answer to one question: take --prompt bare with --confidence token-probability or refusal"

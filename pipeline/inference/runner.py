@@ -133,16 +133,16 @@ def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
     return release_task(
         options.release,
         subsets=options.subsets,
-        part=options.part,
+        split=options.split,
         prompt=options.prompt,
         confidence=options.confidence,
         max_image_size=options.max_image_size,
-        pictures=options.pictures or "",
+        images=options.images or "",
         shots=options.shots,
         seed=options.seed,
         num_replies=options.num_replies,
         use_num_choices=use_num_choices,
-        no_image=options.no_picture,
+        no_image=options.no_image,
         limit=options.limit,
     )
 

@@ -21,9 +21,9 @@ WORN: garment, -collar, headwear, eyewear, jewelry, backpack, headphones, ski
 INDOORS: bathware, appliance, drapery, storage, bed, couch, lamp, chandelier, television, computer, keyboard, monitor, pillow, blanket, coffee table, desk, nightstand, toilet paper, dish, cutlery, handheld, device, pen, pencil
 OUTDOORS: tree, vehicle, post, building, rock, mountain, hill, elephant, giraffe, zebra, cow, horse, sheep, bear, surfboard, ski, snowboard, fence, umpire, batter, catcher, pitcher, skier, surfer, snowboarder
 LARGE: person, animal, -bird, -insect, seat, tabletop, storage, bathware, appliance, fireplace, mirror, drapery, television, suitcase, luggage, sign, vehicle, building, opening, post, fence, net, rock, umbrella, statue, trash can, surfboard, plant, -grass, -flower
-SOLID: person, plush, animal, baggage, edible, -stuffing, drinkable, dish, cutlery, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, -rug, -carpet, -mat, drapery, paper, picture, sign, instrument, paddle, ball, board, tool, vehicle, building, opening, post, flora, -grass, -herb, -leaf, -sauce, -cheese, rock, helmet, hat, fence, mountain, -toilet paper, -rope, -wire, -power line
+SOLID: person, plush, animal, baggage, edible, -stuffing, drinkable, dish, cutlery, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, -rug, -carpet, -mat, drapery, paper, image, sign, instrument, paddle, ball, board, tool, vehicle, building, opening, post, flora, -grass, -herb, -leaf, -sauce, -cheese, rock, helmet, hat, fence, mountain, -toilet paper, -rope, -wire, -power line
 CARRIED: baggage, edible, -sauce, -stuffing, drinkable, dish, cutlery, receptacle, -trash can, handheld, laptop, paper, instrument, paddle, ball, board, tool, plush, bouquet, sign, -traffic sign, baby, puppy, kitten, cat, helmet, hat, pillow, blanket, towel, mouse, keyboard, plant, leaf, rock, headphones
-SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, paper, plush, tool, -umbrella, drinkable, ball, eyewear, jewelry, hat, plant, -tree, -grass, linen, -rug, -carpet, picture, sign, helmet, glove, cat
+SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, paper, plush, tool, -umbrella, drinkable, ball, eyewear, jewelry, hat, plant, -tree, -grass, linen, -rug, -carpet, image, sign, helmet, glove, cat
 """)
 
 # relation | subjects | objects. A verb without preposition restricts who does it, whatever its preposition; that it is
@@ -41,7 +41,7 @@ throwing, catching, swinging | person | ball, paddle; reading | person | paper, 
 pulling, pushing | person, animal | vehicle, baggage; petting, feeding | person | animal; parked | vehicle |
 filled with, full of, contain, containing | receptacle, dish, baggage | edible, drinkable, flower, ice
 hitting, kicking, bouncing | person | ball, -kite, -frisbee, -balloon
-watching, looking at, facing | person, animal | person, animal, television, screen, monitor, laptop, handheld, paper, aircraft, train, ball, board, picture, water, clock, edible, mirror
+watching, looking at, facing | person, animal | person, animal, television, screen, monitor, laptop, handheld, paper, aircraft, train, ball, board, image, water, clock, edible, mirror
 riding on | person, animal | bike, board, horse, elephant, train, bus, cart, truck, watercraft, wave
 sitting, kneeling, resting, lying, sleeping, standing, walking, running, jumping, waiting, posing, crouching, leaning | person, animal, plush |
 growing | flora |; floating on, floating in | watercraft, bird, board, log | water
@@ -60,9 +60,9 @@ on | bird, insect, monkey, squirrel | tree, fence, post, roofing, water, rock, w
 on | vehicle, -watercraft, -aircraft, -train | surface, -stairs, -mound, -base, -home plate, bridge, landform, -mountain
 on | train | track, bridge, railroad, platform; on | watercraft, board, bird | water, beach, shore, sand
 on | aircraft | runway, ground, grass, field, tarmac, pavement
-on | picture, clock, light, mirror, shelf, sign, cabinet, fan, telephone, television, marking, drapery, towel, tile, vine, decoration, outlet, speaker, screen | wall
+on | image, clock, light, mirror, shelf, sign, cabinet, fan, telephone, television, marking, drapery, towel, tile, vine, decoration, outlet, speaker, screen | wall
 on | sign, light, traffic light, clock, bird, wire, sticker | post, building
-on | marking, picture, flower, sign, zipper | garment, headwear, car, train, aircraft, watercraft, sign, building, board, ball, receptacle, paper, dish, wall, door, clock, baggage
+on | marking, image, flower, sign, zipper | garment, headwear, car, train, aircraft, watercraft, sign, building, board, ball, receptacle, paper, dish, wall, door, clock, baggage
 on | window, door, roof, sign, chimney, balcony | building, train, car, aircraft, wall
 on | linen, plush, baggage, laptop, paper, cat, dog, handheld | seat
 on | WORN | person, seat, surface, -road, -field, plush, rack, tabletop, animal, shelf
@@ -81,17 +81,17 @@ in | cloud, bird, aircraft, kite, balloon, sun, moon, smoke, rainbow | sky
 in | watercraft, board, rock, animal, wave, person, log | water
 in | paper, dish, receptacle, garment, linen, device, plush, decoration | storage, -rack, -dresser
 in | vehicle, -watercraft, -aircraft, -train, animal, person | road, parking lot, garage, traffic
-in | seat, tabletop, storage, bathware, appliance, furniture, device, light, picture, plush, person, rug, paper, opening | room, office, restaurant
+in | seat, tabletop, storage, bathware, appliance, furniture, device, light, image, plush, person, rug, paper, opening | room, office, restaurant
 under, below | person, animal | umbrella, tree, tent, bridge, roofing, blanket, light
 under, below | dog, cat | tabletop, seat, car
 under, below | baggage, receptacle, shoe, seat, rug, ball, cat, dog, drawer | tabletop, seat, window, sink, umbrella
 under, below | dish, napkin, place mat | edible, dish; under, below | leaf, fruit, flower, grass, seat | tree
-under, below | mirror, picture, clock, towel | shelf
-under, below | SMALL, seat, storage, tabletop, bathware | picture, window, mirror, shelf, cabinet, clock, light, television, sign
-above | picture, clock, light, mirror, shelf, cabinet, sign, window, television, drapery, fan, microwave, towel, roofing | seat, tabletop, bathware, appliance, opening, fireplace, person, storage, device, linen
+under, below | mirror, image, clock, towel | shelf
+under, below | SMALL, seat, storage, tabletop, bathware | image, window, mirror, shelf, cabinet, clock, light, television, sign
+above | image, clock, light, mirror, shelf, cabinet, sign, window, television, drapery, fan, microwave, towel, roofing | seat, tabletop, bathware, appliance, opening, fireplace, person, storage, device, linen
 above | kite, bird, aircraft, balloon, sky | water, building, tree, person, landform, surface, watercraft, car
 above | umbrella, traffic light, tree, sign, bridge, roofing, ball, light | person, seat, car, tabletop, road, train, animal
-hanging on, hanging from, hanging above | light, drapery, picture, sign, garment, headwear, baggage, towel, clock, leaf, fan, cutlery, plant, edible, bird, monkey | wall, roofing, tree, rack, hook, door, post, refrigerator, stove, cabinet, shelf, fence, building, rope, seat
+hanging on, hanging from, hanging above | light, drapery, image, sign, garment, headwear, baggage, towel, clock, leaf, fan, cutlery, plant, edible, bird, monkey | wall, roofing, tree, rack, hook, door, post, refrigerator, stove, cabinet, shelf, fence, building, rope, seat
 hanging over | light, drapery, tree, towel, traffic light, sign | tabletop, seat, window, person, water, sink, road, fence
 near, to the left of, to the right of, between, beside | SOLID, -INDOORS | SOLID, -INDOORS
 near, to the left of, to the right of, between, beside | SOLID, -OUTDOORS | SOLID, -OUTDOORS
@@ -112,7 +112,7 @@ along, by, across, toward, through, around, down, up, past, over, into, onto, of
 _ATTRIBUTE_TABLE = """
 color | garment, headwear, eyewear, baggage, seat, linen, drapery, -train, plush, ball, board, sign, paddle, dish, receptacle, paper, flower, cutlery, -straw, tool, vehicle, tent, instrument | *
 color | window | white, brown, black, gray, dark, silver
-color | building, wall, opening, -window, tabletop, storage, post, fence, railing, picture, light, furniture, barrier, handheld, jewelry, tile, roofing, appliance, device | black, white, brown, gray, red, blue, green, yellow, tan, beige, silver, gold, dark, light, dark brown, light brown, dark blue, light blue, cream colored, orange, pink
+color | building, wall, opening, -window, tabletop, storage, post, fence, railing, image, light, furniture, barrier, handheld, jewelry, tile, roofing, appliance, device | black, white, brown, gray, red, blue, green, yellow, tan, beige, silver, gold, dark, light, dark brown, light brown, dark blue, light blue, cream colored, orange, pink
 color | bathware | white, gray, black, silver, beige, pink, blue, tan, brown
 color | animal, -bird, -fish, -insect, -cow, -zebra, -elephant, -giraffe, -bear | black, white, brown, gray, tan, orange, dark, light brown, dark brown, beige, yellow, light
 color | bird, fish, insect | black, white, brown, gray, red, blue, green, yellow, orange, tan, dark
@@ -142,12 +142,12 @@ material | bottle, jar, vase | glass, plastic, metal, ceramic, porcelain
 material | dish, receptacle, -bag, -bottle, -jar, -vase, cutlery | plastic, metal, glass, ceramic, porcelain, paper, wood, cardboard, steel, stainless steel, styrofoam, clay, wicker, silver
 material | bathware | porcelain, metal, ceramic, marble, stainless steel, steel
 material | appliance | metal, stainless steel, steel, plastic
-material | light, picture, mirror, post, sign, tool, -umbrella, paddle, board, instrument, plush, opening, rack, clock | wood, metal, plastic, glass, steel, iron, brass, concrete, stone
-material | picture, sign, lantern | paper; material | handheld, device | metal, plastic
+material | light, image, mirror, post, sign, tool, -umbrella, paddle, board, instrument, plush, opening, rack, clock | wood, metal, plastic, glass, steel, iron, brass, concrete, stone
+material | image, sign, lantern | paper; material | handheld, device | metal, plastic
 material | vehicle | metal, steel, plastic, aluminum; material | watercraft, train, cart, carriage, wagon, trailer | wood
 material | linen, drapery, rope, flag, banner, umbrella | cloth, cotton, fabric, wool, plastic, leather, paper, lace, silk, knit
 material | roofing | metal, wood, tile, brick, glass, straw, thatch
-pose | person | standing, sitting, walking, lying, crouching, jumping, kneeling, bending, resting, leaning, running, sleeping, posing, squatting, lying down, taking a picture, taking pictures
+pose | person | standing, sitting, walking, lying, crouching, jumping, kneeling, bending, resting, leaning, running, sleeping, posing, squatting, lying down, taking an image, taking images
 pose | animal, -fish, -bird | standing, sitting, walking, lying, resting, sleeping, running, jumping, bending, lying down
 pose | plush | sitting, lying, standing
 pose | bird | standing, sitting, flying, walking, perched, resting, swimming
@@ -155,7 +155,7 @@ activity, sport, sportActivity, face expression, race, gender | person | *
 activity | animal, -insect | eating, drinking, playing, sleeping, walking, running, standing, resting, swimming, grazing, looking, staring, jumping, flying, waiting
 surfing, swimming | dog, person |; flying | bird, aircraft, kite, insect |; parked, moving | vehicle |; age | person | young
 age | person, -boy, -girl, -child | old, middle aged, adult; young, old, baby, adult | animal |
-old, new, modern | building, vehicle, furniture, seat, tabletop, storage, appliance, device, fence, wall, shoe, baggage, sign, picture |
+old, new, modern | building, vehicle, furniture, seat, tabletop, storage, appliance, device, fence, wall, shoe, baggage, sign, image |
 size | SOLID, garment, -person, -drinkable, -napkin, -curtain, hill, wave, ear, nose, wheel, cloud, garden, pond, island | large, small, little, huge, giant, tiny
 little, small | boy, girl, child, animal |
 height | person, building, post, giraffe, light, fence, bottle, vase, glass, mountain, hill, refrigerator, cabinet, bookcase, shelf, pillar, plant, wall, stool, horse | tall, short
@@ -173,7 +173,7 @@ weather | sky | clear, cloudless, cloudy, stormy, sunny, overcast, partly cloudy
 clear | water, glass, vase, bottle |; smiling, happy, sad, frowning, laughing, surprised, serious | person |
 tone, dark, light | hair, floor, sky, wood, garment, wall, water, skin, tabletop, storage, car, building, rug, seat | dark, light
 bright | sky, light, flower, garment, screen, sign |
-shape | tabletop, dish, mirror, clock, sign, rug, picture, pillow, light, receptacle, opening, edible, building, eyewear, sink, watch, tile, rock | round, square, rectangular, octagonal, triangular, circular, oval, curved, rounded
+shape | tabletop, dish, mirror, clock, sign, rug, image, pillow, light, receptacle, opening, edible, building, eyewear, sink, watch, tile, rock | round, square, rectangular, octagonal, triangular, circular, oval, curved, rounded
 shape | ball, wheel | round, oval, circular
 pattern | garment, drapery, linen, seat, -bench, umbrella, wallpaper, headwear, dish, baggage, vase | striped, dotted, checkered, plaid, floral, patterned, plain
 opaqness, company, event, texture, realism, brightness, flavor | * | *
@@ -192,10 +192,10 @@ cracked, rough, smooth, uneven, flat | floor, wall, road, sidewalk, rock, tree, 
 calm, wavy, choppy, still | water |; crowded | beach, street, sidewalk, bus, train, place |
 covered | tabletop, dish, seat, surface, landform |; uncovered | dish, head |
 colorful, plain | plush, toy, garment, linen, drapery, wall, umbrella, kite, sign, flower, baggage, bird, seat |
-hanging | drapery, light, picture, garment, towel, clock, sign, plant |
+hanging | drapery, light, image, garment, towel, clock, sign, plant |
 lit, unlit | light, fireplace, cigarette, sign |
 painted, unpainted, shiny, dull, sturdy, broken | fence, wall, door, seat, tabletop, floor, car, building, receptacle |
-framed, unframed | picture, mirror |; stacked, scattered | paper, dish, receptacle, log, suitcase |
+framed, unframed | image, mirror |; stacked, scattered | paper, dish, receptacle, log, suitcase |
 messy, tidy, neat | room, hair, seat, tabletop |
 spotted, hairy, furry, fluffy, shaggy | animal, -bird, -fish, plush |
 hposition | SOLID, wall, railing, bodypart, landform, -beach, -shore | *

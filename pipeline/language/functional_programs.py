@@ -1,6 +1,6 @@
 """Functional programs: GQA's spelling of a question's steps, read into typed operations, and said in words.
 
-    select: table (17)                          the tables of the picture
+    select: table (17)                          the tables of the image
     filter color: not(red)                      those of them that are not red
     relate: cup,on,s (21)                       cups such that "cup on table": the named thing is the subject
     relate: _,wearing,o (4)                     things such that "man wearing thing": it is the object
@@ -8,7 +8,7 @@
     and / or / same color / same: type / different color / common
     choose older: ?                             which of two things is older: read as `compare`
 
-The id in parentheses says which object of its picture the question was made from; `-` that there is none.
+The id in parentheses says which object of its image the question was made from; `-` that there is none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may t
     **dict.fromkeys(("same", "different"), (1, 2)),
 }
 SCENE = "scene"
-# GQA's types of attributes. Where in the picture a thing is, and the values from left to right, from top to bottom.
+# GQA's types of attributes. Where in the image a thing is, and the values from left to right, from top to bottom.
 POSITION_VALUES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
 POSITION_TYPES = frozenset(POSITION_VALUES)
 # Asked for like an attribute, but no look of a thing.
@@ -44,7 +44,7 @@ NON_ATTRIBUTE_TYPES = frozenset(("name", "rel", "place", "room", "location", "ty
 MULTI_VALUED_TYPES = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
 # For questions that come without type and program; with them the text is not looked at.
 EXISTENCE_PATTERN = re.compile(
-    r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
+    r"(is|are) there\b|(do|can) you see\b|does the (image|image|photo) (show|contain)\b", re.IGNORECASE
 )
 
 _NAME_AND_IDS_PATTERN = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
@@ -60,7 +60,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         values: the attribute of filter and verify, the relation(s), or the options of choose.
         negated: `not(...)`: the attribute must be absent.
         subject: the named thing is the relation's subject (`s`), not its object (`o`).
-        object_ids: ids of the things meant in the question's own picture; () when none is given.
+        object_ids: ids of the things meant in the question's own image; () when none is given.
         absent: the id is `-`: the question was made knowing that there is no such thing.
         asserted: part of what an `exist` asks: without it the answer is no. All other steps that find things
             are presupposed: if they find none, the question has no answer.

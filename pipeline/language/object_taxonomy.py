@@ -33,7 +33,7 @@ device: clock, machine, cable
 linen: blanket, pillow, towel, sheet, comforter, cushion, quilt, bedspread, tablecloth, rug, carpet, mat, place mat, washcloth
 drapery: curtain, drape, blind, shade
 paper: book, notebook, magazine, newspaper, letter, menu, card, binder, envelope, map, toilet paper, tissue, paper towel, document
-picture: painting, poster, photo, photograph, frame, artwork, drawing, calendar; sign: banner, flag, billboard
+image: painting, poster, photo, photograph, frame, artwork, drawing, calendar; sign: banner, flag, billboard
 marking: number, writing, word, logo, sticker, stripe, spot, star, text, graffiti, symbol, design, label, arrow
 instrument: drum; paddle: bat, racket, baseball bat, golf club, hockey stick, ski pole, oar
 ball: basketball, football, frisbee, kite, balloon

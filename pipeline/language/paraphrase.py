@@ -1,5 +1,5 @@
 """Say questions in other words. Each distinct text gets its wording from a seed and itself alone, so that it stays one text
-on all pictures; programs and answers stay, annotations move with their words."""
+on all images; programs and answers stay, annotations move with their words."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ProgramInfo(NamedTuple):
 
 def paraphrase_questions(questions: Iterable[Question], split: Split, seed: int) -> Iterator[Question]:
     """All questions in the order given, those of a split in other words where the table has some; `source_text` keeps the
-    source's. A text has the same wording wherever it stands, but where another question of the picture has that wording,
+    source's. A text has the same wording wherever it stands, but where another question of the image has that wording,
     too: there it keeps the source's."""
     done: dict[str, AlignedText] = {}
     asked: set[tuple[str, str]] = set()
@@ -95,10 +95,10 @@ def paraphrase_questions(questions: Iterable[Question], split: Split, seed: int)
         if text not in done:
             done[text] = paraphrase_text(text, _read_program_info(question), seed)
         said = done[text]
-        if said.text != text and (question.picture_id, said.text) not in asked:
+        if said.text != text and (question.image_id, said.text) not in asked:
             moved = _realign_annotations(question.annotations, text, said)
             question = replace(question, text=said.text, source_text=text, annotations=moved)
-        asked.add((question.picture_id, question.text))
+        asked.add((question.image_id, question.text))
         yield question
 
 

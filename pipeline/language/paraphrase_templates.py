@@ -54,7 +54,7 @@ PLACEHOLDER_WORDS = {
     "this": "the, this",
     "of": "of, in",
     "that": "that, which, who",
-    "picture": "picture, photo, image, photograph, scene",
+    "image": "image, photo, image, photograph, scene",
     "person": "man, woman, boy, girl, person, people, lady, guy, child, player, skateboarder, surfer, men, women, children",
     "does": "is, are, wears, wear, holds, hold, looks, look",
     "ask": "What, Who, Where, How",
@@ -121,7 +121,7 @@ Who {be} {wearing} {x}? | Who {wears} {x}? | Who do you think {be} {wearing} {x}
 What {be} {wearing} {x}? | What {wears} {x}? | What do you think {be} {wearing} {x}?
 = What wears a saddle? -> What is wearing a saddle?
 
-<Who in {this} {picture} is {doing}? | >Who is {doing} in {this} {picture}?
+<Who in {this} {image} is {doing}? | >Who is {doing} in {this} {image}?
 = Who in the photo is reading? -> Who is reading in the photo?
 
 Who is {acting}? | Who do you think is {acting}?
@@ -131,7 +131,7 @@ What {place} is this? | What {place} is it? | What {place} could this be? | What
 What {place} is pictured? | <Which {place} is this? | <Which {place} is it? | <Which {place} could this be?
 = Which room is it? -> What room could this be?
 
-Where was {this} {picture} taken? | What place was {this} {picture} taken at?
+Where was {this} {image} taken? | What place was {this} {image} taken at?
 = Where was the photo taken? -> What place was the photo taken at?
 
 What is the weather like? | How is the weather? | <How is the weather today?
@@ -162,7 +162,7 @@ Is this {a} or {b}? | Is this {b} or {a}?
 = Does the lamp of the judge look red or blue? -> Do you think the lamp of the judge is red or blue?
 """)
 
-# Words within a question. A row whose own words the program names (a picture on the wall) leaves them alone.
+# Words within a question. A row whose own words the program names (an image on the wall) leaves them alone.
 PHRASE_TEMPLATES = parse_templates("""
 What {asked} | Which {asked}
 = What device is on the desk? -> Which device is on the desk?
@@ -185,10 +185,10 @@ pieces of {furniture} | items of {furniture}
 {clothing} items | pieces of {clothing} | items of {clothing} | articles of {clothing}
 = What are the blue pieces of clothing? -> What are the blue items of clothing?
 
-{of} {this} picture | {of} {this} photo | {of} {this} image | {of} {this} photograph
-= Is there a lamp in the picture? -> Is there a lamp in the photograph?
+{of} {this} image | {of} {this} photo | {of} {this} image | {of} {this} photograph
+= Is there a lamp in the image? -> Is there a lamp in the photograph?
 
-on the {side} side of {the_picture} | on the {side} of {the_picture}
+on the {side} side of {the_image} | on the {side} of {the_image}
 = Is the lamp on the left side of the photo red? -> Is the lamp on the left of the photo red?
 
 {be} shown | {be} pictured | <{be} presented

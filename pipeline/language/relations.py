@@ -36,7 +36,7 @@ INVERSES = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS)) | {
 ANTONYMS = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS) + _parse_symmetric_pairs(_OPPOSITE_CONTACTS))
 LEFT_RIGHT_RELATIONS = frozenset(
     ("to the left of", "to the right of")
-)  # nearly all pairs of things in a picture are
+)  # nearly all pairs of things in an image are
 DIRECTIONAL_RELATIONS = LEFT_RIGHT_RELATIONS | {
     "in front of",
     "behind",

@@ -102,7 +102,7 @@ class Sentence:
         return self.tagged_words[index].tag if index in self.tagged_words else ""
 
     def get_word_class(self, index: int) -> str:
-        """The class of the word that starts at a token: "" for one that names nothing in a picture."""
+        """The class of the word that starts at a token: "" for one that names nothing in an image."""
         kind = self.tagged_words[index].word_class if index in self.tagged_words else "other"
         return kind if kind in ("object", "attribute", "relation") else ""
 

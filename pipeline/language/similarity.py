@@ -2,7 +2,7 @@
 anything; and answers that say the same.
 
 Groups of words, each group on a line or after `;`: synonyms in the spirit of WordNet, and what people confuse
-in pictures. A name is also like any other with the same last word ("table", "side table").
+in images. A name is also like any other with the same last word ("table", "side table").
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ sand, beach, ground; water, ocean, sea, lake, river, pond, pool, wave; hill, mou
 tree, bush, plant, palm, pine, forest; leaf, plant; flower, plant, rose, tulip; bush, plant, shrub, hedge
 building, house, tower, skyscraper, store, shop, wall; window, glass, pane, door; curtain, drape, blind
 rug, carpet, mat; blanket, quilt, comforter, sheet, bedspread, towel; pillow, cushion
-painting, picture, poster, photo, frame, artwork, photograph; sign, poster, banner
+painting, image, poster, photo, frame, artwork, photograph; sign, poster, banner
 lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
 bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
 horse, pony, foal, donkey; dog, puppy; cat, kitten; person, figure; teddy bear, stuffed animal, bear, toy, doll

@@ -1,4 +1,4 @@
-"""Tables of words: how they are written, and those that carry a question and name nothing in the picture.
+"""Tables of words: how they are written, and those that carry a question and name nothing in the image.
 
 Commas part words, `;` or a line's end groups of them. What carries the question is never swapped: "What KIND of furniture
 ...", "On which SIDE of the PHOTO ...": replacing these gives no false premise but nonsense.
@@ -41,7 +41,7 @@ def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
 
 
 FRAME_WORDS = parse_words("""
-photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
+photo, photograph, image, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
 left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
 materials, pattern, shape, size, length, width, height, thickness, hardness, cleanliness, weight, texture, tone,
 state, condition, age, gender, race, pose, activity, expression, weather, place, location, room, position,

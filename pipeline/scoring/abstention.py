@@ -40,7 +40,7 @@ FOREIGN_WORDS = frozenset(
 
 class ClassifierErrorRates(NamedTuple):
     """Shares of replies that the reader reads as abstaining: of those that do, and of those that answer. Measured on
-    replies of other writers than it was learned from (`rgqa study reader --part held_out`)."""
+    replies of other writers than it was learned from (`rgqa study abstention-classifier --split held_out`)."""
 
     recall: float
     false_positive_rate: float
@@ -144,7 +144,9 @@ def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Sc
     prediction are left out. Where confidences are read from the words, also what the reader's doubts and errors
     leave of AUAF."""
     if not (options.detect_abstention or "abstention" in options.scores):
-        return {"absent": "the words of the answers were not read (--free-text, or --scores abstention)"}
+        return {
+            "absent": "the words of the answers were not read (--detect-abstention, or --scores abstention)"
+        }
     at = answered.select(~answered.missing)
     said = (
         at.confidence

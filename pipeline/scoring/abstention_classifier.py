@@ -3,7 +3,7 @@
 Question and reply are each read by a gated recurrent unit in both directions; every word of the reply looks at the
 words of the question (dot-product attention), and a second unit reads the reply beside what it found there, as in ESIM
 (Chen et al., ACL 2017). Several networks, of the same form, vote with the mean of their log-odds.
-`research/studies/abstention_training.py` trains them; `rgqa study reader` measures them on replies that they have not seen.
+`research/studies/abstention_training.py` trains them; `rgqa study abstention-classifier` measures them on replies that they have not seen.
 """
 
 from __future__ import annotations

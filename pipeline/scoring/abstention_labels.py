@@ -65,7 +65,7 @@ def add_external_labels(predictions: Predictions, path: Path, detect_abstention:
         faults.append(f"no row has {ITEM_ID_COLUMNS[0]} and {' or '.join(LABEL_COLUMNS)}")
     if predictions.file_info.confidence_field and not detect_abstention:
         faults.append(
-            f"{predictions.name} has confidences, which count; leave out --judge, or add --free-text"
+            f"{predictions.name} has confidences, which count; leave out --abstention-labels, or add --detect-abstention"
         )
     if faults:
         raise UserError([f"{path}: {format_count(len(faults), 'fault')}", *faults])

@@ -146,7 +146,7 @@ def _with_provenance(items: Items, known: Mapping[str, Mapping[str, Any]]) -> It
     details = [known.get(name, {}) for name in items["id"]]
     texts = {
         name: [row.get(name) or "" for row in details]
-        for name in (*QUESTION_TYPE_FIELDS, "part", "category", "difficulty")
+        for name in (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
     return items.with_columns(edits=edits, pair=[row.get("pair_id") or "" for row in details], **texts)
@@ -166,8 +166,8 @@ def _build_items(
     """
     with suppress(UserError):
         columns: dict[str, list[Any]] = defaultdict(list)
-        for part in iterate_chunks(rows()):
-            for name, values in columns_of(part).items():
+        for split in iterate_chunks(rows()):
+            for name, values in columns_of(split).items():
                 columns[name] += values
         count = len(columns["id"])
         items = Items(columns, count)
@@ -196,7 +196,7 @@ class _RgqaColumnBuilder:
         try:
             names = _as_strings([row["question_id"] for row in rows])
             labels = [row["label"] for row in rows]
-            pictures = _as_strings([row.get("img_id", "") for row in rows])
+            images = _as_strings([row.get("img_id", "") for row in rows])
             asked = _as_strings([row.get("sent", "") for row in rows])
         except (KeyError, TypeError, AttributeError):
             raise UserError("wanted an object with question_id and label") from None
@@ -205,7 +205,7 @@ class _RgqaColumnBuilder:
             answers = [*map(self.label_cache.__getitem__, map(tuple, map(dict.items, labels)))]
         except (KeyError, TypeError):
             answers = [self.parse_label(name, label) for name, label in zip(names, labels, strict=True)]
-        return {"id": names, "picture": pictures, "answers": answers, "asked": asked}
+        return {"id": names, "image": images, "answers": answers, "asked": asked}
 
     def parse_label(self, name: str, label: Any) -> dict[str, float]:
         found = _parse_label(name, label)
@@ -245,7 +245,7 @@ def _build_vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
         raise UserError(f"id {lacking[0]} has no answers")
     return {
         "id": names,
-        "picture": [str(row.get("image_id", "")) for row in rows],
+        "image": [str(row.get("image_id", "")) for row in rows],
         "answers": [dict.fromkeys(answers, 1.0) for answers in people],
         "people": people,
         "structural": [str(row.get("answer_type", "")) for row in rows],
@@ -258,7 +258,7 @@ def _build_gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Ite
     types = [question.get("types") or {} for question in questions.values()]
     columns = {
         "id": questions,
-        "picture": [str(question.get("imageId", "")) for question in questions.values()],
+        "image": [str(question.get("imageId", "")) for question in questions.values()],
         "answers": [{question["answer"]: 1.0} for question in questions.values()],
         "question": questions.values(),
         **{kind: [row.get(kind) or "" for row in types] for kind in QUESTION_TYPE_FIELDS},
@@ -271,7 +271,7 @@ def _sha256(data: bytes) -> str:
 
 
 def fingerprint_release(release: Path) -> str:
-    """SHA-256 of the release's list of sums, once its questions and pictures agree with it.
+    """SHA-256 of the release's list of sums, once its questions and images agree with it.
 
     Raises:
         UserError: lists every file that does not.

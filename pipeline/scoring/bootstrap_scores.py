@@ -82,18 +82,18 @@ def make_score_statistic(
         options: Risks, costs and the threshold of dual accuracy.
         groups: Those wanted, of "realistic", "pairs", "answers", "selective" and "calibration".
     """
-    parts: list[ScoreStatistic] = []
+    splits: list[ScoreStatistic] = []
     if "realistic" in groups:
-        parts.append(make_realistic_statistic(rank_items(*answered.metric_inputs), cluster))
+        splits.append(make_realistic_statistic(rank_items(*answered.metric_inputs), cluster))
     if "pairs" in groups and has_enough_pairs(answered):
-        parts.append(_make_pair_statistic(answered, cluster, options))
+        splits.append(_make_pair_statistic(answered, cluster, options))
     if "answers" in groups:
-        parts.append(_make_mean_statistic(compute_item_scores(answered), cluster))
+        splits.append(_make_mean_statistic(compute_item_scores(answered), cluster))
     if "selective" in groups and answered.has_confidence:
-        parts += _make_selective_statistics(answered, cluster, options)
+        splits += _make_selective_statistics(answered, cluster, options)
     if "calibration" in groups and not find_calibration_obstacle(answered):
-        parts += _make_calibration_statistics(answered, cluster)
-    return lambda counts: {name: values for part in parts for name, values in part(counts).items()}
+        splits += _make_calibration_statistics(answered, cluster)
+    return lambda counts: {name: values for split in splits for name, values in split(counts).items()}
 
 
 class _RankedClass(NamedTuple):
@@ -263,7 +263,7 @@ def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray)
 def _make_pair_statistic(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> ScoreStatistic:
-    """Dual accuracy; the threshold stays that chosen on dev."""
+    """Dual accuracy; the threshold stays that chosen on validation."""
     threshold = (
         choose_dual_threshold(*answered.validation.paired_metric_inputs)
         if answered.validation
@@ -281,16 +281,16 @@ def _make_pair_statistic(
 def _make_selective_statistics(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> list[ScoreStatistic]:
-    """C@R with thresholds of each replicate; Phi_c with those chosen on dev, which stay."""
+    """C@R with thresholds of each replicate; Phi_c with those chosen on validation, which stay."""
     accuracy = compute_item_accuracy(answered)
-    parts: list[ScoreStatistic] = [
+    splits: list[ScoreStatistic] = [
         make_risk_coverage_statistic(answered.confidence, accuracy, cluster, options.risks)
     ]
     if answered.validation:
         thresholds = choose_thresholds(
             answered.validation.confidence, compute_item_accuracy(answered.validation), options.costs
         )
-        parts.append(
+        splits.append(
             _make_mean_statistic(
                 {
                     f"effective_reliability/{cost:g}/phi": np.where(
@@ -301,7 +301,7 @@ def _make_selective_statistics(
                 cluster,
             )
         )
-    return parts
+    return splits
 
 
 def make_risk_coverage_statistic(

@@ -49,21 +49,21 @@ def load_inputs(
 
     options = attempt(parse_options, given)
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
-    if benchmark and (errata := given.get("without_errata")):
+    if benchmark and (errata := given.get("exclude_errata")):
         benchmark = attempt(exclude_errata, benchmark, arguments.benchmark, errata)
     as_written = options is not None and options.mode == "parity"
     models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
-    devs = [attempt(read_predictions, path, as_written) for path in arguments.dev]
-    for name in ("dev", "judge"):
+    devs = [attempt(read_predictions, path, as_written) for path in arguments.validation]
+    for name in ("validation", "abstention_labels"):
         if 0 < len(given[name]) != len(models):
             problems.append(
-                f"--{name} is given {len(given[name])} times for {format_count(len(models), 'file')} of predictions; one for each"
+                f"--{name.replace('_', '-')} is given {len(given[name])} times for {format_count(len(models), 'file')} of predictions; one for each"
             )
-    if len(arguments.judge) == len(models):
-        pairs = zip(models, arguments.judge, strict=True)
+    if len(arguments.abstention_labels) == len(models):
+        pairs = zip(models, arguments.abstention_labels, strict=True)
         words = options is None or options.detect_abstention
         models = [attempt(add_external_labels, model, path, words) for model, path in pairs if model]
-    files = attempt(read_resources, arguments.extra, benchmark) or {}
+    files = attempt(read_resources, arguments.resource, benchmark) or {}
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
     if problems or options is None or benchmark is None:
@@ -72,7 +72,10 @@ def load_inputs(
     if devs:
         pairs = zip(read_models, devs, strict=True)
         read_models = [
-            model._replace(validation=dev, faults=model.faults + (dev.faults if dev else ())) for model, dev in pairs
+            model._replace(
+                validation=validation, faults=model.faults + (validation.faults if validation else ())
+            )
+            for model, validation in pairs
         ]
     names = [model.name for model in read_models]
     if len(set(names)) < len(names):  # of one name: told apart by their folders
@@ -81,20 +84,20 @@ def load_inputs(
             read_models[number] = read_models[number]._replace(name=name)
     options = _with_score_groups(options._replace(**files), arguments, benchmark)
     groups = (*(options.scores or list_score_groups(benchmark)), EFFICIENCY_GROUP)
-    has_dev = any(model.validation for model in read_models) or (
-        options.part == "test"
+    has_validation = any(model.validation for model in read_models) or (
+        options.split == "test"
         and options.mode != "parity"
         and _has_validation_predictions(benchmark, read_models)
     )
-    if vain := find_ineffective_options(given, options, benchmark, groups, has_dev):
+    if vain := find_ineffective_options(given, options, benchmark, groups, has_validation):
         raise UserError(vain)
     return benchmark, read_models, options
 
 
 def _has_validation_predictions(benchmark: Benchmark, models: Sequence[Predictions]) -> bool:
-    """Do all models have predictions for dev items of all subsets?"""
-    dev = [items.select(items["part"] == "dev") for items in benchmark.subsets.values()]
-    return all(items.isin(model.index_by_id).any() for items in dev for model in models)
+    """Do all models have predictions for validation items of all subsets?"""
+    validation = [items.select(items["split"] == "validation") for items in benchmark.subsets.values()]
+    return all(items.isin(model.index_by_id).any() for items in validation for model in models)
 
 
 def _with_score_groups(

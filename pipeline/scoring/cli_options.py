@@ -38,7 +38,7 @@ class CommandOption(NamedTuple):
 
 def _format_default(value: Any) -> str:
     if isinstance(value, tuple):
-        return " ".join(f"{part:g}" for part in value)
+        return " ".join(f"{split:g}" for split in value)
     return "no" if value is False else "none" if value is None else str(value)
 
 
@@ -51,18 +51,20 @@ OPTION_GROUPS = {
         CommandOption(
             "--subset", "a subset of a release; may be repeated", "pt-hard", "all", REPEATABLE_KWARGS
         ),
-        CommandOption("--part", "items of a release: test (with thresholds from dev), dev or all", "all"),
         CommandOption(
-            "--without-errata",
+            "--split", "items of a release: test (with thresholds from validation), validation or all", "all"
+        ),
+        CommandOption(
+            "--exclude-errata",
             "leave out items known to be faulty, and what is paired with them: auto (the release's list) or a file",
             "auto",
             "none",
             {"default": None, "metavar": "FILE"},
         ),
         CommandOption(
-            "--dev",
+            "--validation",
             "predictions to choose thresholds on, for each model a file",
-            "dev.json",
+            "validation.json",
             "none",
             {"type": Path} | REPEATABLE_KWARGS,
         ),
@@ -82,12 +84,12 @@ OPTION_GROUPS = {
         ),
         CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
         CommandOption(
-            "--free-text",
+            "--detect-abstention",
             "read abstentions from the answers instead of confidences",
             argparse_kwargs=FLAG_KWARGS,
         ),
         CommandOption(
-            "--judge",
+            "--abstention-labels",
             "who says which answers abstain instead, for each model a file (id, abstained)",
             "judge.csv",
             "none",
@@ -95,7 +97,7 @@ OPTION_GROUPS = {
         ),
         CommandOption(
             "--threshold",
-            "accept from here on, where no dev items choose it",
+            "accept from here on, where no validation items choose it",
             "0.3",
             argparse_kwargs={"type": float},
         ),
@@ -111,7 +113,7 @@ OPTION_GROUPS = {
     "what is shown and written": [
         CommandOption("--full", "print every score of every subset", "", "one screen", OUTPUT_FLAG_KWARGS),
         CommandOption(
-            "--by",
+            "--group-by",
             f"print the scores by {', '.join(GROUPING_FIELDS)}; commas between",
             "category,edit",
             "not printed",
@@ -140,7 +142,7 @@ OPTION_GROUPS = {
     ],
     "beyond": [
         CommandOption(
-            "--extra",
+            "--resource",
             "a file for further scores, one of those below; may be repeated",
             "wordnet=dict",
             "none",
@@ -151,7 +153,7 @@ OPTION_GROUPS = {
 # What some options must be, and whether a value is.
 VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
-    "part": ("test, dev or all", lambda part: part in ("test", "dev", "all")),
+    "split": ("test, validation or all", lambda split: split in ("test", "validation", "all")),
     "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
     "costs": ("numbers from 0 to 1,000,000", lambda costs: all(0 <= cost <= 1_000_000 for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
@@ -169,7 +171,7 @@ def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
         description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
-        epilog=f"--extra NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        epilog=f"--resource NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
@@ -201,13 +203,13 @@ def find_ineffective_options(
     Args:
         given: The command line's arguments; those that were not typed are not in it, or have their default.
         groups: Of scores that will be shown or written.
-        has_dev: Are thresholds chosen on dev items?
+        has_validation: Are thresholds chosen on validation items?
     """
     why: dict[str, str] = {}
     if not options.bootstrap:
         why["seed"] = "--bootstrap 0 draws nothing"
-    if not benchmark.parts:
-        why["part"] = "the benchmark has no parts"
+    if not benchmark.splits:
+        why["split"] = "the benchmark has no parts"
     if "selective" not in score_groups:
         why |= dict.fromkeys(
             ("risks", "costs"),
@@ -216,21 +218,21 @@ def find_ineffective_options(
     if score_groups and not {"pairs", "answerability"}.intersection(score_groups):
         why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
     elif has_validation and "answerability" not in score_groups:
-        why["threshold"] = "dev items choose the threshold of the scores that are shown"
+        why["threshold"] = "validation items choose the threshold of the scores that are shown"
     if options.mode == "parity":
         why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
-        why |= {"match": "--mode parity compares exactly", "part": "--mode parity scores all parts"}
+        why |= {"match": "--mode parity compares exactly", "split": "--mode parity scores all parts"}
     found = [no_effect_message(f"--{name}", reason) for name, reason in why.items() if name in arguments]
     suited = [*list_score_groups(benchmark), EFFICIENCY_GROUP]
-    for text in arguments.get("extra", ()):
+    for text in arguments.get("resource", ()):
         name = text.partition("=")[0]
         group = RESOURCES[name].score_group if name in RESOURCES else EFFICIENCY_GROUP
         if group not in suited:
             found.append(
-                no_effect_message(f"--extra {name}", f"its scores ({group}) are not for such a benchmark")
+                no_effect_message(f"--resource {name}", f"its scores ({group}) are not for such a benchmark")
             )
         elif group not in score_groups:
-            found.append(no_effect_message(f"--extra {name}", f"--scores leaves out {group}"))
+            found.append(no_effect_message(f"--resource {name}", f"--scores leaves out {group}"))
     return found
 
 
@@ -245,9 +247,9 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
         for name in ScoringOptions._fields
         if name in arguments and name not in FILE_OPTIONS
     }
-    for name in ("scores", "by"):
+    for name in ("scores", "group_by"):
         if name in given:
-            given[name] = tuple(part.strip() for part in given[name].split(",") if part.strip())
+            given[name] = tuple(split.strip() for split in given[name].split(",") if split.strip())
     for name in ("risks", "costs"):
         if name in given:
             given[name] = tuple(given[name])
@@ -257,11 +259,13 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
             problems.append(f"--{name} is {value!r}, wanted {wanted}")
     for name, asked, there in (
         ("scores", options.scores, GROUP_NAMES),
-        ("by", options.group_by, GROUPING_FIELDS),
+        ("group_by", options.group_by, GROUPING_FIELDS),
     ):
-        wrong = [part for part in asked if part not in there]
+        wrong = [split for split in asked if split not in there]
         if wrong or (asked == () and name in given):
-            problems.append(f"--{name}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}")
+            problems.append(
+                f"--{name.replace('_', '-')}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}"
+            )
     if problems:
         raise UserError(problems)
     return options

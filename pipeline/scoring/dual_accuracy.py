@@ -80,7 +80,7 @@ def has_enough_pairs(answered: JoinedPredictions) -> bool:
 def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Score pairs: dual accuracy with a threshold for each pair, and with one for all.
 
-    The threshold for all is chosen on dev when part test is scored, else it is the fixed one. Fewer pairs than
+    The threshold for all is chosen on validation when split test is scored, else it is the fixed one. Fewer pairs than
     `FEWEST_PAIRS` get no score.
     """
     if not answered.has_pairs:
@@ -99,7 +99,7 @@ def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
         "pairs": count,
         "dual_accuracy": dual_accuracy(*answered.paired_metric_inputs),
         "threshold": threshold,
-        "threshold_from": "dev"
+        "threshold_from": "validation"
         if answered.validation
         else "default"
         if threshold == ScoringOptions().threshold

@@ -41,7 +41,7 @@ def _is_listed_or_paired(items: Items, ids: set[str]) -> np.ndarray:
 def _read_errata_ids(path: Path, given: str) -> set[str]:
     if given == OWN_ERRATA and not path.is_file():
         raise UserError(
-            f"--without-errata {OWN_ERRATA}: no {path}; name a file instead (data/<data set>/errata/{ERRATA_FILE}, or that of a newer version)"
+            f"--exclude-errata {OWN_ERRATA}: no {path}; name a file instead (data/<data set>/errata/{ERRATA_FILE}, or that of a newer version)"
         )
     rows = parse_json(read_bytes(path), path)
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "item_id" in row for row in rows):

@@ -35,9 +35,9 @@ def compute_gqa_diagnostics(
         all_questions: the unbalanced file, where entailed questions stand that `questions` has not; predictions are
             needed for them too.
         choices: by question id `valid` and `plausible` answers (GQA's *_choices.json).
-        scenes: scene graphs by picture id.
+        scenes: scene graphs by image id.
         attention: by question id weights that sum to 1, either of the cells of a square grid, [x][y] in GQA's order, or
-            of regions, each [x0, y0, x1, y1, weight] with corners as shares of the picture. Five rows of five are a grid.
+            of regions, each [x0, y0, x1, y1, weight] with corners as shares of the image. Five rows of five are a grid.
 
     Scores: accuracy, binary and open (is it a `query`?), by structural and semantic type and number of steps;
     consistency; validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better; the rest
@@ -159,12 +159,14 @@ def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
 def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any) -> Score:
     """Attention on the boxes that question and answer point to: for every box and cell, the cell's weight times the
     share of it that lies in the box, summed. As in GQA's script, what two boxes share counts twice, a question
-    without boxes scores 0, and none points to the whole picture (its test for the scene looks among the *keys* of a
+    without boxes scores 0, and none points to the whole image (its test for the scene looks among the *keys* of a
     step, where it never is)."""
     if attention is None:
-        return {"absent": "needs the model's attention over the picture (--extra attention=FILE)"}
+        return {"absent": "needs the model's attention over the image (--resource attention=FILE)"}
     if scenes is None:
-        return {"absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"}
+        return {
+            "absent": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
+        }
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
         return {
@@ -214,7 +216,7 @@ def _attention_cells(weights: Any) -> np.ndarray:
 
 
 def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
-    """[boxes, 4]: left, top, right, bottom as shares of the picture, of every pointer of question and full answer.
+    """[boxes, 4]: left, top, right, bottom as shares of the image, of every pointer of question and full answer.
 
     Raises:
         ValueError: an object is not in the scene graph.

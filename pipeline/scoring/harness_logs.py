@@ -39,7 +39,7 @@ class Sample(NamedTuple):
         beside: mappings, by the name of their field, in which a task or a scorer may have put a confidence.
         failure: why there is no answer. answers: how many responses there are; `answer` is the first.
         is_filtered: a filter withheld the answer, or the rest of it. epoch: which of several runs of the item this is. alike: the ids of all items with this question about this
-            picture, where it was asked once for all of them.
+            image, where it was asked once for all of them.
     """
 
     id: FieldValue

@@ -77,7 +77,7 @@ def score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -
     """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
     study = options.human_judgments
     if study is None:
-        return {"absent": "needs people's judgements (--extra human=FILE)"}
+        return {"absent": "needs people's judgements (--resource human=FILE)"}
     at = answered.select(answered.items.isin(study))
     if not len(at.items):
         return {"absent": "the human study has no item of this subset"}

@@ -23,7 +23,7 @@ class BenchmarkItem(NamedTuple):
     """
 
     id: str
-    picture: str
+    image: str
     answers: Mapping[str, float]
     human_answers: tuple[str, ...] = ()
     question_text: str = ""
@@ -33,13 +33,13 @@ class BenchmarkItem(NamedTuple):
     structural: str = ""
     semantic: str = ""
     detailed: str = ""
-    part: str = ""
+    split: str = ""
     pair_id: str = ""
     gqa_question: Mapping[str, Any] = MappingProxyType({})
 
 
 class Items:
-    """Items of a benchmark as a table: `items["picture"]` is the column of a field of `BenchmarkItem`, [n] objects.
+    """Items of a benchmark as a table: `items["image"]` is the column of a field of `BenchmarkItem`, [n] objects.
 
     >>> items = Items.of([BenchmarkItem("a", "n1", {"red": 1.0}), BenchmarkItem("b", "n1", {})])
     >>> len(items), items["id"].tolist(), items["part"].tolist()
@@ -123,8 +123,8 @@ class Items:
 
     @property
     def clusters(self) -> np.ndarray:
-        """What is drawn by the bootstrap: each item's picture, or its id where it names none, [n]."""
-        return np.where(self["picture"] == "", self["id"], self["picture"])
+        """What is drawn by the bootstrap: each item's image, or its id where it names none, [n]."""
+        return np.where(self["image"] == "", self["id"], self["image"])
 
 
 def full_name(name: str, version: str) -> str:
@@ -153,9 +153,9 @@ class Benchmark(NamedTuple):
     errata: tuple[str, ...] | None = None
 
     @property
-    def parts(self) -> list[str]:
+    def splits(self) -> list[str]:
         """The parts to which items belong; none where the files do not say."""
-        return sorted({part for items in self.subsets.values() for part in items["part"] if part})
+        return sorted({split for items in self.subsets.values() for split in items["split"] if split})
 
     @property
     def full_name(self) -> str:

@@ -26,14 +26,14 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
     ):
         yield f"made for version {predictions.benchmark_version} of the benchmark, this is {benchmark.version}"
     said = predictions.index_by_id.keys()
-    dev = predictions.validation.index_by_id.keys() if predictions.validation else frozenset()
+    validation = predictions.validation.index_by_id.keys() if predictions.validation else frozenset()
     extra = (options.all_questions or {}).keys()
-    unknown = sorted({*said, *dev}.difference(benchmark.ids, extra))
+    unknown = sorted({*said, *validation}.difference(benchmark.ids, extra))
     yield from _explain_unknown_ids(benchmark, unknown)
     yield from _explain_repeated_source_ids(benchmark, predictions.file_info.duplicate_ids)
     if predictions.validation:
-        yield from _explain_misplaced_ids(benchmark, said, dev, options)
-    everything = not (unknown or dev or extra) and len(said) == len(benchmark.ids)
+        yield from _explain_misplaced_ids(benchmark, said, validation, options)
+    everything = not (unknown or validation or extra) and len(said) == len(benchmark.ids)
     if options.missing == "refuse" and not everything:
         yield from _explain_missing_items(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.detect_abstention
@@ -43,7 +43,7 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
         lacking = f": no row has `confidence`, the first has {join_examples(columns, 8)}" if columns else ""
         yield (
             f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
-            f"{unknown_labels and f': {unknown_labels}'}), or take --free-text to read it from the answers"
+            f"{unknown_labels and f': {unknown_labels}'}), or take --detect-abstention to read it from the answers"
         )
 
 
@@ -110,30 +110,30 @@ def _strip_decimal_suffix(name: str) -> str:
 def _explain_misplaced_ids(
     benchmark: Benchmark, said: Collection[str], validation_ids: Collection[str], options: ScoringOptions
 ) -> Iterator[str]:
-    """Items of --dev that are to be scored."""
+    """Items of --validation that are to be scored."""
     if both := sorted(name for name in validation_ids if name in said):
-        yield f"{format_count(len(both), 'id is', 'ids are')} both scored and in --dev: {join_examples(both)}"
-    parted = [items.select(items["part"] == options.part)["id"] for items in benchmark.subsets.values()]
+        yield f"{format_count(len(both), 'id is', 'ids are')} both scored and in --validation: {join_examples(both)}"
+    parted = [items.select(items["split"] == options.split)["id"] for items in benchmark.subsets.values()]
     if held_back := sorted(set().union(*parted).intersection(validation_ids)):
-        of_part = format_count(len(held_back), "id of --dev is", "ids of --dev are")
-        yield f"{of_part} of part {options.part}, which is to be scored: {join_examples(held_back)}"
+        of_split = format_count(len(held_back), "id of --validation is", "ids of --validation are")
+        yield f"{of_split} of split {options.split}, which is to be scored: {join_examples(held_back)}"
 
 
 def _explain_missing_items(
     benchmark: Benchmark, predictions: Predictions, options: ScoringOptions
 ) -> Iterator[str]:
-    """Items that are scored without a prediction; those of dev need one if another of them has one."""
-    said, dev = predictions.index_by_id, (predictions.validation or predictions).index_by_id
+    """Items that are scored without a prediction; those of validation need one if another of them has one."""
+    said, validation = predictions.index_by_id, (predictions.validation or predictions).index_by_id
     needed: dict[str, list[str]] = {}
     for name, items in benchmark.subsets.items():
         scored, chosen_on = split_items(items, predictions, options)
         ids = chosen_on["id"].tolist()
-        needed[name] = scored["id"].tolist() + (ids if any(one in dev for one in ids) else [])
+        needed[name] = scored["id"].tolist() + (ids if any(one in validation for one in ids) else [])
     missing = {
         name: set() if all(map(said.__contains__, ids)) else {one for one in ids if one not in said}
         for name, ids in needed.items()
     }
-    if lost := sorted(name for name in set().union(*missing.values()) if name not in dev):
+    if lost := sorted(name for name in set().union(*missing.values()) if name not in validation):
         wanted = set().union(*needed.values())
         whole = [name for name, ids in missing.items() if not ids]
         meant = (
@@ -152,28 +152,28 @@ def _explain_missing_items(
 
 def split_items(items: Items, predictions: Predictions, options: ScoringOptions) -> tuple[Items, Items]:
     """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
-    part, none = items["part"], np.zeros(len(items), bool)
-    parted = options.part != "all" and any(part)
-    scored = part == options.part if parted else ~none
+    split, none = items["split"], np.zeros(len(items), bool)
+    parted = options.split != "all" and any(split)
+    scored = split == options.split if parted else ~none
     if predictions.validation:
         chosen_on = items.isin(predictions.validation.index_by_id)
         scored = scored & ~chosen_on
     else:
-        chosen_on = part == "dev" if parted and options.part == "test" else none
+        chosen_on = split == "validation" if parted and options.split == "test" else none
     return items if scored.all() else items.select(scored), items.select(chosen_on)
 
 
 def join_predictions(items: Items, predictions: Predictions, options: ScoringOptions) -> JoinedPredictions:
-    """Join one subset with the predictions: the items that are scored, with those of dev beside them.
+    """Join one subset with the predictions: the items that are scored, with those of validation beside them.
 
     Raises:
         UserError: no item that is to be scored has a prediction.
     """
-    scored, dev = split_items(items, predictions, options)
+    scored, validation = split_items(items, predictions, options)
     source = predictions.validation or predictions
-    answered = dev.isin(source.index_by_id).any()
+    answered = validation.isin(source.index_by_id).any()
     return _join_items(scored, predictions, options)._replace(
-        validation=_join_items(dev, source, options) if answered else None
+        validation=_join_items(validation, source, options) if answered else None
     )
 
 

@@ -49,8 +49,8 @@ class PredictionFileInfo(NamedTuple):
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
         """
         fields = {"id": self.id_field, "answer": self.answer_field, "confidence": self.confidence_field}
-        parts = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
-        lines = [f"read as {self.file_format}: " + "; ".join([", ".join(parts), *self.notes])]
+        splits = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
+        lines = [f"read as {self.file_format}: " + "; ".join([", ".join(splits), *self.notes])]
         if self.failures:
             reasons = ", ".join(
                 f"{n:,} {why}" for why, n in Counter(self.failures.values()).most_common(MAX_EXAMPLES)
@@ -93,7 +93,7 @@ class Predictions(NamedTuple):
         confidence: None when no prediction has one.
         version: of the benchmark that the file says it was made for, "" when it does not say.
         faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
-        dev: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
+        validation: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
         reading: how the file was read.
         labels: by id, where the file or an outside judge says it, the probability that the question is answerable,
             or 0 where the model abstained and 1 where it did not.
@@ -125,7 +125,7 @@ class JoinedPredictions(NamedTuple):
         correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
         missing: there is no prediction.
         confident: does the model give confidences?
-        dev: the items that thresholds are chosen on, None where there are none.
+        validation: the items that thresholds are chosen on, None where there are none.
     """
 
     items: Items
@@ -195,7 +195,7 @@ class ScoringOptions(NamedTuple):
     Attributes:
         scores: groups of scores, () for all that the benchmark allows.
         by: of group "by", the kinds of items that are told apart, with intervals; () for all, without.
-        part: which part of a release is scored; thresholds come from dev where test is.
+        part: which part of a release is scored; thresholds come from validation where test is.
         mode: strict definitions, or those of the published RGQA script.
         match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
             (docs/scores.md). `mode` parity always compares exactly.
@@ -211,7 +211,7 @@ class ScoringOptions(NamedTuple):
 
     scores: tuple[str, ...] = ()
     group_by: tuple[str, ...] = ()
-    part: Literal["test", "dev", "all"] = "test"
+    split: Literal["test", "validation", "all"] = "test"
     mode: Literal["strict", "parity"] = "strict"
     match: MatchMode = "vqa"
     bootstrap: int = 1000

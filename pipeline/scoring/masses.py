@@ -110,7 +110,7 @@ def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores
     ma, s = _factors(said, people)
     scores: Scores = {"ma": nan_mean(ma), "s": nan_mean(s), "ma_x_s": nan_mean(ma * s)}
     if vectors is None:
-        return scores | {"ses": {"absent": "needs word vectors (--extra vectors=FILE)"}}
+        return scores | {"ses": {"absent": "needs word vectors (--resource vectors=FILE)"}}
     for t in SIMILARITY_THRESHOLDS:
         ma, ses = _factors(said, people, vectors, t)
         scores |= {f"ses_{t}": nan_mean(ses), f"masses_{t}": nan_mean(ma * ses)}

@@ -138,7 +138,7 @@ def describe_difference(difference: ModelComparison, subset: str, name: str) -> 
         return (
             f"no difference can be told: {what} of {ahead} or {behind} is undefined in too many repetitions"
         )
-    span = f"95 % interval {_format_points(low)} to {_format_points(high)}, pictures resampled"
+    span = f"95 % interval {_format_points(low)} to {_format_points(high)}, images resampled"
     if low > 0:
         return f"{ahead} is better than {behind}: {amount}, {span}"
     told = (

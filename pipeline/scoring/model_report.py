@@ -119,7 +119,9 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
     if len(set(names)) < len(names):
         problems.append("two predictions files have the same name: " + ", ".join(names))
     if len({frozenset(model.validation.index_by_id) if model.validation else None for model in models}) > 1:
-        problems.append("the files of --dev put aside different items; models are compared on the same")
+        problems.append(
+            "the files of --validation put aside different items; models are compared on the same"
+        )
     if problems:
         raise UserError(["cannot score", *problems])
     common = restrict_to_common_items(benchmark, models, options)
@@ -130,7 +132,7 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
         {
             **{name: value for name, value in benchmark._asdict().items() if name != "ids"},
             "subsets": {name: len(items) for name, items in benchmark.subsets.items()},
-            "parts": benchmark.parts,
+            "splits": benchmark.splits,
         },
         [report for report, _ in scored],
         compare_models(
@@ -183,7 +185,7 @@ def restrict_to_common_items(
 
 def resolve_options(options: ScoringOptions) -> ScoringOptions:
     """The options as they are applied: mode parity settles some others."""
-    return options._replace(match="exact", part="all") if options.mode == "parity" else options
+    return options._replace(match="exact", split="all") if options.mode == "parity" else options
 
 
 def list_score_groups(benchmark: Benchmark) -> list[str]:
@@ -250,11 +252,11 @@ def _count_items(answered: JoinedPredictions, all_items: int, without_prediction
         "items": len(answered.items),
         "aqs": int(answered.answerable.sum()),
         "uqs": int((~answered.answerable).sum()),
-        "pictures": len(set(answered.items["picture"].tolist())),
+        "images": len(set(answered.items["image"].tolist())),
         "missing": int(answered.missing.sum()),
         "left_out": left_out,
         "left_out_for_others": max(0, left_out - without_prediction),
-        "dev": len(answered.validation.items) if answered.validation else 0,
+        "validation": len(answered.validation.items) if answered.validation else 0,
         "says_uq": sum(
             times for text, times in Counter(answered.answer).items() if text.strip().upper() == "UQ"
         ),

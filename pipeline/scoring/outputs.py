@@ -36,11 +36,11 @@ def _output_paths(given: Mapping[str, Any]) -> Iterator[Output]:
 
 def _input_paths(given: Mapping[str, Any]) -> Iterator[Path]:
     benchmark = given["benchmark"]
-    yield from (benchmark, *given["predictions"], *given["dev"], *given["judge"])
+    yield from (benchmark, *given["predictions"], *given["validation"], *given["abstention_labels"])
     yield from (benchmark / name for name in RELEASE_METADATA_FILES)
     yield from benchmark.glob("rgqa/*.json")
-    errata = given.get("without_errata")
+    errata = given.get("exclude_errata")
     yield from [benchmark / ERRATA_FILE if errata == OWN_ERRATA else Path(errata)] if errata else []
-    for name in [given.get("synonyms"), *(text.partition("=")[2] for text in given["extra"])]:
+    for name in [given.get("synonyms"), *(text.partition("=")[2] for text in given["resource"])]:
         if name:
             yield from (Path(name), *Path(name).glob("data.noun*"))

@@ -47,7 +47,7 @@ def _reply_warnings(answered: JoinedPredictions, options: ScoringOptions) -> Ite
             yield (
                 f"{format_count(len(unknown), 'reply', 'replies')} {verb} in words that the reader of abstentions does not know, which is for "
                 f"English, and {verb} unclear (0.5): {join_examples([repr(said[i][:60]) for i in unknown], MAX_EXAMPLES)}; ask the model for English, or say in "
-                "a column `abstained` of the predictions, or in a file for --judge, which replies abstain"
+                "a column `abstained` of the predictions, or in a file for --abstention-labels, which replies abstain"
             )
 
 

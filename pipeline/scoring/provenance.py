@@ -11,9 +11,9 @@ from ..core.errors import UserError, format_count
 from .input_validation import parse_json_lines
 
 QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")  # of questions, as GQA names them
-STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "part", "category", "difficulty", "pair_id")
+STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty", "pair_id")
 PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
-ALLOWED_SPLITS = (None, "", "dev", "test")
+ALLOWED_SPLITS = (None, "", "validation", "test")
 
 
 def path_exists(path: Path) -> bool:
@@ -47,8 +47,8 @@ def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
     for name in STRING_FIELDS:
         if (value := item.get(name)) is not None and not isinstance(value, str):
             yield f"{name} is {value!r}, wanted a text"
-        elif name == "part" and value not in ALLOWED_SPLITS:
-            yield f"part is {value!r}, wanted dev or test"
+        elif name == "split" and value not in ALLOWED_SPLITS:
+            yield f"part is {value!r}, wanted validation or test"
     edits = item.get("edits", [])
     if not isinstance(edits, list) or not all(
         isinstance(edit, dict) and isinstance(edit.get("kind"), str) for edit in edits

@@ -14,7 +14,7 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
 
 class Resource(NamedTuple):
-    """A file that `--extra NAME=FILE` names: what it is, the group of scores that it serves, and what reads it, given
+    """A file that `--resource NAME=FILE` names: what it is, the group of scores that it serves, and what reads it, given
     its path and the benchmark's words."""
 
     help: str
@@ -90,9 +90,9 @@ def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) 
     for text in name_file_pairs:
         name, _, path = text.partition("=")
         if name not in RESOURCES or not path:
-            problems.append(f"--extra {text}: wanted NAME=FILE, NAME one of {', '.join(RESOURCES)}")
+            problems.append(f"--resource {text}: wanted NAME=FILE, NAME one of {', '.join(RESOURCES)}")
         elif (field := name.replace("-", "_")) in found:
-            problems.append(f"--extra {name} is given twice")
+            problems.append(f"--resource {name} is given twice")
         else:
             found[field] = None
             with collect_errors(problems):

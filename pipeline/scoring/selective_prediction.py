@@ -146,7 +146,7 @@ def threshold_transfer(
     accuracy: ArrayLike,
     risk: float,
 ) -> dict[str, float]:
-    """Choose the threshold for `risk` on dev items, apply it to others (appendix F).
+    """Choose the threshold for `risk` on validation items, apply it to others (appendix F).
 
     Returns:
         threshold; coverage and risk there (risk NaN where nothing is answered); delta_risk = risk - the risk asked
@@ -216,16 +216,16 @@ def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
 
 
 def score_selective_prediction(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Thresholds are chosen on the items of dev and applied to those that are scored."""
+    """Thresholds are chosen on the items of validation and applied to those that are scored."""
     if not answered.has_confidence:
         return {"absent": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, compute_item_accuracy(answered)
-    test, dev = (confidence, accuracy), None
+    test, validation = (confidence, accuracy), None
     if answered.validation:
-        dev = answered.validation.confidence, compute_item_accuracy(answered.validation)
+        validation = answered.validation.confidence, compute_item_accuracy(answered.validation)
     risks, costs = options.risks, options.costs
     if options.mode == "parity":
-        return published_selective_scores(*test, *(dev or (None, None)), risks=risks, costs=costs)
+        return published_selective_scores(*test, *(validation or (None, None)), risks=risks, costs=costs)
     best = oracle_confidence(accuracy)
     scores: Scores = {
         "accuracy": float(np.mean(accuracy)),
@@ -234,16 +234,16 @@ def score_selective_prediction(answered: JoinedPredictions, options: ScoringOpti
         "coverage_at_risk": _by_risk(coverage_at_risk(confidence, accuracy, risks), risks),
         "best_coverage_at_risk": _by_risk(coverage_at_risk(best, accuracy, risks), risks),
     }
-    if not dev:
+    if not validation:
         absent = {
-            "absent": "no items to choose a threshold on: a release has a part dev; else give --dev PREDICTIONS"
+            "absent": "no items to choose a threshold on: a release has a split validation; else give --validation PREDICTIONS"
         }
         return scores | {"effective_reliability": absent, "threshold_transfer": absent}
     return scores | {
-        "threshold_transfer": {str(risk): threshold_transfer(*dev, *test, risk) for risk in risks},
+        "threshold_transfer": {str(risk): threshold_transfer(*validation, *test, risk) for risk in risks},
         "effective_reliability": {
             f"{cost:g}": _reliability_at(threshold, test, cost)
-            for cost, threshold in choose_thresholds(*dev, costs).items()
+            for cost, threshold in choose_thresholds(*validation, costs).items()
         },
     }
 

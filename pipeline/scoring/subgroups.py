@@ -52,10 +52,10 @@ def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Sco
             for score in REPORTED_SCORES:
                 if has_too_few_items(row, score):
                     rarer = aqs if score == "facc" or len(aqs) < len(uqs) else uqs
-                    pictures = set(answered.items.clusters[rarer])
+                    images = set(answered.items.clusters[rarer])
                     # With enough AQs FACC is known, above which AUAF cannot be.
                     most = scores["facc"] if score == "auaf" and len(aqs) >= MIN_ITEMS else 1.0
-                    bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(pictures))
+                    bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(images))
                     intervals[score] = (most * bounds[0], most * bounds[1])
                 elif kind in drawn:
                     intervals[score] = percentile_interval(drawn[kind][score])

@@ -43,7 +43,7 @@ def format_subgroups(report: ScoreReport) -> str:
     """The tables of group "by" alone."""
     lines = [
         format_benchmark_line(report),
-        "in %, with 95 % intervals: pictures resampled; of fewer than 20 items the exact interval alone",
+        "in %, with 95 % intervals: images resampled; of fewer than 20 items the exact interval alone",
     ]
     for model in report.models:
         for subset, groups in model.subsets.items():
@@ -59,22 +59,22 @@ def format_benchmark_line(report: ScoreReport) -> str:
     """What was scored and how."""
     bench = report.benchmark
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
-    part = f", part {report.options['part']}" if bench["parts"] else ""
+    split = f", split {report.options['split']}" if bench["splits"] else ""
     gone = bench.get("errata")
     errata = (
         ""
         if gone is None
         else f", WITHOUT {format_count(len(gone), 'item')} by errata (their pairs included)"
     )
-    return f"benchmark {full_name(bench['name'], bench['version'])}{part}, mode {report.options['mode']}{compared}{errata}"
+    return f"benchmark {full_name(bench['name'], bench['version'])}{split}, mode {report.options['mode']}{compared}{errata}"
 
 
 def format_subset_line(model: str, subset: str, counts: Scores) -> str:
     """One line on what was scored, with every item that was not answered as it should be."""
-    kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("pictures", "pictures")
+    kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("images", "images")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
-    if counts["dev"]:
-        text += f"; thresholds from {format_count(counts['dev'], 'other')}"
+    if counts["validation"]:
+        text += f"; thresholds from {format_count(counts['validation'], 'other')}"
     return "; ".join([text, *format_count_warnings(counts)])
 
 
@@ -87,7 +87,7 @@ def format_count_warnings(counts: Scores) -> Iterator[str]:
     if counts["left_out_for_others"]:
         yield f"{counts['left_out_for_others']:,} LEFT OUT because another file has no prediction for them"
     if counts["says_uq"]:
-        yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--free-text reads them as abstentions)'
+        yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--detect-abstention reads them as abstentions)'
 
 
 def _format_model(model: ModelReport) -> Iterator[str]:
@@ -134,8 +134,8 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
         for key, inner in value.items():
             yield from _format_score(f"{way}/{key}", key, inner, intervals, indent + "  ")
     else:
-        parts = (f"{key.replace('_', ' ')}: {_format_value(key, inner)}" for key, inner in value.items())
-        yield f"{indent}{title:<20} " + ", ".join(parts)
+        splits = (f"{key.replace('_', ' ')}: {_format_value(key, inner)}" for key, inner in value.items())
+        yield f"{indent}{title:<20} " + ", ".join(splits)
 
 
 def _format_subgroup_tables(values: Scores) -> Iterator[str]:

@@ -27,7 +27,7 @@ SCREEN_WIDTH = 100  # columns of the screen
 MAX_ENTRIES = 7  # notes, or pairs of models
 # The scores that are shown, as far as there are any.
 SUMMARY_SCORES = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
-MORE_HINT = "more: --full (every score), --by category (kinds of items), --json FILE (all numbers)"
+MORE_HINT = "more: --full (every score), --group-by category (kinds of items), --json FILE (all numbers)"
 
 
 def format_summary(report: ScoreReport, extra_groups: Collection[str] = ()) -> str:
@@ -56,7 +56,7 @@ def _describe_units(options: Mapping[str, Any]) -> str:
         return "in %; mode parity gives no intervals"
     if not options["bootstrap"]:
         return "in %; no intervals without --bootstrap"
-    return f"in %, 95 % intervals in brackets: pictures resampled {options['bootstrap']:,} times"
+    return f"in %, 95 % intervals in brackets: images resampled {options['bootstrap']:,} times"
 
 
 def _format_single_model(model: ModelReport) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _format_single_model(model: ModelReport) -> Iterator[str]:
 def _format_item_counts(model: ModelReport) -> Iterator[str]:
     """How many items there are, and, where they come in pairs, dual accuracy with its threshold."""
     uqs = any(groups["counts"]["uqs"] for groups in model.subsets.values())
-    columns = ({"aqs": "AQs", "uqs": "UQs"} if uqs else {"items": "items"}) | {"pictures": "pictures"}
+    columns = ({"aqs": "AQs", "uqs": "UQs"} if uqs else {"items": "items"}) | {"images": "images"}
     rows = [
         [_subset_title(place, model), *(f"{groups['counts'][name]:,}" for name in columns)]
         for place, groups in model.subsets.items()
@@ -99,14 +99,16 @@ def _format_item_counts(model: ModelReport) -> Iterator[str]:
 
 
 def _dual_accuracy_cells(groups: Mapping[str, Scores]) -> list[str]:
-    pairs, dev = groups["pairs"], groups["counts"]["dev"]
+    pairs, validation = groups["pairs"], groups["counts"]["validation"]
     if "absent" in pairs:
         return ["-"] * 4
     return [
         format_cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
         format_percent(pairs["dual_accuracy_at_threshold"]),
         format_number(pairs["threshold"]),
-        {"dev": f"dev ({dev:,})", "option": "--threshold"}.get(pairs["threshold_from"], "the default"),
+        {"validation": f"validation ({validation:,})", "option": "--threshold"}.get(
+            pairs["threshold_from"], "the default"
+        ),
     ]
 
 

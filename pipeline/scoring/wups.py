@@ -123,7 +123,7 @@ def wups(
 
 def score_wups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     if options.wordnet is None:
-        return {"absent": "needs WordNet's dict folder (--extra wordnet=FOLDER)"}
+        return {"absent": "needs WordNet's dict folder (--resource wordnet=FOLDER)"}
     columns = answered.answer, answered.reference_answers, options.wordnet
     thresholds = (0.9, 0.0)
     acm = {f"acm_{t}": nan_mean(wups(*columns, threshold=t)) for t in thresholds}

@@ -3,7 +3,7 @@
     questions1.2/<split>_balanced_questions.json
     questions1.2/<split>_all_questions.json, or a folder <split>_all_questions/ of such files (train)
     sceneGraphs/<split>_sceneGraphs.json
-    images/<picture id>.jpg
+    images/<image id>.jpg
 
 The form of what a file says is checked here (types, fields, ids twice), its meaning by `ingest`. A field that nobody
 knows is a misspelt one: refused, or its content would be lost without a word.
@@ -100,7 +100,7 @@ def read_questions(
     for question_id, name, row in decode_members(source, split_of, "question", _Question, problems):
         yield Question(
             question_id=question_id,
-            picture_id=row.image_id,
+            image_id=row.image_id,
             split=split_of[name],
             text=row.question,
             answer=row.answer,
@@ -132,7 +132,7 @@ def read_scene_graphs(
     is_complete: bool = False,
     omitted_counts: Counter[tuple[Split, str]] | None = None,
 ) -> Iterator[SceneGraph]:
-    """The scene graphs of some splits in `folder`, sorted by picture id, without relations that point to no object.
+    """The scene graphs of some splits in `folder`, sorted by image id, without relations that point to no object.
 
     Args:
         folder: `source/sceneGraphs`, or the folder of the complete truth, whose files have the same form.
@@ -140,10 +140,10 @@ def read_scene_graphs(
         left_out: counts by split what could not be kept as it is: "relations left out", "boxes clipped" to their image.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
-    for picture_id, name, row in decode_members(folder.parent, split_of, "picture", GqaSceneGraph, problems):
+    for image_id, name, row in decode_members(folder.parent, split_of, "image", GqaSceneGraph, problems):
         faults = [*_find_blank_names(row), *find_size_errors(row)]
         for fault in faults:
-            problems.add(f"{name}, picture {picture_id}", fault)
+            problems.add(f"{name}, image {image_id}", fault)
         objects, counts = [], Counter[str]()
         if not faults:
             row, counts["boxes clipped"] = clip_boxes(row)
@@ -159,7 +159,7 @@ def read_scene_graphs(
         if omitted_counts is not None:
             omitted_counts.update({(split_of[name], what): number for what, number in counts.items()})
         yield SceneGraph(
-            picture_id=picture_id,
+            image_id=image_id,
             split=split_of[name],
             width=row.width,
             height=row.height,
@@ -212,7 +212,7 @@ def clip_boxes(row: GqaSceneGraph) -> tuple[GqaSceneGraph, int]:
 
 
 def read_true_scene_graphs(folder: Path, splits: Iterable[Split]) -> dict[str, SceneGraph]:
-    """The complete scene graphs of some splits, by picture id. Simulated annotators, the audit, and one
+    """The complete scene graphs of some splits, by image id. Simulated annotators, the audit, and one
     reference row of the leaderboard (stage answer) alone may see them.
 
     Raises:
@@ -220,9 +220,9 @@ def read_true_scene_graphs(folder: Path, splits: Iterable[Split]) -> dict[str, S
     """
     problems = Problems(f"{folder} (the complete truth; where nobody knows it, set collect.simulate: false)")
     complete = read_scene_graphs(folder, tuple(sorted(set(splits))), problems, is_complete=True)
-    by_picture = {scene.picture_id: scene for scene in complete}
+    by_image = {scene.image_id: scene for scene in complete}
     problems.raise_if_any()
-    return by_picture
+    return by_image
 
 
 def _question_files(source: Path, split: Split, which: QuestionSet) -> list[str]:

@@ -18,9 +18,9 @@ def is_valid_id(text: str) -> bool:
 
 
 def list_images(folder: Path, problems: Problems) -> dict[str, Path]:
-    """Picture id -> file, for the images directly in `folder` (see `image_files`)."""
+    """Image id -> file, for the images directly in `folder` (see `image_files`)."""
     if not folder.is_dir():
-        problems.add(f"{folder.name}/", "no such folder; the pictures belong into it")
+        problems.add(f"{folder.name}/", "no such folder; the images belong into it")
         return {}
     files, clashes = find_image_files(folder)
     for first, second in clashes:
@@ -29,7 +29,7 @@ def list_images(folder: Path, problems: Problems) -> dict[str, Path]:
 
 
 def inspect_image(path: Path) -> tuple[int, int, str]:
-    """Decode a picture wholly; return its width and height, as it is shown, and the SHA-256 of the file.
+    """Decode an image wholly; return its width and height, as it is shown, and the SHA-256 of the file.
 
     Raises:
         ValueError: the file is empty, truncated, no image or of a kind that is refused (`load_rgb`); the message says which.

@@ -1,15 +1,15 @@
-"""Any other pictures and questions: a table in `source/`, one question a row. The way in for own data.
+"""Any other images and questions: a table in `source/`, one question a row. The way in for own data.
 
     questions.csv      UTF-8, with a header; between the cells commas, semicolons or tabs (or what Excel's line `sep=;` names)
     questions.xlsx     one sheet, with a header; cells that hold ids or answers are text: no numbers, dates or formulas
     questions.parquet  columns of text
     questions.jsonl    one object a line
-    images/            the pictures (JPEG, PNG, WebP, GIF, BMP, AVIF), in this folder itself
-    sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by picture id
+    images/            the images (JPEG, PNG, WebP, GIF, BMP, AVIF), in this folder itself
+    sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by image id
 
 Columns:
     question_id   text; unique
-    picture       file name in images/, with or without its ending; without it, it is the picture's id
+    image       file name in images/, with or without its ending; without it, it is the image's id
     question      the text
     answer        the one right answer
     split         optional: testdev, train, val or test; when missing, that which the benchmark is built from
@@ -46,7 +46,7 @@ class TableRow(Record, omit_defaults=True):
     """A row of the table."""
 
     question_id: str
-    picture: str
+    image: str
     text: str = msgspec.field(name="question")
     answer: str
     split: Split | None = None
@@ -61,7 +61,7 @@ _COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
 # Other names of columns, by ours.
 _COLUMN_ALIASES = {
     "question_id": COLUMN_ALIASES["question id"],
-    "picture": COLUMN_ALIASES["image"],
+    "image": COLUMN_ALIASES["image"],
     "question": COLUMN_ALIASES["question"],
 }
 
@@ -90,7 +90,7 @@ def read_questions(
     for _, (_, row) in sorted(table.items()):
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default_split}
         if fields["split"] in splits:
-            yield Question(picture_id=strip_image_suffix(fields.pop("picture")), **fields)
+            yield Question(image_id=strip_image_suffix(fields.pop("image")), **fields)
 
 
 def describe_misplaced_table(source: Path) -> str:

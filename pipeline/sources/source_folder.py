@@ -24,7 +24,7 @@ class IngestParams(Params):
     """Parameters of ingest.
 
     Attributes:
-        split: the benchmark is built from this split; its pictures must be there as files.
+        split: the benchmark is built from this split; its images must be there as files.
         question_splits: questions read; besides `split`, they tell which attribute is of which type.
         graph_splits: scene graphs read: the vocabulary, and the evidence where they cover `split`.
         questions: GQA only: those asked are the balanced ones (the paper's choice) or all of them.
@@ -74,14 +74,14 @@ def find_question_errors(question: Question) -> list[str]:
     plain = "letters, digits, '.', '-' and '_' only"
     sound = {
         f"the id may hold {plain}": is_valid_id(question.question_id),
-        f"picture {question.picture_id!r} is outside of images/ or no plain name: {plain}": is_valid_id(
-            question.picture_id
+        f"image {question.image_id!r} is outside of images/ or no plain name: {plain}": is_valid_id(
+            question.image_id
         ),
         "the question is empty": question.text.strip(),
         "it has no answer": question.answer.strip(),
     }
     reasons = [reason for reason, holds in sound.items() if not holds]
-    for what, name in (("the id", question.question_id), ("the picture's name", question.picture_id)):
+    for what, name in (("the id", question.question_id), ("the image's name", question.image_id)):
         if len(name) > MAX_ID_LENGTH:
             reasons.append(
                 f"{what} has {format_count(len(name), 'character')}, more than {MAX_ID_LENGTH}: {name[:20]}..."
@@ -101,7 +101,7 @@ class SourceFolder:
     Attributes:
         format: which reader reads it.
         problems: what is wrong, of all that was read so far.
-        wanted: picture id -> the questions of the benchmark's split that ask for it.
+        wanted: image id -> the questions of the benchmark's split that ask for it.
     """
 
     def __init__(self, folder: Path, params: IngestParams) -> None:
@@ -127,12 +127,12 @@ class SourceFolder:
         for question in questions:
             if self._is_unused(question):
                 continue
-            if question.split == self.params.split and is_valid_id(question.picture_id):
-                self.questions_by_image.setdefault(question.picture_id, []).append(question.question_id)
+            if question.split == self.params.split and is_valid_id(question.image_id):
+                self.questions_by_image.setdefault(question.image_id, []).append(question.question_id)
             yield self._check_question(question, "questions")
 
     def read_unbalanced_questions(self) -> Iterator[Question]:
-        """GQA's unbalanced questions about the wanted pictures, if their file is there and nothing better tells of
+        """GQA's unbalanced questions about the wanted images, if their file is there and nothing better tells of
         these: no graphs are read, and not all questions are asked anyway."""
         params = self.params
         only_asked = self.format == "gqa" and params.question_set == "balanced"
@@ -141,12 +141,12 @@ class SourceFolder:
         if not gqa_files.has_all_questions(self.folder, params.split):
             return
         for question in gqa_files.read_questions(self.folder, (params.split,), self.problems, "all"):
-            asked = self.questions_by_image.get(question.picture_id)
+            asked = self.questions_by_image.get(question.image_id)
             if asked and question.question_id not in asked and not self._is_unused(question):
                 yield self._check_question(question, "unbalanced questions")
 
     def read_scene_graphs(self) -> Iterator[SceneGraph]:
-        """The published scene graphs of `graph_splits`, sorted by picture; own questions may do without."""
+        """The published scene graphs of `graph_splits`, sorted by image; own questions may do without."""
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
@@ -159,20 +159,20 @@ class SourceFolder:
             counts["relations left out"] = left_out[scene.split, "relations left out"]
             if boxes := left_out[scene.split, "boxes clipped"]:
                 counts["boxes clipped"] = boxes
-            if scene.picture_id in self.questions_by_image:
-                self._image_sizes[scene.picture_id] = scene.width, scene.height
+            if scene.image_id in self.questions_by_image:
+                self._image_sizes[scene.image_id] = scene.width, scene.height
             yield scene
 
     def read_images(self) -> Iterator[ImageRecord]:
-        """The pictures wanted, sorted by id, each decoded to its last pixel."""
+        """The images wanted, sorted by id, each decoded to its last pixel."""
         folder, split = self.folder / "images", self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
             self.problems.add(
-                "images/", f"no picture in it, but {len(self.questions_by_image)} are asked about"
+                "images/", f"no image in it, but {len(self.questions_by_image)} are asked about"
             )
-        for picture_id, asked in sorted(self.questions_by_image.items()) if files else ():
-            where, path = f"picture {picture_id}", files.get(picture_id)
+        for image_id, asked in sorted(self.questions_by_image.items()) if files else ():
+            where, path = f"image {image_id}", files.get(image_id)
             if path is None:
                 wanted_by = f"questions that ask for it: {len(asked)}, the first is {asked[0]}"
                 self.problems.add(where, f"no such file in images/; {wanted_by}")
@@ -182,13 +182,13 @@ class SourceFolder:
             except ValueError as error:
                 self.problems.add(f"{where}: images/{path.name}", str(error))
                 continue
-            w, h = self._image_sizes.get(picture_id, (width, height))
+            w, h = self._image_sizes.get(image_id, (width, height))
             if (w, h) != (width, height):
                 sizes = f"{width} x {height}, its scene graph says {w} x {h}"
                 self.problems.add(where, f"images/{path.name} is {sizes}")
-            self._counts[split]["pictures"] += 1
+            self._counts[split]["images"] += 1
             yield ImageRecord(
-                picture_id=picture_id,
+                image_id=image_id,
                 split=split,
                 path=path.as_posix(),
                 width=width,
@@ -221,7 +221,7 @@ class SourceFolder:
         self._counts[question.split][f"questions left out: {NO_ANSWER_REASON}"] += 1
         row = UnusedQuestion(
             question_id=question.question_id,
-            picture_id=question.picture_id,
+            image_id=question.image_id,
             split=question.split,
             text=question.text,
             answer=question.answer,

@@ -1,4 +1,4 @@
-"""Of GQA's questions what a model learns from: the picture, the text, the answer; read one by one."""
+"""Of GQA's questions what a model learns from: the image, the text, the answer; read one by one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pipeline.sources.large_json import DECODE_ERRORS, explain_decode_error, rea
 
 
 class TrainingQuestion(NamedTuple):
-    """A question of a picture and its one right answer."""
+    """A question of an image and its one right answer."""
 
-    picture_id: str
+    image_id: str
     text: str
     answer: str
 

@@ -1,8 +1,8 @@
-"""Visual Genome's own scene graphs, with the noise that GQA cleaned, in GQA's form. GQA's train and val pictures
+"""Visual Genome's own scene graphs, with the noise that GQA cleaned, in GQA's form. GQA's train and val images
 are Visual Genome's and have its ids. https://homes.cs.washington.edu/~ranjay/visualgenome/api.html
 
     scene_graphs.json   objects with names, boxes and (in some versions) attributes; relationships
-    image_data.json     width and height of the pictures
+    image_data.json     width and height of the images
     attributes.json     optional: attributes by object, for versions whose scene graphs have none
 
 Names are in lower case and without spaces around, an object's first name is its name. Positions ("to the left of"),
@@ -77,18 +77,18 @@ class _ImageAttributes(msgspec.Struct):
 
 def read_scene_graphs(
     graph_file: Path,
-    picture_file: Path,
+    image_file: Path,
     problems: Problems,
     omitted_counts: Counter[str],
     attribute_file: Path | None = None,
 ) -> Iterator[tuple[str, GqaSceneGraph]]:
-    """Picture id and scene graph, in the file's order; what is wrong with one goes to `problems`, what GQA's form
+    """Image id and scene graph, in the file's order; what is wrong with one goes to `problems`, what GQA's form
     cannot hold is counted in `left_out`.
 
     Raises:
         UserError: a file is missing or of another form.
     """
-    sizes = _index_by_image(read_json(picture_file, list[_ImageMetadata]), picture_file.name, problems)
+    sizes = _index_by_image(read_json(image_file, list[_ImageMetadata]), image_file.name, problems)
     attribute_rows = _read_json_list(attribute_file, _ImageAttributes, "attributes") if attribute_file else []
     described = _index_by_image(attribute_rows, attribute_file.name if attribute_file else "", problems)
     graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_ObjectAttributes])
@@ -106,10 +106,10 @@ def read_scene_graphs(
         for key in twice:
             problems.add(where, f"the key {key} occurs more than once")
         if graph.image_id in seen:
-            problems.add(where, f"picture {graph.image_id} is in the file twice")
+            problems.add(where, f"image {graph.image_id} is in the file twice")
         seen.add(graph.image_id)
         if graph.image_id not in sizes:
-            problems.add(where, f"picture {graph.image_id} is not in {picture_file.name}")
+            problems.add(where, f"image {graph.image_id} is not in {image_file.name}")
             continue
         size = sizes[graph.image_id]
         row = GqaSceneGraph(
@@ -130,13 +130,13 @@ def _index_by_image(rows: Iterable[R], name: str, problems: Problems) -> dict[in
     for row in rows:
         if found.setdefault(row.image_id, row) != row:
             problems.add(
-                f"{name}, picture {row.image_id}", "it is there twice, with different content; keep one"
+                f"{name}, image {row.image_id}", "it is there twice, with different content; keep one"
             )
     return found
 
 
 def convert_scene_graphs(
-    graph_file: Path, picture_file: Path, dataset: str, split: Split, attribute_file: Path | None = None
+    graph_file: Path, image_file: Path, dataset: str, split: Split, attribute_file: Path | None = None
 ) -> str:
     """Write the scene graphs as GQA's file of a split into a data set's source folder; say what was left out.
 
@@ -145,7 +145,7 @@ def convert_scene_graphs(
     """
     converted = resolve_new_source_file(dataset, f"sceneGraphs/{split}_sceneGraphs.json")
     problems, left_out = Problems(graph_file.name), Counter[str]()
-    graphs = read_scene_graphs(graph_file, picture_file, problems, left_out, attribute_file)
+    graphs = read_scene_graphs(graph_file, image_file, problems, left_out, attribute_file)
     with atomic_write(converted) as file:
         count = write_members(file, track(graphs, "convert: scene graphs", unit="graph"))
         problems.raise_if_any()

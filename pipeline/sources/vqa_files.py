@@ -61,8 +61,8 @@ def read_questions(
     """The questions as rows of a table, sorted by id; `detailed` is VQA's question type ("what color is the").
 
     Args:
-        prefix, digits: the picture 262148 is called `<prefix>000000262148` with 12 digits; the prefix is
-            `COCO_<data_subtype>_` if None, as COCO's pictures of 2014 are named.
+        prefix, digits: the image 262148 is called `<prefix>000000262148` with 12 digits; the prefix is
+            `COCO_<data_subtype>_` if None, as COCO's images of 2014 are named.
 
     Raises:
         UserError: a file is missing or of another form.
@@ -76,7 +76,7 @@ def read_questions(
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
     if not is_valid_id(f"{prefix}0"):
-        problems.add(f"prefix {prefix!r}", "names of pictures have letters, digits, '.', '-' and '_' only")
+        problems.add(f"prefix {prefix!r}", "names of images have letters, digits, '.', '-' and '_' only")
     rows = []
     for row in asked.questions:
         where = f"{question_file.name}, question {row.question_id}"
@@ -85,14 +85,14 @@ def read_questions(
             problems.add(where, f"it has no annotation in {answers}, or is there twice")
             continue
         if annotation.image_id != row.image_id:
-            problems.add(where, f"picture {row.image_id}, but {annotation.image_id} in {answers}")
+            problems.add(where, f"image {row.image_id}, but {annotation.image_id} in {answers}")
         answer = find_most_common_answer(annotation)
         if not answer:
             problems.add(where, f"no answer in {answers}")
         rows.append(
             TableRow(
                 question_id=str(row.question_id),
-                picture=f"{prefix}{row.image_id:0{digits}}",
+                image=f"{prefix}{row.image_id:0{digits}}",
                 text=row.question,
                 answer=answer,
                 split=split,
@@ -131,8 +131,8 @@ def convert_questions(
     if not rows:
         raise UserError(f"{question_file}: there is no question in it")
     write_jsonl(table, rows)
-    pictures = len({row.picture for row in rows})
+    images = len({row.image for row in rows})
     return (
-        f"{format_count(len(rows), 'question')} -> {table}. Put their {pictures:,} pictures ({rows[0].picture}.jpg, ...) into "
+        f"{format_count(len(rows), 'question')} -> {table}. Put their {images:,} images ({rows[0].image}.jpg, ...) into "
         f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
     )

@@ -1,6 +1,6 @@
 """Measure what the benchmark gives away, what it kept and lost, and what it can resolve.
 
-Reads   balance/, ingest/, embed/pictures.npy, the reports and drops of every stage,
+Reads   balance/, ingest/, embed/images.npy, the reports and drops of every stage,
         truth/ where the complete truth is known (the sample), ingest/ and vocabulary/ for how often the verifier agrees with the source
 Writes  audit.json  every figure; `warnings` lists the limits that the release is over
         audit.md    the same for people

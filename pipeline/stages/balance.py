@@ -1,11 +1,11 @@
-"""Choose the items of the release so that neither the text nor the picture tells which questions are answerable.
+"""Choose the items of the release so that neither the text nor the image tells which questions are answerable.
 
-Rule `image_and_text`: in CLIP subsets every text is as often UQ as AQ and every picture has as many of either,
-within dev and within test; PT subsets pair each UQ with its original, and words are put in about as often as they
+Rule `image_and_text`: in CLIP subsets every text is as often UQ as AQ and every image has as many of either,
+within validation and within test; PT subsets pair each UQ with its original, and words are put in about as often as they
 are taken out. Rule `image` is RGQA's: beside each UQ an AQ
-of the same picture (CLIP) or its original (PT), duplicates among the AQs dropped.
+of the same image (CLIP) or its original (PT), duplicates among the AQs dropped.
 
-Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/parts.json,
+Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/splits.json,
         similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
@@ -47,8 +47,10 @@ def summarize_subset(
     rows: Sequence[Item], verified: int, excluded: Sequence[tuple[CollectedCandidate, str]]
 ) -> dict[str, Any]:
     """What one subset came to: kept = verified - left out. Margins are the largest differences |UQs - AQs| of any
-    text and of any picture, over all and within each part."""
-    scopes = {"all": rows} | {part: [row for row in rows if row.part == part] for part in ("dev", "test")}
+    text and of any image, over all and within each part."""
+    scopes = {"all": rows} | {
+        split: [row for row in rows if row.split == split] for split in ("validation", "test")
+    }
     margins = {}
     for scope, inside in scopes.items():
         by_text, uqs = (
@@ -60,7 +62,7 @@ def summarize_subset(
             "aqs": len(inside) - uqs,
             "distinct_texts_per_uq": by_text.distinct_per_uq,
             "text_margin": by_text.max_difference,
-            "picture_margin": measure_imbalance(inside, lambda item: item.picture_id).max_difference,
+            "image_margin": measure_imbalance(inside, lambda item: item.image_id).max_difference,
         }
     kept = margins["all"]["uqs"]
     return margins | {
@@ -72,10 +74,10 @@ def summarize_subset(
     }
 
 
-def read_questions(folders: DatasetFolders, part: Mapping[str, str]) -> dict[str, Question]:
-    """The questions on the pictures by id, sorted, without what no item tells: programs and annotations, most of their size."""
+def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
+    """The questions on the images by id, sorted, without what no item tells: programs and annotations, most of their size."""
     none = {"program": (), "annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
-    rows = (msgspec.structs.replace(row, **none) for row in folders.read_questions_about(part))
+    rows = (msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split))
     return {row.question_id: row for row in sorted(rows, key=lambda row: row.question_id)}
 
 
@@ -91,24 +93,24 @@ def read_verified_uqs(folders: DatasetFolders, subset: Subset) -> list[Collected
 
 
 def check_verified(
-    verified: Iterable[CollectedCandidate], questions: Container[str], part: Container[str]
+    verified: Iterable[CollectedCandidate], questions: Container[str], split: Container[str]
 ) -> None:
-    """Raise a UserError that lists the UQs among the verified whose question or picture is not in the data set."""
+    """Raise a UserError that lists the UQs among the verified whose question or image is not in the data set."""
     problems = Problems(
         "verified candidates that do not fit the data set (were verdicts collected for another one?)"
     )
     for c in (row.candidate for row in verified if row.status == "unanswerable"):
         if c.question_id not in questions:
             problems.add(c.candidate_id, f"no question {c.question_id}")
-        if c.picture_id not in part:
-            problems.add(c.candidate_id, f"no picture {c.picture_id} in rank/parts.json")
+        if c.image_id not in split:
+            problems.add(c.candidate_id, f"no image {c.image_id} in rank/splits.json")
     problems.raise_if_any()
 
 
 def main() -> None:
     folders, p = DatasetFolders(), load_params("balance", BalanceParams)
-    parts = folders.stage_dir("rank") / "parts.json"
-    part = RecordLookup(parts, read_json(parts, dict[str, Literal["dev", "test"]]))
+    splits = folders.stage_dir("rank") / "splits.json"
+    split = RecordLookup(splits, read_json(splits, dict[str, Literal["validation", "test"]]))
     scores: dict[str, float | None] = {
         row.question_id: row.score for row in folders.read_records(SourceQuestionScore)
     }
@@ -126,16 +128,16 @@ def main() -> None:
     refuted = {
         check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
     }
-    questions = read_questions(folders, part)
-    check_verified(folders.read_records(CollectedCandidate), questions, part)
+    questions = read_questions(folders, split)
+    check_verified(folders.read_records(CollectedCandidate), questions, split)
 
     unpaired: list[DroppedCandidate] = []
     subsets = {}
     with atomic_write(folders.record_file(Item)) as file:  # a subset at a time
         for subset in SUBSETS:
             uqs = read_verified_uqs(folders, subset)
-            pairs, left = balance_subset(subset, uqs, questions, refuted, part, p, estimates)
-            rows = make_items(subset, pairs, questions, scores, part, estimates)
+            pairs, left = balance_subset(subset, uqs, questions, refuted, split, p, estimates)
+            rows = make_items(subset, pairs, questions, scores, split, estimates)
             subsets[subset] = summarize_subset(rows, len(uqs), left)
             file.write(encode_jsonl(rows))
             unpaired += [uq.candidate.as_dropped("balance", reason) for uq, reason in left]

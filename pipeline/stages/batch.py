@@ -1,16 +1,16 @@
-"""Make annotation tasks: a picture and two questions in random order, one a candidate, the other its companion: a filter
+"""Make annotation tasks: an image and two questions in random order, one a candidate, the other its companion: a filter
 question, whose verdict is known, or a repeat, another candidate once more.
 
-Half of the filters have the known verdict "valid" (the picture's own questions, which verifies those on the
-way; templates), half "invalid" (candidates and questions of other pictures that name something which, by the
+Half of the filters have the known verdict "valid" (the image's own questions, which verifies those on the
+way; templates), half "invalid" (candidates and questions of other images that name something which, by the
 evidence, is not there; templates).
 
 Candidates that are most probably unanswerable go out first, in blocks that hold as much of every subset and are shuffled.
 
-Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, pictures.jsonl, vocabulary.json, reconstructed.jsonl
-        data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate round`), if there are any
+Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
+        data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate end-round`), if there are any
 Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
-        label_studio_tasks.json    what the browser may see: task key, picture, the two texts
+        label_studio_tasks.json    what the browser may see: task key, image, the two texts
         batch.json                 tasks per subset, filters per source, repeats, and how well repetition, words, position
                                    and order tell which questions are filters, on streams of simulated annotators
 """
@@ -71,11 +71,11 @@ class BatchParams(Params):
     seed: Seed = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
-    template_fraction: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
-    # Tasks that have a filter beside the candidate, at most: as far as a picture's filters last with two uses of each. The
+    template_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
+    # Tasks that have a filter beside the candidate, at most: as far as an image's filters last with two uses of each. The
     # others have a repeat, another candidate once more, which is a vote on that.
-    gold_fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
-    # Questions of other pictures tried per picture, of those that name something this picture has not.
+    gold_proportion: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
+    # Questions of other images tried per image, of those that name something this image has not.
     num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
 
 
@@ -134,36 +134,36 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
     if report["tasks"] and not report["filters_invalid"]:
         warn(
             "no filter question is known to be unanswerable, as nothing is known of these images: an annotator who calls every "
-            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate round)"
+            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate end-round)"
         )
 
 
 class GoldQuestionInputs:
-    """What filter questions are made of; of the rows in files those of one picture at a time are in memory."""
+    """What filter questions are made of; of the rows in files those of one image at a time are in memory."""
 
     def __init__(self, folders: DatasetFolders, p: BatchParams) -> None:
         self._p, self._vocabulary = p, folders.read_vocabulary()
         self._candidates = GroupedIndex(
-            folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.picture_id"
+            folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.image_id"
         )
-        self._verified = group_by(read_rounds(folders), lambda row: row.candidate.picture_id)
-        self._questions = GroupedIndex(folders.record_file(Question), Question, "picture_id")
-        pictures = {row.picture_id for row in folders.read_records(ImageRecord)}
+        self._verified = group_by(read_rounds(folders), lambda row: row.candidate.image_id)
+        self._questions = GroupedIndex(folders.record_file(Question), Question, "image_id")
+        images = {row.image_id for row in folders.read_records(ImageRecord)}
         self._questions_by_name = QuestionsByName(
-            UniqueIndex(folders.record_file(Question), Question, "question_id"), pictures
+            UniqueIndex(folders.record_file(Question), Question, "question_id"), images
         )
         self._facts_of = make_evidence_loader(folders, self._vocabulary)
 
-    def make_offer(self, picture_id: str) -> Offer:
-        """The filter questions that a picture offers."""
-        rng, facts = make_generator(self._p.seed, "batch", "pool", picture_id), self._facts_of(picture_id)
-        own, members = self._questions.get(picture_id, ()), self._candidates[picture_id]
+    def make_offer(self, image_id: str) -> Offer:
+        """The filter questions that an image offers."""
+        rng, facts = make_generator(self._p.seed, "batch", "pool", image_id), self._facts_of(image_id)
+        own, members = self._questions.get(image_id, ()), self._candidates[image_id]
         texts = [row.candidate.text for row in members]
         return Offer.from_questions(
             [
-                *collect_known_questions(own, members, self._verified.get(picture_id, ())),
+                *collect_known_questions(own, members, self._verified.get(image_id, ())),
                 *sample_foreign_questions(
-                    picture_id, self._questions_by_name, facts, self._p.num_negative_trials, rng
+                    image_id, self._questions_by_name, facts, self._p.num_negative_trials, rng
                 ),
                 *match_text_style(make_all_template_questions(self._vocabulary, facts, rng), texts),
             ]
@@ -171,12 +171,12 @@ class GoldQuestionInputs:
 
 
 def make_offers(
-    folders: DatasetFolders, p: BatchParams, pictures: Sequence[str]
+    folders: DatasetFolders, p: BatchParams, images: Sequence[str]
 ) -> Iterator[tuple[str, Offer]]:
-    """The filter questions that each of the pictures, all with candidates, offers."""
+    """The filter questions that each of the images, all with candidates, offers."""
     inputs = partial(GoldQuestionInputs, folders, p)
-    found = ordered_map(GoldQuestionInputs.make_offer, pictures, inputs, choose_num_workers(len(pictures)))
-    yield from zip(pictures, track(found, "batch: filters", len(pictures), "picture"), strict=True)
+    found = ordered_map(GoldQuestionInputs.make_offer, images, inputs, choose_num_workers(len(images)))
+    yield from zip(images, track(found, "batch: filters", len(images), "image"), strict=True)
 
 
 def main() -> None:
@@ -187,19 +187,19 @@ def main() -> None:
     )
     if not candidates:
         raise UserError(
-            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged; give more pictures and questions, or names of things "
+            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged; give more images and questions, or names of things "
             "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
         )
-    pictures = sorted({row.picture_id for row in candidates})
-    offered = SpillMap(out, Offer, make_offers(folders, p, pictures))
+    images = sorted({row.image_id for row in candidates})
+    offered = SpillMap(out, Offer, make_offers(folders, p, images))
     estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
-    made = make_tasks(candidates, offered, p.template_fraction, p.gold_fraction, p.seed, estimates)
+    made = make_tasks(candidates, offered, p.template_proportion, p.gold_proportion, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", made)
 
-    picture = RecordLookup(
-        folders.record_file(ImageRecord), ((row.picture_id, row) for row in folders.read_records(ImageRecord))
+    image = RecordLookup(
+        folders.record_file(ImageRecord), ((row.image_id, row) for row in folders.read_records(ImageRecord))
     )
-    seen = (to_label_studio_task(task, picture[task.picture_id]) for task in folders.read_records(Task))
+    seen = (to_label_studio_task(task, image[task.image_id]) for task in folders.read_records(Task))
     write_json_list(out / "label_studio_tasks.json", seen)
     figures = make_report(
         folders.read_records(Task),

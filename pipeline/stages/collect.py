@@ -6,14 +6,14 @@ only if they say "invalid", by Dawid and Skene's estimate, majority, or unanimit
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
         data/<data set>/annotations/pulled.json   what `rgqa annotate pull` and `import` wrote, or, with `simulate: true`,
-        data/<data set>/truth, pictures.jsonl, vocabulary.json   what simulated annotators see and know; with
+        data/<data set>/truth, images.jsonl, vocabulary.json   what simulated annotators see and know; with
                                              `simulate: rehearsal` instead of the truth
         scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
 Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones marked
         set_aside.jsonl   SetAside: answers on candidates that do not count, each with a reason
         verified.jsonl    Verified: every candidate with its votes and one status
         posteriors.jsonl  Posterior: how probably each is unanswerable, if the rule is dawid-skene; else empty
-        aq_checks.jsonl   AqCheck: the pictures' own questions that were verified or refuted on the way
+        aq_checks.jsonl   AqCheck: the images' own questions that were verified or refuted on the way
         quality.json, quality.html   the quality report
         collect.json      skill and agreement of annotators, statuses per subset
 """
@@ -144,7 +144,7 @@ def main() -> None:
     check_votes(collected, params)
     for alarm in collected.quality.warnings:
         print(f"collect: ALARM: {alarm}", file=sys.stderr)
-    pictures = {row.picture_id: row.path for row in folders.read_records(ImageRecord)}
+    images = {row.image_id: row.path for row in folders.read_records(ImageRecord)}
     folders.write_stage_outputs(
         "collect",
         f"{collected.quality.num_unanswerable:,} of {format_count(len(collected.verified), 'candidate')} unanswerable by {format_count(given, 'verdict')}",
@@ -154,7 +154,7 @@ def main() -> None:
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,
-            "quality.html": render_page(collected.quality, pictures),
+            "quality.html": render_page(collected.quality, images),
             "collect.json": make_report(collected) | {"exports": exported},
         },
     )

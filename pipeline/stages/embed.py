@@ -1,7 +1,7 @@
-"""Turn the pictures, and each distinct text of the questions asked about them, into unit vectors.
+"""Turn the images, and each distinct text of the questions asked about them, into unit vectors.
 
-Reads   ingest/pictures.jsonl, ingest/questions.jsonl, the picture files, vectors/clip.safetensors if there is one
-Writes  pictures.npy, picture_ids.json   float32 [n, d]; row i is picture i, ids sorted
+Reads   ingest/images.jsonl, ingest/questions.jsonl, the image files, vectors/clip.safetensors if there is one
+Writes  images.npy, image_ids.json   float32 [n, d]; row i is image i, ids sorted
         texts.npy, texts.json            float32 [m, d]; row i is text i, texts sorted
         embed.json                       the model, how many of each
 
@@ -32,41 +32,41 @@ from pipeline.core.records import ImageRecord
 
 def main() -> None:
     params, folders = load_params("embed", EmbedParams), DatasetFolders()
-    out, pictures = folders.stage_dir("embed"), list(folders.read_records(ImageRecord))
-    ids = [picture.picture_id for picture in pictures]
+    out, images = folders.stage_dir("embed"), list(folders.read_records(ImageRecord))
+    ids = [image.image_id for image in images]
     asked = [question.text for question in folders.read_questions_about(set(ids))]
     texts = sorted(set(asked))
     if not texts:
         raise UserError(
-            f"{folders.stage_dir('ingest')}: {format_count(len(pictures), 'picture')} and no question about any of them; "
+            f"{folders.stage_dir('ingest')}: {format_count(len(images), 'image')} and no question about any of them; "
             "check the source and ingest.split"
         )
 
     check_model_location(params, folders.clip)
     encoder = cache(partial(load_encoder, params))
     model = clip.read_model_record(params.model, params.pretrained) or encoder().record
-    picture_keys = make_cache_keys(model, "picture", (picture.sha256 for picture in pictures))
+    image_keys = make_cache_keys(model, "image", (image.sha256 for image in images))
     text_keys = make_cache_keys(model, "text", texts)
     with closing(
         EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
     ) as kept:
-        # texts first: one that is too long is then known before the pictures, which take most of the time
+        # texts first: one that is too long is then known before the images, which take most of the time
         encoded = kept.encode_missing(
             text_keys, texts, lambda them: encoder().encode_texts(them, params.text_batch_size), "texts"
         )
-        paths = [picture.path for picture in pictures]
+        paths = [image.path for image in images]
         encoded += kept.encode_missing(
-            picture_keys,
+            image_keys,
             paths,
             lambda them: encoder().encode_images(them, params.image_batch_size),
-            "pictures",
+            "images",
         )
-        kept.write_npy(out / "pictures.npy", picture_keys)
+        kept.write_npy(out / "images.npy", image_keys)
         kept.write_npy(out / "texts.npy", text_keys)
-    report = EmbedReport(model=model, pictures=len(pictures), questions=len(asked), distinct_texts=len(texts))
-    what = f"{format_count(len(pictures), 'picture')} and {len(texts):,} texts ({encoded:,} newly encoded)"
+    report = EmbedReport(model=model, images=len(images), questions=len(asked), distinct_texts=len(texts))
+    what = f"{format_count(len(images), 'image')} and {len(texts):,} texts ({encoded:,} newly encoded)"
     folders.write_stage_outputs(
-        "embed", what, {"picture_ids.json": ids, "texts.json": texts, "embed.json": report}
+        "embed", what, {"image_ids.json": ids, "texts.json": texts, "embed.json": report}
     )
 
 

@@ -1,4 +1,4 @@
-"""Estimate how probably each candidate has an answer at its picture after all, and how hard it is to see that it has none.
+"""Estimate how probably each candidate has an answer at its image after all, and how hard it is to see that it has none.
 
 Reads   ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json, vocabulary/reconstructed.jsonl,
         screen/screened.jsonl
@@ -6,7 +6,7 @@ Writes  estimates.jsonl   Estimate: one of each candidate, in the order of scree
         estimate.json     the weights and what they were fitted on; per subset how many questions are expected to have an
                           answer, and how many are of each difficulty
 
-The weights are fitted on pictures with published graphs, which are hidden and then shown (`pipeline/candidates/estimating/held_out_graphs.py`).
+The weights are fitted on images with published graphs, which are hidden and then shown (`pipeline/candidates/estimating/held_out_graphs.py`).
 Where there is none, base rates must do: that all that a question takes for granted is there. That is not calibrated.
 """
 
@@ -47,7 +47,7 @@ CANDIDATES_PER_PROCESS = 20_000  # candidates for which another process is worth
 
 
 class EstimateParams(Params):
-    """Parameters of estimate: the seed of the questions that are tried on pictures with graphs."""
+    """Parameters of estimate: the seed of the questions that are tried on images with graphs."""
 
     seed: Seed = 0
 
@@ -56,9 +56,9 @@ def fit_on_hidden_graphs(
     folders: DatasetFolders, claim_estimator: ClaimEstimator, seed: int
 ) -> tuple[LogisticWeights | None, dict[str, Any]]:
     """The weights, None where there are no graphs to fit them on, and what is told of how they came about."""
-    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id")
+    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
     drawn = sample_images(list(scenes))
-    asked = GroupedIndex(folders.record_file(Question), Question, "picture_id") if drawn else {}
+    asked = GroupedIndex(folders.record_file(Question), Question, "image_id") if drawn else {}
     hidden = build_training_cases(
         {key: scenes[key] for key in drawn},
         {key: asked[key] for key in drawn if key in asked},
@@ -71,7 +71,7 @@ def fit_on_hidden_graphs(
     weights = fit_weights([case.features for case in hidden.cases], labels) if calibrated else None
     return weights, {
         "calibrated": calibrated,
-        "pictures": len(drawn),
+        "images": len(drawn),
         "questions": len(labels),
         "answerable": sum(labels),
         "own_questions": hidden.num_own,
@@ -81,7 +81,7 @@ def fit_on_hidden_graphs(
 
 
 class Estimator:
-    """What candidates are estimated with; of the rows in files those of one picture at a time are in memory."""
+    """What candidates are estimated with; of the rows in files those of one image at a time are in memory."""
 
     def __init__(self, folders: DatasetFolders, weights: LogisticWeights | None) -> None:
         vocabulary = folders.read_vocabulary()
@@ -92,8 +92,8 @@ class Estimator:
     def estimate_batch(self, rows: Sequence[ScreenedCandidate]) -> list[tuple[Subset, CandidateEstimate]]:
         """The estimates of candidates, with their subsets."""
         made = []
-        for picture, same in groupby(rows, lambda row: row.candidate.picture_id):
-            facts = self._facts_of(picture)
+        for image, same in groupby(rows, lambda row: row.candidate.image_id):
+            facts = self._facts_of(image)
             for row in same:
                 candidate, refuted = row.candidate, row.verifier_result.answerability == "unanswerable"
                 found = estimate_claims(extract_candidate_claims(candidate), facts, self._claim_estimator)

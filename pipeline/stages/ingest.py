@@ -1,10 +1,10 @@
 """Read the source into records and check all of it; everything wrong is told at once.
 
 Reads   data/<data set>/source     GQA's files (sources/gqa_files.py) or a table of own questions (sources/own_table.py)
-Writes  pictures.jsonl    Picture: the pictures of the split that the benchmark is built from, each decoded once
+Writes  images.jsonl    Image: the images of the split that the benchmark is built from, each decoded once
         questions.jsonl   Question: those of the splits asked for
-        unbalanced.jsonl  Question: GQA's unbalanced questions about these pictures, where their file is there and no graph
-                          is read: for what they tell of the pictures, never to be asked
+        unbalanced.jsonl  Question: GQA's unbalanced questions about these images, where their file is there and no graph
+                          is read: for what they tell of the images, never to be asked
         scenes.jsonl      Scene: the published scene graphs of the splits asked for; boxes clipped to their image
         left_out.jsonl    UnusedQuestion: questions without an answer, that is, with one such as "unanswerable" or "n/a"
         ingest.json       counts per split; relations left out because they point to no object; questions said in other words
@@ -49,7 +49,7 @@ def main() -> None:
             if params.paraphrase and name == "questions":
                 records = paraphrase_questions(source.read_questions(), params.split, params.seed)
             file = written.enter_context(atomic_write(out / f"{name}.jsonl"))
-            total = len(source.questions_by_image) if name == "pictures" else None
+            total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
@@ -57,7 +57,7 @@ def main() -> None:
         left_out = source.get_unused_questions()
         written.enter_context(atomic_write(out / "left_out.jsonl")).write(encode_jsonl(left_out))
     questions = report.counts[params.split]["questions"]
-    what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'picture')} of {params.split}"
+    what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'image')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
         examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in left_out])

@@ -1,6 +1,6 @@
-"""Edit questions so that what they take for granted is no longer true of their own picture.
+"""Edit questions so that what they take for granted is no longer true of their own image.
 
-Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
+Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, tag/tags.jsonl
 Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
         unperturbed.jsonl    Dropped: questions that have no such edit, with the reason, per subset
@@ -19,7 +19,7 @@ from pipeline.candidates.perturbing.perturb_image import (
     SUBSETS,
     PerturbInputs,
     calibrate_inputs,
-    perturb_picture,
+    perturb_image,
 )
 from pipeline.candidates.perturbing.raking import WordContext
 from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
@@ -37,20 +37,20 @@ SurveyResult = tuple[Mapping[WordContext, np.ndarray], Mapping[Subset, float]]
 
 @lru_cache(maxsize=1)
 def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs:
-    """What pictures are perturbed with; of the rows in files those of one picture at a time are in memory. A process that
-    surveys pictures and perturbs them, too, does so with the same inputs, and what they have worked out."""
+    """What images are perturbed with; of the rows in files those of one image at a time are in memory. A process that
+    surveys images and perturbs them, too, does so with the same inputs, and what they have worked out."""
     vocabulary = folders.read_vocabulary()
     return PerturbInputs(
-        GroupedIndex(folders.record_file(Question), Question, "picture_id"),
+        GroupedIndex(folders.record_file(Question), Question, "image_id"),
         make_evidence_loader(folders, vocabulary),
         UniqueIndex(folders.record_file(TaggedText), TaggedText, "text"),
         ReplacementSampler(vocabulary, params),
     )
 
 
-def survey_images(inputs: PerturbInputs, pictures: Sequence[str]) -> SurveyResult:
-    """What a sample of the pictures tells: factors that even out the words, the share of weak candidates that is made."""
-    told = calibrate_inputs(inputs, pictures)
+def survey_images(inputs: PerturbInputs, images: Sequence[str]) -> SurveyResult:
+    """What a sample of the images tells: factors that even out the words, the share of weak candidates that is made."""
+    told = calibrate_inputs(inputs, images)
     return told.replacements.word_factors, told.query_only_rates
 
 
@@ -89,14 +89,12 @@ def make_report(counts: Counts) -> dict[str, dict[str, object]]:
 def main() -> None:
     folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
     files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": DroppedCandidate}
-    pictures = list_image_ids(folders)
-    set_up, side_by_side = partial(read_inputs, folders, params), choose_num_workers(len(pictures))
+    images = list_image_ids(folders)
+    set_up, side_by_side = partial(read_inputs, folders, params), choose_num_workers(len(images))
     # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.
-    [told] = ordered_map(survey_images, [pictures], set_up, side_by_side, 1)
+    [told] = ordered_map(survey_images, [images], set_up, side_by_side, 1)
     inputs = partial(apply_survey, folders, params, *told)
-    counts = write_per_image(
-        folders.stage_dir("perturb"), pictures, files, inputs, perturb_picture, count_keys
-    )
+    counts = write_per_image(folders.stage_dir("perturb"), images, files, inputs, perturb_image, count_keys)
     subsets = make_report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
     what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"

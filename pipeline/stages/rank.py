@@ -1,13 +1,13 @@
-"""Propose CLIP candidates: every picture's most and least similar questions among those of other pictures.
+"""Propose CLIP candidates: every image's most and least similar questions among those of other images.
 
-Existence questions and the picture's own questions (by id and by text) are never proposed. CLIP-Hard draws from the
+Existence questions and the image's own questions (by id and by text) are never proposed. CLIP-Hard draws from the
 best questions, CLIP-Easy takes from the last ones (RGQA 3.1). Beyond the paper, `cap` limits how often a question is
-used, and the draw is spread so that every picture is asked as many questions as it gives to others, within its part.
+used, and the draw is spread so that every image is asked as many questions as it gives to others, within its split.
 
-Reads   ingest/questions.jsonl, embed/pictures.npy, picture_ids.json, texts.npy, texts.json
+Reads   ingest/questions.jsonl, embed/images.npy, image_ids.json, texts.npy, texts.json
 Writes  candidates.jsonl   Candidate: clip-easy and clip-hard
-        own_scores.jsonl   OwnScore: the CLIP score of every question with its own picture
-        parts.json         dev or test, for every picture
+        own_scores.jsonl   OwnScore: the CLIP score of every question with its own image
+        splits.json         validation or test, for every image
         rank.json          pairs left out by reason, margins, score quantiles, distance from the optimum
 """
 
@@ -42,16 +42,16 @@ def _check_pools(p: RankParams) -> RankParams:
 def main() -> None:
     folders, p = DatasetFolders(), _check_pools(load_params("rank", RankParams))
     vectors = load_embeddings(folders.stage_dir("embed"))
-    part = assign_splits(vectors.picture_ids, p.validation_proportion, p.seed)
-    proposed, figures = propose_candidates(folders.read_questions_about(part), vectors, part, p)
-    own = score_own_questions(folders.read_questions_about(part), vectors)
-    in_parts, scores = Counter(part.values()), compute_quantiles([row.score for row in own])
-    report = {**figures, "parts": in_parts, "own_score_quantiles": scores}
+    split = assign_splits(vectors.image_ids, p.validation_proportion, p.seed)
+    proposed, figures = propose_candidates(folders.read_questions_about(split), vectors, split, p)
+    own = score_own_questions(folders.read_questions_about(split), vectors)
+    in_splits, scores = Counter(split.values()), compute_quantiles([row.score for row in own])
+    report = {**figures, "splits": in_splits, "own_score_quantiles": scores}
     asked = UniqueIndex(folders.record_file(Question), Question, "question_id")
     files = {
         "candidates.jsonl": attach_programs(proposed, asked),
         "own_scores.jsonl": own,
-        "parts.json": part,
+        "splits.json": split,
         "rank.json": report,
     }
     folders.write_stage_outputs("rank", format_count(len(proposed), "candidate"), files)

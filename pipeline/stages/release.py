@@ -1,6 +1,6 @@
 """Write the release: the folder that others download and cite.
 
-Reads   everything that earlier stages decided: items, questions, pictures, candidates, verdicts, drops, audit
+Reads   everything that earlier stages decided: items, questions, images, candidates, verdicts, drops, audit
 Writes  data/release/<data set>/<version>/   see its README.md for every file
 """
 
@@ -81,12 +81,12 @@ def main() -> None:
     facts = summarize_release(items, folders, p, version)
     check_version(version, facts.rehearsal)
     home = folders.release_dir(version)
-    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-    known = RecordLookup(folders.record_file(ImageRecord), pictures)
-    shown = [known[key] for key in sorted({item.picture_id for item in items})]
+    images = {row.image_id: row for row in folders.read_records(ImageRecord)}
+    known = RecordLookup(folders.record_file(ImageRecord), images)
+    shown = [known[key] for key in sorted({item.image_id for item in items})]
     with prepare_release_images(shown) if p.include_images else nullcontext({}) as ready:
-        pictures |= ready
-        write_items(home, items, folders, facts.canary, p, pictures)
+        images |= ready
+        write_items(home, items, folders, facts.canary, p, images)
         for path in (folders.stage_dir(name) for name in COPIED_FILES):
             copy_file(path, home / path.name)
         made_by = {
@@ -95,9 +95,9 @@ def main() -> None:
             if name not in EVALUATION_STAGES
         }
         write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
-        write_texts(home, items, folders, facts, pictures if p.include_images else {})
+        write_texts(home, items, folders, facts, images if p.include_images else {})
         build_wheel(home / "scorers", version)
-        paths = {key: row.path for key, row in pictures.items()}
+        paths = {key: row.path for key, row in images.items()}
         write_harness_folder(home, items, paths, version, p.include_images)
     write_checksums(home)
     uqs = sum(subset.uqs for subset in facts.subsets)
@@ -135,12 +135,12 @@ def write_items(
     folders: DatasetFolders,
     canary: str,
     p: ReleaseParams,
-    pictures: Mapping[str, ImageRecord],
+    images: Mapping[str, ImageRecord],
 ) -> None:
     """The items of each subset, and the stories of all of them and of what was dropped."""
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
-            write_subset(home, subset, members, pictures, canary, p)
+            write_subset(home, subset, members, images, canary, p)
     questions = UniqueIndex(folders.record_file(Question), Question, "question_id")
     verified = UniqueIndex(
         folders.record_file(CollectedCandidate), CollectedCandidate, "candidate.candidate_id"
@@ -231,11 +231,11 @@ def write_texts(
     items: Collection[Item],
     folders: DatasetFolders,
     facts: ReleaseSummary,
-    pictures: Mapping[str, ImageRecord],
+    images: Mapping[str, ImageRecord],
 ) -> None:
-    """Card with its picture, licences, description, errata and the quality report (with pictures only if they are in the
+    """Card with its image, licences, description, errata and the quality report (with images only if they are in the
     release)."""
-    paths = {key: row.path for key, row in pictures.items()}
+    paths = {key: row.path for key, row in images.items()}
     write_text(
         home / "quality.html",
         render_page(read_json(folders.stage_dir("collect") / "quality.json", QualityReport), paths),

@@ -1,12 +1,12 @@
 """Drop candidates that give their answer away, are badly said, or are known to have an answer.
 
-Reads   ingest/pictures.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
+Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl
 Writes  screened.jsonl   Screened: candidates that stay, each with what the judge says and from which evidence
         dropped.jsonl    Dropped: candidates that go, each with one reason (`pipeline/candidates/screening/screen_rules.py`)
         screen.json      counts per subset: in == kept + sum(dropped); judgements of what was kept
 
-The evidence about a picture is its scene graph where there is one, else what its own questions say, else
+The evidence about an image is its scene graph where there is one, else what its own questions say, else
 none. The judge only ever drops what it knows to be answerable; "unknown" stays, and is no proof of the
 contrary.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
+from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_image
 from pipeline.core.errors import run_command
 from pipeline.core.jsonl_index import GroupedIndex
 from pipeline.core.paths import DatasetFolders
@@ -25,12 +25,12 @@ from pipeline.verifier.evidence_loading import make_evidence_loader
 
 
 def read_inputs(folders: DatasetFolders) -> ScreenInputs:
-    """What candidates are screened with; of the rows in files those of one picture at a time are in memory."""
+    """What candidates are screened with; of the rows in files those of one image at a time are in memory."""
     vocabulary = folders.read_vocabulary()
     proposed = [folders.stage_dir(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
     return ScreenInputs(
-        GroupedIndex(proposed, Candidate, "picture_id"),
-        GroupedIndex(folders.record_file(Question), Question, "picture_id"),
+        GroupedIndex(proposed, Candidate, "image_id"),
+        GroupedIndex(folders.record_file(Question), Question, "image_id"),
         make_evidence_loader(folders, vocabulary),
         vocabulary,
     )
@@ -59,8 +59,8 @@ def main() -> None:
         DatasetFolders(),
         {"screened.jsonl": ScreenedCandidate, "dropped.jsonl": DroppedCandidate},
     )
-    inputs, pictures = partial(read_inputs, folders), list_image_ids(folders)
-    counts = write_per_image(folders.stage_dir("screen"), pictures, files, inputs, screen_picture, count_keys)
+    inputs, images = partial(read_inputs, folders), list_image_ids(folders)
+    counts = write_per_image(folders.stage_dir("screen"), images, files, inputs, screen_image, count_keys)
     stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("judged", "dropped"))
     folders.write_stage_outputs(
         "screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": make_report(counts)}

@@ -1,6 +1,6 @@
-"""Score every edited question with its picture by CLIP, as `rank` scores the others.
+"""Score every edited question with its image by CLIP, as `rank` scores the others.
 
-Reads   screen/screened.jsonl, embed/pictures.npy, picture_ids.json, embed.json, vectors/clip.safetensors if there is one
+Reads   screen/screened.jsonl, embed/images.npy, image_ids.json, embed.json, vectors/clip.safetensors if there is one
 Writes  edit_scores.jsonl        EditScore: the CLIP score of every candidate whose text was edited
         texts.npy, texts.json    float32 [m, d]; row i is edited text i, texts sorted
         similarity.json          the model, how many, quantiles of the scores of each subset
@@ -52,7 +52,7 @@ def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) 
     encoder = clip.Encoder(p.model, p.pretrained, device=p.device)
     if encoder.record.fingerprint != model.fingerprint:
         raise UserError(
-            f"embed: model: {p.model} is not the model that made the pictures' vectors ({model.model}, weights "
+            f"embed: model: {p.model} is not the model that made the images' vectors ({model.model}, weights "
             f"{model.weights_sha256[:12]}); run dvc repro, so that embed comes first"
         )
     return encoder.encode_texts(texts, p.text_batch_size, skip_long=True)

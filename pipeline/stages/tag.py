@@ -1,8 +1,8 @@
 """Say what every word of every distinct question is: a thing, a look, a relation, a frame of the question, or
 none.
 
-Reads   ingest/questions.jsonl, ingest/pictures.jsonl, vocabulary/vocabulary.json
-Writes  tags.jsonl    Tagged: one per distinct text of the benchmark's pictures, sorted by text
+Reads   ingest/questions.jsonl, ingest/images.jsonl, vocabulary/vocabulary.json
+Writes  tags.jsonl    Tagged: one per distinct text of the benchmark's images, sorted by text
         tag.json      how many texts, and how many words of each class
 """
 
@@ -37,7 +37,7 @@ def tag_block(tagger_inputs: tuple[WordClassifier, Tagger], texts: list[str]) ->
 
 def main() -> None:
     folders = DatasetFolders()
-    shown = {picture.picture_id for picture in folders.read_records(ImageRecord)}
+    shown = {image.image_id for image in folders.read_records(ImageRecord)}
     texts = sorted({question.text for question in folders.read_questions_about(shown)})
     # Whole batches of the tagger, so that it sees the same ones in however many processes.
     batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]

@@ -1,8 +1,8 @@
-"""Collect what the pictures show: objects with their attributes and relations, categories, attribute types.
+"""Collect what the images show: objects with their attributes and relations, categories, attribute types.
 
-Reads   ingest/pictures.jsonl, ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
+Reads   ingest/images.jsonl, ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
 Writes  vocabulary.json       Vocabulary: names with frequencies, types, categories
-        reconstructed.jsonl   Reconstructed: a partial graph of each picture that has questions, but none of those that have a
+        reconstructed.jsonl   Reconstructed: a partial graph of each image that has questions, but none of those that have a
                               published graph and are not the benchmark's
 
 Objects, attributes and relations are counted in the scene graphs. Where there is none, they are counted in
@@ -36,14 +36,14 @@ def main() -> None:
         folders.read_records(SceneGraph), folders.read_records(Question), params, graphs
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    asked = GroupedIndex(folders.record_file(Question), Question, "picture_id")
+    asked = GroupedIndex(folders.record_file(Question), Question, "image_id")
     at_most = {str(kind): share for kind, share in params.max_annotation_recall.items()}
     listed = estimate_annotation_recall(folders.read_records(SceneGraph), asked, lexicon, at_most)
     vocabulary = msgspec.structs.replace(vocabulary, annotation_recall=listed)
     if not vocabulary.objects:
         warn(
             "neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
-            " pt-easy stays empty and pt-hard has relations alone; graphs of other pictures will do (data/README.md)"
+            " pt-easy stays empty and pt-hard has relations alone; graphs of other images will do (data/README.md)"
         )
     elif (seldom := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
@@ -51,7 +51,7 @@ def main() -> None:
         warn(
             f"a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {MIN_NAME_COUNT} times, so what "
             "fits with what is hardly known: edits are drawn almost blindly and few candidates are screened; more scene "
-            "graphs, also of other pictures, or questions with programs will do (data/README.md)"
+            "graphs, also of other images, or questions with programs will do (data/README.md)"
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)

@@ -3,8 +3,8 @@
 The paper's templates (appendix D) are easy to recognise, and then annotators know which question counts. So
 most filters here are questions like those under judgement, whose verdict is known; templates are a small share.
 
-Valid are a picture's own questions (they have an answer) and what annotators found answerable before; invalid are
-questions that name something which, by explicit evidence, the picture does not have.
+Valid are an image's own questions (they have an answer) and what annotators found answerable before; invalid are
+questions that name something which, by explicit evidence, the image does not have.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from pipeline.verifier.verification import verify_question
 KnownVerdict = Literal["valid", "invalid"]
 GoldSource = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
 
-MAX_TEMPLATES_PER_KIND = 3  # of each kind per picture
+MAX_TEMPLATES_PER_KIND = 3  # of each kind per image
 TEMPLATE_RELATIONS = ("next to", "around", "under", "on", "above")
 SCENE_TEMPLATES = {  # what every photo answers
     "Is this indoor or outdoor?": (("select", "scene"), ("choose location", "indoors|outdoors")),
-    "Is this a color image?": (),  # about the picture, not about what is on it: no program of GQA says it
+    "Is this a color image?": (),  # about the image, not about what is on it: no program of GQA says it
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
 # Status of a verified candidate -> its known verdict.
@@ -50,7 +50,7 @@ VERDICT_BY_STATUS: dict[str, KnownVerdict] = {"unanswerable": "invalid", "answer
 
 
 class GoldQuestion(Record):
-    """A filter question for one picture. `subset` is that of the candidate which it is, if it is one. `why`, in words: what
+    """A filter question for one image. `subset` is that of the candidate which it is, if it is one. `why`, in words: what
     makes its verdict known."""
 
     text: str
@@ -95,7 +95,7 @@ def collect_known_questions(
     candidates: Iterable[ScreenedCandidate],
     earlier_verified: Iterable[CollectedCandidate],
 ) -> list[GoldQuestion]:
-    """What is known of questions on one picture.
+    """What is known of questions on one image.
 
     Args:
         own: its questions; those on existence are left out: never a candidate, they would be known at sight.
@@ -128,7 +128,7 @@ class QuestionsByName:
         names: singular name -> the places, ascending, of the questions that name it, in the order of their ids.
 
     Args:
-        questions: by id. pictures: whose questions they are to be.
+        questions: by id. images: whose questions they are to be.
     """
 
     def __init__(self, questions: Mapping[str, Question], image_ids: Collection[str]) -> None:
@@ -137,11 +137,11 @@ class QuestionsByName:
         own: dict[str, array[int]] = defaultdict(partial(array, "I"))
         for key in sorted(questions):
             question = questions[key]
-            if question.picture_id in image_ids and question.program and not is_existence_question(question):
+            if question.image_id in image_ids and question.program and not is_existence_question(question):
                 steps = parse_program(question.program, question.question_id)
                 for name in {lemmatize(step.name) for step in steps if step.name}:
                     places[name].append(len(self._question_ids))
-                own[question.picture_id].append(len(self._question_ids))
+                own[question.image_id].append(len(self._question_ids))
                 self._question_ids.append(key)
         self.rows_by_name = {name: np.frombuffer(found, np.uint32) for name, found in places.items()}
         self._rows_by_image = own
@@ -149,7 +149,7 @@ class QuestionsByName:
     def sample(
         self, names: Iterable[str], excluded_image_id: str, max_questions: int, rng: np.random.Generator
     ) -> list[Question]:
-        """So many questions that say one of these names and are asked of another picture, by lot."""
+        """So many questions that say one of these names and are asked of another image, by lot."""
         said = np.zeros(len(self._question_ids), bool)
         for name in names:
             said[self.rows_by_name.get(name, [])] = True
@@ -163,7 +163,7 @@ class QuestionsByName:
 def find_absent_names(
     names: Collection[str], facts: Evidence | None, num_trials: int, rng: np.random.Generator
 ) -> list[str]:
-    """Names of which the picture has none: all that were said to be absent, and where a graph tells enough, of `most`
+    """Names of which the image has none: all that were said to be absent, and where a graph tells enough, of `most`
     names drawn by lot those that it does not list and hardly leaves out."""
     if facts is None:
         return []
@@ -177,18 +177,18 @@ def find_absent_names(
 
 
 def sample_foreign_questions(
-    picture_id: str,
+    image_id: str,
     questions_by_name: QuestionsByName,
     facts: Evidence | None,
     num_trials: int,
     rng: np.random.Generator,
 ) -> list[GoldQuestion]:
-    """Questions of other pictures that name something absent here, out of `tries` drawn by lot."""
+    """Questions of other images that name something absent here, out of `tries` drawn by lot."""
     if facts is None:
         return []
     words = find_absent_names(questions_by_name.rows_by_name, facts, num_trials, rng)
     absent = {kind for word in words for kind in facts.lexicon.get_hyponym_closure(word) or ()}
-    drawn = questions_by_name.sample(absent, picture_id, num_trials, rng)
+    drawn = questions_by_name.sample(absent, image_id, num_trials, rng)
     judged = ((question, verify_question(question.program, facts, question.text)) for question in drawn)
     return [
         _make_gold_question(question, "invalid", "foreign question", judgement.detail)

@@ -1,7 +1,7 @@
-"""What stands beside each candidate: a filter question, or a repeat, another candidate of the picture once more.
+"""What stands beside each candidate: a filter question, or a repeat, another candidate of the image once more.
 
 Who counts how often a text came before, or learns the words of filters, must gain nothing by it. So a text comes at most twice
-at a picture, as a filter or as candidate and repeat. And filters are drawn against an annotator who learns (naive Bayes, from all
+at an image, as a filter or as candidate and repeat. And filters are drawn against an annotator who learns (naive Bayes, from all
 tasks so far) what filters look like: what looks like one is drawn the less.
 """
 
@@ -19,7 +19,7 @@ from pipeline.core.records import Candidate, Record
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.text_counts import TextCounts, hash_text
 
-MAX_TEXT_USES = 2  # of a text at a picture
+MAX_TEXT_USES = 2  # of a text at an image
 REPETITION_CUE_WEIGHT = 16  # how much heavier than a word it weighs how often a text came before: there are ten words, and any can count
 
 
@@ -28,38 +28,38 @@ class AnnotatorAdversary:
     in how many filters and in how many candidates (or repeats) each sign was."""
 
     def __init__(self) -> None:
-        self.text_counts_by_image: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by picture
+        self.text_counts_by_image: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by image
         self.text_counts: Counter[int] = Counter()  # by the text's number
         self.cue_counts = {is_filter: Counter[str]() for is_filter in (True, False)}
         self.question_counts = {True: 1, False: 1}
 
-    def observe(self, picture_id: str, text: str, is_gold: bool) -> None:
+    def observe(self, image_id: str, text: str, is_gold: bool) -> None:
         """A question is shown."""
-        self.cue_counts[is_gold].update(self._extract_cues(picture_id, text))
+        self.cue_counts[is_gold].update(self._extract_cues(image_id, text))
         self.question_counts[is_gold] += 1
-        self.text_counts_by_image[picture_id].add(text)
+        self.text_counts_by_image[image_id].add(text)
         self.text_counts[hash_text(text)] += 1
 
-    def compute_log_odds(self, picture_id: str, text: str) -> float:
+    def compute_log_odds(self, image_id: str, text: str) -> float:
         """Log odds of being a filter, naive Bayes on the question's signs."""
         filters, others = self.cue_counts[True], self.cue_counts[False]
         usual = log(self.question_counts[True] / self.question_counts[False])
         odds = {
             sign: log((filters[sign] + 1) / (others[sign] + 1)) - usual
-            for sign in self._extract_cues(picture_id, text)
+            for sign in self._extract_cues(image_id, text)
         }
         return sum(
             (REPETITION_CUE_WEIGHT if sign.startswith("#") else 1) * value for sign, value in odds.items()
         )
 
-    def _extract_cues(self, picture_id: str, text: str) -> list[str]:
-        """Its words, and how often its text came before, at this picture and anywhere."""
-        here, anywhere = self.text_counts_by_image[picture_id][text], self.text_counts[hash_text(text)]
+    def _extract_cues(self, image_id: str, text: str) -> list[str]:
+        """Its words, and how often its text came before, at this image and anywhere."""
+        here, anywhere = self.text_counts_by_image[image_id][text], self.text_counts[hash_text(text)]
         return [*sorted(set(text.lower().split())), f"#here {here}", f"#anywhere {anywhere}"]
 
 
 class Offer(Record):
-    """The filter questions that a picture offers, sorted."""
+    """The filter questions that an image offers, sorted."""
 
     gold_questions: tuple[GoldQuestion, ...] = ()
 
@@ -72,25 +72,25 @@ class Offer(Record):
 
 
 class SecondQuestionPicker:
-    """What one picture offers as companions: filters and repeats, each text at most twice, with what its tasks use up. Held are
-    numbers alone: a data set has a hundred thousand pictures, and all have tasks in every block.
+    """What one image offers as companions: filters and repeats, each text at most twice, with what its tasks use up. Held are
+    numbers alone: a data set has a hundred thousand images, and all have tasks in every block.
 
     Args:
         members: its candidates, by number. candidate: number -> candidate, also later.
-        offered: its filters, by picture; they are looked up whenever they are needed, and not held.
+        offered: its filters, by image; they are looked up whenever they are needed, and not held.
         share: how many tasks have a filter, at most.
     """
 
     def __init__(
         self,
-        picture_id: str,
+        image_id: str,
         candidates: Mapping[int, Candidate],
         get_candidate: Callable[[int], Candidate],
         offers: Mapping[str, Offer],
         gold_proportion: float,
         rng: np.random.Generator,
     ) -> None:
-        self.picture_id, self.offers, self._get_candidate = picture_id, offers, get_candidate
+        self.image_id, self.offers, self._get_candidate = image_id, offers, get_candidate
         self.text_uses = TextCounts(row.text for row in candidates.values())
         texts = {row.text for row in self.gold_questions if row.source != "template"}
         numbers = list(candidates)
@@ -112,8 +112,8 @@ class SecondQuestionPicker:
 
     @property
     def gold_questions(self) -> tuple[GoldQuestion, ...]:
-        """What the picture offers, used up or not."""
-        return self.offers[self.picture_id].gold_questions
+        """What the image offers, used up or not."""
+        return self.offers[self.image_id].gold_questions
 
     def get_planned_repeat(self, number: int) -> Candidate | None:
         """The repeat that stands beside a candidate, if it is to have one."""
@@ -171,7 +171,7 @@ class SecondQuestionPicker:
         if not fit:
             return None
         # In inverse proportion to its odds of being a filter; to take the least would overshoot.
-        told = np.array([adversary.compute_log_odds(self.picture_id, row.text) for row in fit])
+        told = np.array([adversary.compute_log_odds(self.image_id, row.text) for row in fit])
         drawn = fit[int(np.argmin(told - rng.gumbel(size=len(fit))))]
         self.text_uses.add(drawn.text)
         return drawn
@@ -182,13 +182,13 @@ def _differ(row: GoldQuestion | Candidate, host: Candidate) -> bool:
 
 
 def count_gold_questions(candidates: int, texts: int, gold_proportion: float) -> int:
-    """How many of a picture's tasks have a filter, so that filters come again as often as candidates.
+    """How many of an image's tasks have a filter, so that filters come again as often as candidates.
 
     With f filters and n - f repeats, (n - f) / (2 n - f) of all that is shown of candidates came before; with d texts
     (f - d) / f of the filters did. Both are equal where f = 2 d n / (n + d).
 
     Args:
-        candidates: n, tasks of the picture. texts: d, of its filters. share: how many tasks have a filter at most.
+        candidates: n, tasks of the image. texts: d, of its filters. share: how many tasks have a filter at most.
 
     >>> filters_for(candidates=30, texts=20, share=1.0)  # 24 of 20 texts: 4 of 24 come again; 6 repeats, of 36 shown
     24

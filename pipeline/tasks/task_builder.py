@@ -1,4 +1,4 @@
-"""Annotation tasks: a picture, a candidate and its companion (a filter question or a repeat) in random order."""
+"""Annotation tasks: an image, a candidate and its companion (a filter question or a repeat) in random order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TaskColumns(NamedTuple):
     """Candidates in the order of their ids, as numbers: all that is held of them. Arrays [candidates].
 
     Attributes:
-        place: where each stands among the candidates as they were given. picture: the number of its picture.
+        place: where each stands among the candidates as they were given. image: the number of its image.
         block: as in `blocks`. lot: what decides the order within a block, uint64.
     """
 
@@ -65,26 +65,26 @@ class TaskColumns(NamedTuple):
         """Args:
         estimates: candidate id -> how probably it has an answer, as pairs; of all candidates, or of none, who then are one block.
         """
-        ids, pictures, numbers = list[str](), dict[str, int](), array("I")
+        ids, images, numbers = list[str](), dict[str, int](), array("I")
         subset, lots = array("B"), (array("Q"), array("Q"))
         for row in candidates:
             ids.append(row.candidate_id)
-            numbers.append(pictures.setdefault(row.picture_id, len(pictures)))
+            numbers.append(images.setdefault(row.image_id, len(images)))
             subset.append(SUBSETS.index(row.subset))
             for lot, name in zip(lots, ("made", "block"), strict=True):
                 lot.append(int(content_hash(name, row.candidate_id), 16))
         place = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-        made, lot, picture = (np.array(column)[place] for column in (*lots, numbers))
+        made, lot, image = (np.array(column)[place] for column in (*lots, numbers))
         known = sorted(estimates)
         if not known:
-            return cls(place, picture, np.zeros(len(place), np.int64), made)
+            return cls(place, image, np.zeros(len(place), np.int64), made)
         if [key for key, _ in known] != sorted(ids):
             raise UserError("candidates without an estimate, or estimates of others; run: dvc repro estimate")
         estimate = np.array([value for _, value in known])
-        return cls(place, picture, assign_blocks(np.array(subset)[place], estimate, lot), made)
+        return cls(place, image, assign_blocks(np.array(subset)[place], estimate, lot), made)
 
     def iter_by_image(self) -> Iterator[np.ndarray]:
-        """The numbers of each picture's candidates."""
+        """The numbers of each image's candidates."""
         order = np.argsort(self.image_numbers, kind="stable")
         yield from (
             np.split(order, np.flatnonzero(np.diff(self.image_numbers[order])) + 1) if len(order) else ()
@@ -107,13 +107,13 @@ def make_tasks(
 
     Args:
         candidates: in any order; they are looked up whenever they are needed, and not held.
-        offered: picture id -> the filter questions that it offers.
+        offered: image id -> the filter questions that it offers.
         template_share: how many filters are made from the paper's templates, where there are such.
         filter_share: how many tasks have a filter at most; the others have a repeat.
         estimates: as `TaskColumns.of` takes them.
 
     Raises:
-        UserError: the only candidate of a picture has no filter; estimates are not those of the candidates.
+        UserError: the only candidate of an image has no filter; estimates are not those of the candidates.
     """
     columns = TaskColumns.from_candidates(candidates, estimates)
 
@@ -121,9 +121,9 @@ def make_tasks(
         return candidates[int(columns.positions[number])]
 
     companions = {}
-    for numbers in track(columns.iter_by_image(), "batch: repeats", unit="picture"):
+    for numbers in track(columns.iter_by_image(), "batch: repeats", unit="image"):
         members = {number: candidate(number) for number in numbers.tolist()}
-        key = next(iter(members.values())).picture_id
+        key = next(iter(members.values())).image_id
         rng = make_generator(seed, "batch", "repeats", key)
         companions[key] = SecondQuestionPicker(key, members, candidate, offers, gold_proportion, rng)
     beside = TaskBuilder(companions, template_proportion, seed)
@@ -133,14 +133,16 @@ def make_tasks(
     for members in track(each, "batch: tasks", unit="block"):
         made = (beside.build_task(number, candidate(number)) for number in members.tolist())
         block = int(columns.blocks[members[0]])
-        yield from sorted((replace(task, priority_block=block) for task in made), key=lambda task: task.task_id)
+        yield from sorted(
+            (replace(task, priority_block=block) for task in made), key=lambda task: task.task_id
+        )
 
 
 class TaskBuilder:
     """Finds a companion for one candidate after the other, by what was shown before.
 
     Args:
-        companions: what each picture has left. template_share, seed: as `make_tasks` takes them.
+        companions: what each image has left. template_share, seed: as `make_tasks` takes them.
     """
 
     def __init__(
@@ -154,10 +156,10 @@ class TaskBuilder:
         """A candidate's task, in block 0.
 
         Raises:
-            UserError: it is the only one of a picture that has no filter.
+            UserError: it is the only one of an image that has no filter.
         """
         rng = make_generator(self._seed, "batch", "task", candidate.candidate_id)
-        beside, onlooker = self._pickers[candidate.picture_id], self._adversary
+        beside, onlooker = self._pickers[candidate.image_id], self._adversary
         template = bool(rng.random() < self._template_proportion)
         companion = beside.get_planned_repeat(number)
         if companion is None:
@@ -169,12 +171,12 @@ class TaskBuilder:
             )
         if companion is None:
             raise UserError(
-                f"no filter question for candidate {candidate.candidate_id}: its picture has no other question "
+                f"no filter question for candidate {candidate.candidate_id}: its image has no other question "
                 "with a program, and no template fits"
             )
         self._verdict_counts[candidate.subset][getattr(companion, "expected", None)] += 1
         for row in (candidate, companion):
-            onlooker.observe(candidate.picture_id, row.text, isinstance(row, GoldQuestion))
+            onlooker.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))
         return make_task(candidate, companion, candidate_first=bool(rng.random() < 0.5))
 
     def _next_expected_choice(self, subset: Subset, beside: SecondQuestionPicker) -> KnownVerdict:
@@ -201,11 +203,15 @@ def make_task(candidate: Candidate, second_question: GoldQuestion | Candidate, c
     beside = _make_task_question(key, second_question, "repeat")
     if known:
         beside = replace(
-            beside, role="filter", expected_choice=known.expected_choice, gold_source=known.source, gold_explanation=known.explanation
+            beside,
+            role="filter",
+            expected_choice=known.expected_choice,
+            gold_source=known.source,
+            gold_explanation=known.explanation,
         )
     first, second = (asked, beside) if candidate_first else (beside, asked)
-    subset, picture_id = candidate.subset, candidate.picture_id
-    return Task(task_id=key, picture_id=picture_id, subset=subset, first=first, second=second)
+    subset, image_id = candidate.subset, candidate.image_id
+    return Task(task_id=key, image_id=image_id, subset=subset, first=first, second=second)
 
 
 def _make_task_question(
@@ -221,12 +227,12 @@ def _make_task_question(
     )
 
 
-def to_label_studio_task(task: Task, picture: ImageRecord) -> dict[str, dict[str, str]]:
+def to_label_studio_task(task: Task, image: ImageRecord) -> dict[str, dict[str, str]]:
     """A task as Label Studio imports it: nothing in it tells the two questions apart.
 
-    The picture's address is that of Label Studio's local file serving, with `data/` as document root.
+    The image's address is that of Label Studio's local file serving, with `data/` as document root.
     """
-    path = Path(picture.path).relative_to(DATA_DIR).as_posix()
+    path = Path(image.path).relative_to(DATA_DIR).as_posix()
     return {
         "data": {
             "task": task.task_id,

@@ -124,7 +124,7 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         },
         "verdicts": quality.num_verdicts,
         "set_aside": Counter(row.reason for row in aggregated.excluded_answers),
-        "filters_fallen": sorted(f"{row.picture_id}: {row.text}" for row in quality.discarded_gold_questions),
+        "filters_fallen": sorted(f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions),
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
         "expected_wrong": asdict(quality.expected_error),

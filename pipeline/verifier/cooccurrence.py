@@ -1,4 +1,4 @@
-"""Which names pictures show, and show together, counted."""
+"""Which names images show, and show together, counted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def count_cooccurrences(
     is_partial: bool,
     max_pairs: int = MAX_PAIRS,
 ) -> ObjectCooccurrence:
-    """Count what pictures show.
+    """Count what images show.
 
     Args:
-        pictures: of each, the names of its things; without repetition.
+        images: of each, the names of its things; without repetition.
         vocabulary: the names that count, of things and categories.
-        partial: whether only what questions say of the pictures is known.
+        partial: whether only what questions say of the images is known.
         most: pairs that are kept; more of them, and those shown together most seldom are left out.
     """
     known = sorted(set(map(lemmatize, vocabulary)))
@@ -39,7 +39,7 @@ def count_cooccurrences(
     }
     shown = [sorted({row for name in names for row in rows[name]}) for names in names_by_image]
     starts = np.cumsum([0, *map(len, shown)])
-    columns = np.array([row for picture in shown for row in picture], dtype=np.int32)
+    columns = np.array([row for image in shown for row in image], dtype=np.int32)
     size = (len(names_by_image), len(known))
     shows = csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=size)
     together = triu(shows.T @ shows, k=1).tocoo()

@@ -1,4 +1,4 @@
-"""What is known of one picture, indexed once so that many questions can be asked of it.
+"""What is known of one image, indexed once so that many questions can be asked of it.
 
 A fact holds (True), does not hold (False) or is not known (None). In a complete scene nothing is unknown but
 a position too near a border to tell. In incomplete evidence what is not listed is unknown, and only what
@@ -34,19 +34,19 @@ from pipeline.verifier.known_objects import (
 )
 
 ZONE_BORDERS = (0.4, 0.6)  # a centre in the outer two fifths is left or right (top or bottom), else middle
-ZONE_MARGIN = 0.04  # of the picture: nearer than this to a border, either side may be meant
+ZONE_MARGIN = 0.04  # of the image: nearer than this to a border, either side may be meant
 
 Triple = tuple[str, str, str]  # subject's id, relation, object's id
 
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """The evidence about one picture.
+    """The evidence about one image.
 
     Attributes:
         related, denied: relations that hold, and relations that do not.
         scene: place, weather and location (indoors, outdoors), as far as known.
-        absent: singular names of which the picture has none.
+        absent: singular names of which the image has none.
         closed: singular names of which every instance is listed.
         unlisted: what is probably left out; None where nothing tells how complete the evidence is.
     """
@@ -216,7 +216,7 @@ def build_scene_evidence(
 
 
 def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evidence:
-    """What a scene graph lists with what the picture's questions tell besides, of the same ids. That something was asked
+    """What a scene graph lists with what the image's questions tell besides, of the same ids. That something was asked
     as if it were the only one is no proof that it is: the graph's gaps are theirs."""
     things = {thing.object_id: thing for thing in graph_evidence.objects}
     for thing in question_evidence.objects:
@@ -229,7 +229,9 @@ def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evid
             thing.attributes | known.attributes,
             known.negated_attributes | thing.negated_attributes,
         )
-        things[thing.object_id] = replace(known, names=names, attributes=attributes, negated_attributes=denied)
+        things[thing.object_id] = replace(
+            known, names=names, attributes=attributes, negated_attributes=denied
+        )
     return replace(
         graph_evidence,
         objects=tuple(things.values()),
@@ -269,6 +271,6 @@ def get_triple_and_inverse(subject: str, relation: str, other: str) -> set[Tripl
 
 
 def _find_zones(type_: str, share: float) -> frozenset[str]:
-    """The zones in which a centre may be said to be; `share` of the picture's width (height)."""
+    """The zones in which a centre may be said to be; `share` of the image's width (height)."""
     zones = zip(POSITION_VALUES[type_], (0.0, *ZONE_BORDERS), (*ZONE_BORDERS, 1.0), strict=True)
     return frozenset(zone for zone, start, end in zones if start - ZONE_MARGIN < share < end + ZONE_MARGIN)

@@ -1,4 +1,4 @@
-"""What is known of pictures: their scene graphs, with what these probably leave out, else what their questions tell."""
+"""What is known of images: their scene graphs, with what these probably leave out, else what their questions tell."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pipeline.verifier.verification import build_evidence
 def make_evidence_loader(
     folders: DatasetFolders, vocabulary: Vocabulary, is_complete: bool = False
 ) -> Callable[[str], Evidence | None]:
-    """`evidence_for` pictures, by the graphs that stages wrote; of these, only where they lie is held in memory."""
+    """`evidence_for` images, by the graphs that stages wrote; of these, only where they lie is held in memory."""
     return partial(
         build_evidence,
-        scenes=UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id"),
+        scenes=UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id"),
         partial_graphs=UniqueIndex(
-            folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "picture_id"
+            folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "image_id"
         ),
         lexicon=Lexicon(vocabulary.categories, vocabulary.attribute_types),
         is_complete=is_complete,

@@ -1,8 +1,8 @@
 """What scene graphs leave out: how much of what is there they list, and so how probably a thing, a look or a relation that
 is not listed is there all the same.
 
-Of what questions about a picture take for granted, the share that its graph lists tells how complete it is. If a
-share `listed` of all there is is listed, and a thing is listed in a share `rate` of such pictures, then of pictures that do
+Of what questions about an image take for granted, the share that its graph lists tells how complete it is. If a
+share `listed` of all there is is listed, and a thing is listed in a share `rate` of such images, then of images that do
 not list it a share rate (1 - listed) / (listed (1 - rate)) shows it all the same: Bayes' rule.
 """
 
@@ -39,12 +39,12 @@ def estimate_annotation_recall(
     lexicon: Lexicon,
     max_annotation_recall: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, float]:
-    """Of what answered questions say of the pictures that have a graph, the share that it lists (`Vocabulary.listed`); one
-    more is held to be left out than was seen to be. {} where nothing is said of such pictures."""
+    """Of what answered questions say of the images that have a graph, the share that it lists (`Vocabulary.listed`); one
+    more is held to be left out than was seen to be. {} where nothing is said of such images."""
     listed, said = Counter[str](), Counter[str]()
     tried = 0
     for scene in scenes:
-        asked = [row for row in questions.get(scene.picture_id, ()) if row.program and row.answer]
+        asked = [row for row in questions.get(scene.image_id, ()) if row.program and row.answer]
         if not asked or tried >= MAX_QUESTIONS:
             continue
         facts = build_scene_evidence(scene, lexicon)
@@ -137,8 +137,8 @@ class EstimatedGraphCompleteness:
 
     @cache
     def _get_relation_rate(self, subject: str, relation: str, other: str) -> float:
-        """The share of pairs of things of these names in one picture that are listed in a relation."""
-        each = self._num_objects / self._num_images - 1  # other things in the picture of a thing
+        """The share of pairs of things of these names in one image that are listed in a relation."""
+        each = self._num_objects / self._num_images - 1  # other things in the image of a thing
         if relation in _LEFT_RIGHT_RELATIONS:  # so may stand any two
             return (self._left_right_counts[relation] + 1) / (self._num_objects * each + PSEUDOCOUNT)
         names = [name for name in (subject, other) if name and name not in WILDCARD_NAMES]

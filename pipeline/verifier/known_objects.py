@@ -1,4 +1,4 @@
-"""Things of a picture as known, what a description picks out of them, and what evidence may leave out."""
+"""Things of an image as known, what a description picks out of them, and what evidence may leave out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GraphCompleteness(Protocol):
     """What a graph that leaves out a part probably leaves out; names are as recorded, "" of any thing."""
 
     def estimate_unlisted_objects(self, name: str, listed_names: Collection[str], num_listed: int) -> float:
-        """How many things of a name it leaves out on average, in a picture of which it lists things of the names `shown`,
+        """How many things of a name it leaves out on average, in an image of which it lists things of the names `shown`,
         and `listed` of this one."""
         ...
 

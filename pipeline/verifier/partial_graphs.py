@@ -1,4 +1,4 @@
-"""A partial scene graph of a picture, put together from its answered questions: evidence where no graph was
+"""A partial scene graph of an image, put together from its answered questions: evidence where no graph was
 published (GQA's testdev).
 
 The graph keeps with every fact the questions that state it, so that any of them can be left out again. Facts
@@ -59,11 +59,11 @@ class PartialGraph(Record):
 
     Attributes:
         reconstructed: always true. questions: how many questions it rests on.
-        scene: place, weather, location. absent: names of which the picture has none. alone: names said without
+        scene: place, weather, location. absent: names of which the image has none. alone: names said without
             more ("the cup"): only one is called so, or all that are called so are alike.
     """
 
-    picture_id: str
+    image_id: str
     split: Split
     num_questions: int
     objects: tuple[PartialGraphObject, ...]
@@ -75,7 +75,7 @@ class PartialGraph(Record):
 
 
 def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> PartialGraph | None:
-    """The partial graph of the one picture that all these questions are about; None when none of them has a
+    """The partial graph of the one image that all these questions are about; None when none of them has a
     program and an answer.
 
     Raises:
@@ -99,7 +99,7 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
         facts[s.kind, s.subject].append(fact)
     object_ids = {object_id for s in stated for object_id in (s.subject, s.other)} - {""}
     return PartialGraph(
-        picture_id=answered[0].picture_id,
+        image_id=answered[0].image_id,
         split=answered[0].split,
         num_questions=len(answered),
         objects=tuple(
@@ -118,9 +118,9 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
 
 def list_statements(graph: PartialGraph) -> dict[Statement, tuple[str, ...]]:
     """The facts of a graph one by one, with the questions that state them."""
-    of_picture: tuple[StatementKind, ...] = ("scene", "absent", "alone")
+    of_image: tuple[StatementKind, ...] = ("scene", "absent", "alone")
     parts: list[tuple[StatementKind, str, tuple[Fact, ...]]] = [
-        (kind, "", getattr(graph, kind)) for kind in of_picture
+        (kind, "", getattr(graph, kind)) for kind in of_image
     ]
     for thing in graph.objects:
         parts.extend(
@@ -235,6 +235,6 @@ def _format_statement(statement: Statement, labels: Mapping[str, str]) -> str:
         "relation": f"{about}: {denied}{value} {labels.get(other, 'thing')} ({other})",
         "none": f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}",
         "scene": f"{statement.type}: {denied}{value}",
-        "absent": f"no {value} in the picture",
+        "absent": f"no {value} in the image",
         "alone": f"the {value}, said as of the only one",
     }[statement.kind]

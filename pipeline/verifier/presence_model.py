@@ -1,8 +1,8 @@
-"""How probably a picture shows a thing of a name, and a thing of a name an attribute, given what else is known of it.
+"""How probably an image shows a thing of a name, and a thing of a name an attribute, given what else is known of it.
 
-A base rate, by how many pictures show such a thing, is moved by how much more often it is shown together with
-what the picture is known to show. Where no graph was published, what is counted is what questions name of a
-picture: two or three of about twenty things. Then a rate is raised to what it were if all were named, and what
+A base rate, by how many images show such a thing, is moved by how much more often it is shown together with
+what the image is known to show. Where no graph was published, what is counted is what questions name of a
+image: two or three of about twenty things. Then a rate is raised to what it were if all were named, and what
 is nearly everywhere, which nobody asks for, stands in a table.
 """
 
@@ -26,7 +26,7 @@ from pipeline.verifier.evidence import Evidence
 # Different things of a photograph that have a name: GQA's scene graphs list 16 objects on average (Hudson and Manning
 # 2019, section 3.1), Visual Genome's 35.
 OBJECTS_PER_IMAGE = 20.0
-# Pictures that are added to those counted, in which a name is rare and two are shown together as if by chance: of what was
+# Images that are added to those counted, in which a name is rare and two are shown together as if by chance: of what was
 # counted once or twice, little is known.
 PSEUDOCOUNT = 4.0
 # No rate and no knowledge is taken for surer than this: names and graphs have errors.
@@ -68,7 +68,7 @@ street 85: road, ground, pavement, line
 
 
 class PresenceModel:
-    """What a picture probably shows, by a vocabulary's counts.
+    """What an image probably shows, by a vocabulary's counts.
 
     Attributes:
         names, row: the names of the vocabulary in the order of `ObjectTable.names`, and back.
@@ -112,7 +112,7 @@ class PresenceModel:
         return np.log((both + PSEUDOCOUNT) / (by_chance + PSEUDOCOUNT))
 
     def estimate_probabilities(self, known_names: Iterable[str]) -> np.ndarray:
-        """The probability of each name (in the order of `names`), given the names of things known to be in the picture;
+        """The probability of each name (in the order of `names`), given the names of things known to be in the image;
         what they are themselves, and their categories, is there for (nearly) sure."""
         return self._estimate_lemma_probabilities(frozenset(map(lemmatize, known_names)))[
             self._lemma_index_of_names
@@ -163,7 +163,7 @@ class PresenceModel:
         return (has + PSEUDOCOUNT * share) / (of_type + PSEUDOCOUNT)
 
     def estimate_attribute_presence(self, attribute: str, name: str) -> float:
-        """The probability that a picture that shows things of a name shows one with an attribute."""
+        """The probability that an image that shows things of a name shows one with an attribute."""
         return min(
             1 - (1 - self.estimate_attribute_rate(attribute, name)) ** self.estimate_objects_per_image(name),
             MAX_PROBABILITY,
@@ -171,7 +171,7 @@ class PresenceModel:
 
     @cache
     def estimate_objects_per_image(self, name: str) -> float:
-        """How many things of a name a picture shows on average that shows any; of things of any name, of different ones."""
+        """How many things of a name an image shows on average that shows any; of things of any name, of different ones."""
         if name in WILDCARD_NAMES:
             return (
                 OBJECTS_PER_IMAGE
@@ -180,8 +180,8 @@ class PresenceModel:
             )
         objects = self._vocabulary.objects
         called = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys()
-        pictures = self._vocabulary.cooccurrence.image_counts.get(lemmatize(name), 0)
-        return max(sum(objects[one].count for one in called) / pictures, 1.0) if pictures else 1.0
+        images = self._vocabulary.cooccurrence.image_counts.get(lemmatize(name), 0)
+        return max(sum(objects[one].count for one in called) / images, 1.0) if images else 1.0
 
 
 def get_known_names(evidence: Evidence | None) -> frozenset[str]:

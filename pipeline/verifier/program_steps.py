@@ -1,4 +1,4 @@
-"""The steps of a program on the facts of a picture: those that find things, and those that answer.
+"""The steps of a program on the facts of an image: those that find things, and those that answer.
 
 A step that certainly finds nothing voids the question, unless whether there is any is just what the question asks.
 """
@@ -53,7 +53,7 @@ def _select_presupposed(operation: Operation, evidence: Evidence) -> Selection:
     """The things of the operation's name, which it takes for granted."""
     if not (things := evidence.select_objects(operation.name)):
         raise PresuppositionFailure(
-            "missing object", f"no {get_display_name(operation)} in the picture", risk=things.expected_others
+            "missing object", f"no {get_display_name(operation)} in the image", risk=things.expected_others
         )
     return things
 

@@ -1,4 +1,4 @@
-"""What is believed of all that was stated of a picture, and what contradicts itself."""
+"""What is believed of all that was stated of an image, and what contradicts itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ StatementSources = Mapping[Statement, Collection[str]]  # with the ids of the qu
 
 
 class Contradiction(Record):
-    """Facts that do not go together: of an object, or ("") of the whole picture. `believed`: they are kept all
+    """Facts that do not go together: of an object, or ("") of the whole image. `believed`: they are kept all
     the same, as a thing may have two colours."""
 
     object_id: str

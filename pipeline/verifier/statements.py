@@ -1,4 +1,4 @@
-"""What one answered question states of its picture, fact by fact.
+"""What one answered question states of its image, fact by fact.
 
 An answered question tells more than its answer: all that it presupposes holds, too. "What color is the cup on
 the table?" red -> there is a table, and no second one is meant; there is a cup on it; it is red. An answer in a full
@@ -67,7 +67,7 @@ class Statement(msgspec.Struct, frozen=True, order=True):
               relation    it is, or is not, in the relation `value` to the object `other`
               none        nothing is in a relation to it: `value` is GQA's spelling, "cup,on,s"
               scene       the scene's place, weather ... (`type`) is, or is not, `value`
-              absent      the picture has no `value`
+              absent      the image has no `value`
               alone       something was asked of "the cup" without more: there is one, or all are alike. Who speaks of
                           "the furniture" and means a cupboard has not said that there is no chair
         subject: the object's id; "" for scene, absent and alone.

@@ -1,4 +1,4 @@
-"""Whether a question has an answer at a picture, as far as the evidence tells: its program is run on the facts in three
+"""Whether a question has an answer at an image, as far as the evidence tells: its program is run on the facts in three
 values, holds, does not hold, not known.
 
 A question is answerable when everything it presupposes is there and exactly one answer is right. The first
@@ -47,7 +47,7 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
 
     Args:
         program: its steps; object ids in them are ignored, as a reader of the question does not see them.
-        facts: the evidence about the picture (`evidence_for`), None for none.
+        facts: the evidence about the image (`evidence_for`), None for none.
         text: names the question in errors.
 
     Returns:
@@ -58,7 +58,7 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
         UserError: the program is malformed.
     """
     if evidence is None:
-        return VerifierResult(answerability="unknown", detail="there is no evidence about the picture")
+        return VerifierResult(answerability="unknown", detail="there is no evidence about the image")
     if not program:
         return VerifierResult(
             answerability="unknown", evidence_source=evidence.source, detail="the question has no program"
@@ -73,30 +73,32 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
 
 
 def build_evidence(
-    picture_id: str,
+    image_id: str,
     scenes: Mapping[str, SceneGraph],
     partial_graphs: Mapping[str, PartialGraph],
     lexicon: Lexicon,
     is_complete: bool = False,
     completeness: GraphCompleteness | None = None,
 ) -> Evidence | None:
-    """The evidence about a picture: its published scene graph and what its answered questions told, or one of them, else
-    None; both by picture id.
+    """The evidence about an image: its published scene graph and what its answered questions told, or one of them, else
+    None; both by image id.
 
     Args:
         complete: as if it told everything there is: only for rehearsing without people.
         unlisted: what published graphs probably leave out.
     """
     by_questions = (
-        build_question_evidence(partial_graphs[picture_id], lexicon, is_complete)
-        if picture_id in partial_graphs
+        build_question_evidence(partial_graphs[image_id], lexicon, is_complete)
+        if image_id in partial_graphs
         else None
     )
-    if picture_id not in scenes:
+    if image_id not in scenes:
         return by_questions
-    scene = scenes[picture_id]
+    scene = scenes[image_id]
     is_complete = is_complete or scene.is_complete
-    listed = build_scene_evidence(msgspec.structs.replace(scene, is_complete=is_complete), lexicon, completeness)
+    listed = build_scene_evidence(
+        msgspec.structs.replace(scene, is_complete=is_complete), lexicon, completeness
+    )
     return listed if is_complete or not by_questions else join_evidence(listed, by_questions)
 
 
@@ -122,7 +124,7 @@ def execute_program(program: Program, evidence: Evidence) -> ExecutionResult:
     except PresuppositionFailure as void:
         found = tuple(selection.certain for selection in things)
         if void.category == "underspecified" and evidence.is_partial:
-            # Which of them is meant is seen in the picture: so GQA asks "Who is wearing a shirt?" of two.
+            # Which of them is meant is seen in the image: so GQA asks "Who is wearing a shirt?" of two.
             return ExecutionResult("unknown", None, void.detail, (), void.answers, found)
         return ExecutionResult("unanswerable", void.category, void.detail, void.answers, void.answers, found)
     found, asked = tuple(selection.certain for selection in things), _get_queried_steps(program, -1)

@@ -1,4 +1,4 @@
-"""The vocabulary: what is counted in scene graphs, and where there is none in what questions say of pictures, whose partial
+"""The vocabulary: what is counted in scene graphs, and where there is none in what questions say of images, whose partial
 graphs are made on the way; and what programs tell of words: types of attributes, categories of things, what is asked for."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VocabularyParams(Params):
     Attributes:
         min_count: object names seen less often are left out (typing errors, one-off names).
         min_members: a name is a category from this many different members on.
-        listed_at_most: how much of what pictures show their scene graphs list at most: shares of "object", "attribute",
+        listed_at_most: how much of what images show their scene graphs list at most: shares of "object", "attribute",
             "relation". What questions take for granted tells more, but not where they were made from the graphs.
     """
 
@@ -63,8 +63,8 @@ class SceneGraphCounter:
     Attributes:
         names: how often things of each name are seen. attributes, subject_of, object_of: with which attributes, and
             on which side of which relations. related: (relation, subject, object), sideways ones left out.
-        places, weathers: of how many pictures.
-        pictures: the names that each shows.
+        places, weathers: of how many images.
+        images: the names that each shows.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class SceneGraphCounter:
         self.weather_counts.update(filter(None, [scene.weather]))
 
     def add_evidence(self, evidence: Evidence) -> None:
-        """Count what the answered questions about a picture say together, of things that have a name."""
+        """Count what the answered questions about an image say together, of things that have a name."""
         named = [(thing, thing.label or next(iter(thing.names), "")) for thing in evidence.objects]
         things = [(thing.object_id, name, tuple(thing.attributes)) for thing, name in named if name]
         self._add_objects(things, evidence.relations)
@@ -126,7 +126,7 @@ class ProgramCounter:
     """Counts what programs tell; questions without a program are passed over.
 
     Args:
-        names: (picture id, object id) -> the scene graph's name.
+        names: (image id, object id) -> the scene graph's name.
 
     Attributes:
         programs: how many questions have one.
@@ -175,7 +175,7 @@ class ProgramCounter:
     def _add_members(self, program: Program, question: Question) -> None:
         """Who says "furniture" of a thing that its graph, or the answer, calls a couch, tells what furniture is."""
         for step in program:
-            keys = [(question.picture_id, object_id) for object_id in step.object_ids]
+            keys = [(question.image_id, object_id) for object_id in step.object_ids]
             self._members[step.name].update(
                 self._name_by_object[key] for key in keys if key in self._name_by_object
             )
@@ -209,7 +209,7 @@ def build_vocabulary(
     """The vocabulary of graphs and questions. Where there are neither graphs nor programs it is empty.
 
     Args:
-        graphs: makes the partial graphs, given the lexicon and the ids of the pictures that have a published one.
+        graphs: makes the partial graphs, given the lexicon and the ids of the images that have a published one.
 
     Raises:
         UserError: graphs or programs are there, but name no object often enough.
@@ -219,8 +219,8 @@ def build_vocabulary(
     published: set[str] = set()
     for scene in track(scenes, "vocabulary: scenes", unit="scene"):
         seen.add_scene(scene)
-        published.add(scene.picture_id)
-        names.update(((scene.picture_id, thing.object_id), sys.intern(thing.name)) for thing in scene.objects)
+        published.add(scene.image_id)
+        names.update(((scene.image_id, thing.object_id), sys.intern(thing.name)) for thing in scene.objects)
     meanings = ProgramCounter(names)
     for question in track(questions, "vocabulary: programs", unit="question"):
         meanings.add_question(question)
@@ -264,26 +264,26 @@ def _sum_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def write_partial_graphs(
     folders: DatasetFolders, lexicon: Lexicon, published_image_ids: Collection[str]
 ) -> Iterator[PartialGraph]:
-    """Write the partial graphs, by their questions, unbalanced ones too, of all pictures without a published one and of
-    those that the benchmark is made from; sorted by picture id. They are read back one by one."""
+    """Write the partial graphs, by their questions, unbalanced ones too, of all images without a published one and of
+    those that the benchmark is made from; sorted by image id. They are read back one by one."""
     path = folders.stage_dir("vocabulary") / "reconstructed.jsonl"
     inputs = partial(_load_inputs, folders, lexicon)
-    shown = {picture.picture_id for picture in folders.read_records(ImageRecord)}
-    pictures = sorted(set(inputs()[0]) - (set(published_image_ids) - shown))
+    shown = {image.image_id for image in folders.read_records(ImageRecord)}
+    images = sorted(set(inputs()[0]) - (set(published_image_ids) - shown))
     with atomic_write(path) as file:
-        graphs = ordered_map(encode_partial_graph, pictures, inputs, choose_num_workers(len(pictures)))
-        for line in track(graphs, "vocabulary: partial graphs", len(pictures), "picture"):
+        graphs = ordered_map(encode_partial_graph, images, inputs, choose_num_workers(len(images)))
+        for line in track(graphs, "vocabulary: partial graphs", len(images), "image"):
             file.write(line)
     return read_jsonl(path, PartialGraph)
 
 
 def _load_inputs(folders: DatasetFolders, lexicon: Lexicon) -> tuple[GroupedIndex[Question], Lexicon]:
     files = [folders.stage_dir("ingest") / f"{name}.jsonl" for name in ("questions", "unbalanced")]
-    return GroupedIndex(files, Question, "picture_id"), lexicon
+    return GroupedIndex(files, Question, "image_id"), lexicon
 
 
-def encode_partial_graph(inputs: tuple[GroupedIndex[Question], Lexicon], picture_id: str) -> bytes:
-    """The partial graph of one picture as a line; no line if its questions tell nothing."""
+def encode_partial_graph(inputs: tuple[GroupedIndex[Question], Lexicon], image_id: str) -> bytes:
+    """The partial graph of one image as a line; no line if its questions tell nothing."""
     questions, lexicon = inputs
-    graph = build_partial_graph(questions[picture_id], lexicon)
+    graph = build_partial_graph(questions[image_id], lexicon)
     return encode_jsonl([graph] if graph else [])

@@ -1,6 +1,6 @@
 """How long annotators wait for the next task while twelve of them answer at once, on our own Label Studio with 40,000 tasks.
 
-    python -m research.benchmarks.annotation_load [--tasks 40000] [--people 12] [--answers 100] [--pause 0]
+    python -m research.benchmarks.annotation_load [--tasks 40000] [--annotators 12] [--answers 100] [--pause 0]
 
 Starts a server with an empty SQLite database in a folder of its own, and stops it at the end. Told: push and a push again;
 the first step, for which the queue is built; from answer to next task (p50, p95, most), `pause` seconds lie between a task and
@@ -53,10 +53,10 @@ class BrowserSession:
         return answer.json()
 
     def answer_tasks(self, count: int, pause: float, seed: int) -> list[float]:
-        """Seconds from answer to next task, `count` times; each picture is fetched, as a browser does."""
+        """Seconds from answer to next task, `count` times; each image is fetched, as a browser does."""
         rng, seconds = make_generator(seed, "benchmark"), []
         for _ in range(count):
-            self.http.get(self.state["picture"])
+            self.http.get(self.state["image"])
             time.sleep(pause * rng.random() * 2)
             odd = int(self.state["second"].removesuffix("?").split()[-1]) % 2  # the filter, answered as known
             choices = {
@@ -145,7 +145,7 @@ def make_task(number: int) -> Task:
     )
     return Task(
         task_id=f"{number:016x}",
-        picture_id=f"n{number % 400}",
+        image_id=f"n{number % 400}",
         subset=SUBSETS[number % 4],
         priority_block=number // 200,
         first=TaskQuestion(key=f"a{number}", text=color, role="candidate", candidate_id=f"c{number}"),
@@ -156,10 +156,8 @@ def make_task(number: int) -> Task:
 
 
 def make_image(task: Task) -> ImageRecord:
-    path = f"data/benchmark/source/images/{task.picture_id}.jpg"
-    return ImageRecord(
-        picture_id=task.picture_id, path=path, width=640, height=480, split="testdev", sha256=""
-    )
+    path = f"data/benchmark/source/images/{task.image_id}.jpg"
+    return ImageRecord(image_id=task.image_id, path=path, width=640, height=480, split="testdev", sha256="")
 
 
 if __name__ == "__main__":

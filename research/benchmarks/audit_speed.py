@@ -2,7 +2,7 @@
 
     python -m research.benchmarks.audit_speed                    100,000 rows
     python -m research.benchmarks.audit_speed --rows 20000       fewer
-    python -m research.benchmarks.audit_speed --balance          and its balanced subset
+    python -m research.benchmarks.audit_speed --balanced-subset          and its balanced subset
 
 Seconds on the clock, and of processors (all processes): on a machine with other work to do the latter say more. Limit: two
 minutes on two free cores for 100,000 rows.

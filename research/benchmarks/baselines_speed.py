@@ -1,10 +1,10 @@
-"""Time and memory of `rgqa baselines` on random region features of GQA's shape, [36, 2048] a picture.
+"""Time and memory of `rgqa baselines` on random region features of GQA's shape, [36, 2048] an image.
 
     python -m research.benchmarks.baselines_speed [--questions 1000000] [--steps 8]
 
 Questions are read from a file in GQA's form and become arrays; nets make steps of 256 answerable questions on them; all rows that
 can be made answer batches of 256. Peers, in the same run: a bare matrix product of as many operations as torch counts in the
-step, and reading the features of as many pictures from the mapped file alone. GQA's HDF5 is read in the order of the disk, and row by
+step, and reading the features of as many images from the mapped file alone. GQA's HDF5 is read in the order of the disk, and row by
 row in the order asked for.
 """
 
@@ -46,7 +46,7 @@ TRAINED_NETS = ("vanilla", "rp", "mix", "resample")
 def write_arrays(folder: Path, rng: np.random.Generator) -> None:
     folder.mkdir()
     ids = [f"n{i}" for i in range(NUM_IMAGES)]
-    (folder / "pictures.json").write_text(json.dumps(ids))
+    (folder / "images.json").write_text(json.dumps(ids))
     shape = (NUM_IMAGES, REGIONS_PER_IMAGE, FEATURE_SIZE)
     features = np.lib.format.open_memmap(folder / "features.npy", "w+", np.float16, shape)
     for start in range(0, NUM_IMAGES, 100):
@@ -133,16 +133,16 @@ def measure_answering(data: TrainingData, plan: BaselineConfig) -> None:
     )
 
 
-def measure_hdf5(folder: Path, rng: np.random.Generator, pictures: int = 400) -> None:
+def measure_hdf5(folder: Path, rng: np.random.Generator, images: int = 400) -> None:
     folder.mkdir()
     with h5py.File(folder / "gqa_objects_0.h5", "w") as file:
-        features = file.create_dataset("features", (pictures, 100, FEATURE_SIZE), np.float32)
-        for row in range(pictures):
+        features = file.create_dataset("features", (images, 100, FEATURE_SIZE), np.float32)
+        for row in range(images):
             features[row] = rng.random((100, FEATURE_SIZE), np.float32)
-        file["bboxes"] = rng.random((pictures, 100, 4), np.float32)
-    info = {f"n{i}": {"file": 0, "idx": i, "width": 1, "height": 1} for i in range(pictures)}
+        file["bboxes"] = rng.random((images, 100, 4), np.float32)
+    info = {f"n{i}": {"file": 0, "idx": i, "width": 1, "height": 1} for i in range(images)}
     (folder / "gqa_objects_info.json").write_text(json.dumps(info))
-    store, places = Hdf5Store(folder), rng.integers(0, pictures, TRAIN_BATCH_SIZE)
+    store, places = Hdf5Store(folder), rng.integers(0, images, TRAIN_BATCH_SIZE)
     _, ours = time_call(store.get_regions, places)
     with h5py.File(folder / "gqa_objects_0.h5") as file:
         at: Any = file["features"]

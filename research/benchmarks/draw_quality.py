@@ -3,7 +3,7 @@
     python -m research.benchmarks.draw_quality --project FOLDER      a project of which `embed` has run, as stage_memory makes it
 
 From the same pools by the project's parameters, with all pairs, then with ever fewer of each text: how many candidates are
-drawn, and what share of the bound that no draw can exceed is missing. In every draw each picture is asked as many as it gives.
+drawn, and what share of the bound that no draw can exceed is missing. In every draw each image is asked as many as it gives.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ def main(project: Path = Path()) -> None:
     os.chdir(project)
     folders, p = DatasetFolders(), params.load_params("rank", RankParams)
     vectors = load_embeddings(folders.stage_dir("embed"))
-    part = assign_splits(vectors.picture_ids, p.validation_proportion, p.seed)
-    table = build_question_table(
-        folders.read_questions_about(part), vectors.picture_ids, vectors.text_strings
-    )
+    split = assign_splits(vectors.image_ids, p.validation_proportion, p.seed)
+    table = build_question_table(folders.read_questions_about(split), vectors.image_ids, vectors.text_strings)
     best, last, _ = top_and_bottom_k(
         vectors.image_vectors, vectors.text_vectors, table, p.hard_pool, p.easy_pool
     )
-    dev = np.array([part[picture] == "dev" for picture in table.picture_ids])
-    print(f"{len(table.picture_ids):,} pictures, {len(table.question_ids):,} questions")
+    validation = np.array([split[image] == "validation" for image in table.image_ids])
+    print(f"{len(table.image_ids):,} images, {len(table.question_ids):,} questions")
     print(
         "| subset | arcs at most | method | candidates | short of bound | seconds of processors | peak memory, GB |"
     )
@@ -63,7 +61,7 @@ def main(project: Path = Path()) -> None:
                 subset,
                 end.questions,
                 table,
-                dev,
+                validation,
                 draw,
                 p.max_question_uses,
                 p.seed,

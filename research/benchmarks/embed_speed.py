@@ -24,14 +24,14 @@ from research.benchmarks.harness import print_comparison, run_benchmark, time_ca
 TEXT_BATCH_SIZE = 64
 
 
-def write_model(folder: Path, picture_layers: int = 1) -> None:
-    """ViT-B-32 with random weights; its picture tower, which is not measured here, has one layer."""
+def write_model(folder: Path, image_layers: int = 1) -> None:
+    """ViT-B-32 with random weights; its image tower, which is not measured here, has one layer."""
     import open_clip
     import torch
     from safetensors.torch import save_file
 
     config = open_clip.get_model_config("ViT-B-32") or {}
-    config["vision_cfg"]["layers"] = picture_layers
+    config["vision_cfg"]["layers"] = image_layers
     torch.manual_seed(0)
     save_file(open_clip.CLIP(**config).state_dict(), folder / "open_clip_model.safetensors")
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))

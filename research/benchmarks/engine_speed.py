@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=2 python -m research.benchmarks.engine_speed                     two of each
     OMP_NUM_THREADS=2 python -m research.benchmarks.engine_speed --questions 60000
 
-embed runs on the sample (its pictures and texts, by its own CLIP, nothing kept from before), perturb and screen on a stand-in for
+embed runs on the sample (its images and texts, by its own CLIP, nothing kept from before), perturb and screen on a stand-in for
 GQA's questions (research/benchmarks/scaled_dataset.py), the ranking of `rank` on random vectors (--ranked FOLDER is what is started for that).
 What a stage writes must be the same bytes. Each stage is a command of its own, so each begins a Ray and ends it; on a cluster that
 is there already (RAY_ADDRESS) that time falls away. `first` is what the command's own process uses of it, which no cluster
@@ -49,7 +49,7 @@ from research.benchmarks.scaled_dataset import ROOT
 NUM_ITEMS = 1_000_000
 TEXT_BATCH_SIZE = 128  # texts, as in params.yaml
 NUM_TURNS = 10
-NUM_VECTORS = {"pictures": 8_192, "texts": 264_124}  # enough pairs to be worth two actors
+NUM_VECTORS = {"images": 8_192, "texts": 264_124}  # enough pairs to be worth two actors
 
 
 def run_monitored(arguments: list[str], folder: Path) -> tuple[float, float, float, float]:
@@ -94,17 +94,17 @@ def measure_towers() -> None:
 
     torch.set_num_threads(1)
     with TemporaryDirectory() as folder:
-        write_model(Path(folder), picture_layers=12)
+        write_model(Path(folder), image_layers=12)
         encoder = clip.Encoder(f"local-dir:{folder}", device="cpu")
-    pictures = sorted((ROOT / "data/sample/source/images").iterdir())[:32]
-    _, (_, used) = time_call(lambda: [encoder._transform(load_rgb(path)) for path in pictures])
-    print(f"pictures prepared: {len(pictures) / used:,.0f} a second of one processor")
+    images = sorted((ROOT / "data/sample/source/images").iterdir())[:32]
+    _, (_, used) = time_call(lambda: [encoder._transform(load_rgb(path)) for path in images])
+    print(f"images prepared: {len(images) / used:,.0f} a second of one processor")
     asked = read_json(
         ROOT / "data/sample/source/questions1.2/testdev_balanced_questions.json", dict[str, Any]
     )
     texts = sorted({question["question"] for question in asked.values()})[:TEXT_BATCH_SIZE]
     for name, batches, count in (
-        ("pictures", encoder.encode_images(pictures, 32), len(pictures)),
+        ("images", encoder.encode_images(images, 32), len(images)),
         ("texts", encoder.encode_texts(texts, TEXT_BATCH_SIZE), len(texts)),
     ):
         _, (clock, used) = time_call(list, batches)
@@ -155,12 +155,12 @@ def measure_rank_questions(path: Path) -> None:
     questions = list(read_jsonl(path, Question))
     held = tracemalloc.get_traced_memory()[0] / len(questions)
     tracemalloc.stop()
-    pictures, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
+    images, texts = sorted({q.image_id for q in questions}), sorted({q.text for q in questions})
     _, (_, reading) = time_call(
         lambda: [sum(1 for _ in read_jsonl(path, Question)) for _ in range(NUM_TURNS)]
     )
     _, (_, numbering) = time_call(
-        lambda: [build_question_table(questions, pictures, texts) for _ in range(NUM_TURNS)]
+        lambda: [build_question_table(questions, images, texts) for _ in range(NUM_TURNS)]
     )
     read, numbered = (NUM_TURNS * len(questions) / used for used in (reading, numbering))
     print(
@@ -192,10 +192,10 @@ def measure_random_ranking(folder: Path) -> None:
 
 def rank_folder(folder: Path) -> None:
     """Rank the vectors of a folder, as stage rank does."""
-    files = folder / "pictures.npy", folder / "texts.npy"
-    pictures, texts = np.load(files[0]), np.load(files[1], mmap_mode="r")
-    asked = make_question_table(np.random.default_rng(0), len(pictures), len(texts), len(texts))
-    found = top_and_bottom_k(pictures, texts, asked, BEST, LAST, npy_paths=files)
+    files = folder / "images.npy", folder / "texts.npy"
+    images, texts = np.load(files[0]), np.load(files[1], mmap_mode="r")
+    asked = make_question_table(np.random.default_rng(0), len(images), len(texts), len(texts))
+    found = top_and_bottom_k(images, texts, asked, BEST, LAST, npy_paths=files)
     for name, end in (("best", found.top), ("last", found.bottom)):
         np.save(folder / f"rank/{name}.npy", np.stack(end))
 

@@ -1,8 +1,8 @@
 """How long perturb and screen take on a large set of questions, after tagging, and in how much memory.
 
     python -m research.benchmarks.perturb_speed                            a fiftieth of GQA's balanced train questions, of the sample's
-    python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 pictures
-    python -m research.benchmarks.perturb_speed --like data/gqa/source     of the questions of this folder (its split: --split)
+    python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 images
+    python -m research.benchmarks.perturb_speed --source data/gqa/source     of the questions of this folder (its split: --split)
 
 The questions are a stand-in (research/benchmarks/scaled_dataset.py). The stages run on it as `dvc repro` runs them, one process for
 each core, files read and written. Limit: 2,000 questions a second through perturb and screen on two cores, so a thousandth of

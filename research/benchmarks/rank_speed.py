@@ -1,9 +1,9 @@
 """Ranking against the bare matrix product of the same pairs and against FAISS's flat index, in turns, in one run.
 
-    python -m research.benchmarks.rank_speed                                        10,000 pictures x 132,062 questions (minutes)
-    python -m research.benchmarks.rank_speed --pictures 398 --questions 12578       GQA's testdev
-    python -m research.benchmarks.rank_speed --pictures 2000 --no-faiss             where the time goes
-    python -m research.benchmarks.rank_speed --pictures 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
+    python -m research.benchmarks.rank_speed                                        10,000 images x 132,062 questions (minutes)
+    python -m research.benchmarks.rank_speed --images 398 --questions 12578       GQA's testdev
+    python -m research.benchmarks.rank_speed --images 2000 --no-faiss             where the time goes
+    python -m research.benchmarks.rank_speed --images 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
 
 Both kinds of vectors: random directions, and clusters with half of the questions repeating another's text. Ours leaves
 out own questions and gives exact places with ties by id; the product does nothing with its result; FAISS finds the best
@@ -47,32 +47,32 @@ def make_vectors(rng: np.random.Generator, count: int, centres: np.ndarray | Non
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def make_question_table(rng: np.random.Generator, pictures: int, questions: int, texts: int) -> QuestionTable:
+def make_question_table(rng: np.random.Generator, images: int, questions: int, texts: int) -> QuestionTable:
     """Questions with random owners; each text at least once, the rest are repeats, some texts far oftener than others."""
     text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
-    owners = rng.integers(pictures, size=questions).tolist()
+    owners = rng.integers(images, size=questions).tolist()
     asked = [
-        Question(question_id=f"{i:08d}", picture_id=str(owner), split="testdev", text=str(row), answer="yes")
+        Question(question_id=f"{i:08d}", image_id=str(owner), split="testdev", text=str(row), answer="yes")
         for i, (row, owner) in enumerate(zip(text, owners, strict=True))
     ]
-    return build_question_table(asked, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+    return build_question_table(asked, [str(i) for i in range(images)], [str(i) for i in range(texts)])
 
 
-def multiply_tiles(pictures: np.ndarray, texts: np.ndarray) -> None:
+def multiply_tiles(images: np.ndarray, texts: np.ndarray) -> None:
     """The product alone, in the tiles that ours uses, each thread its own block (at least as fast here as a product on
     several threads)."""
 
-    height = choose_block_size(len(pictures))
+    height = choose_block_size(len(images))
 
     def block(start: int) -> None:
-        rows = pictures[start : start + height]
+        rows = images[start : start + height]
         out = np.empty((len(rows), MAX_TILE_TEXTS), np.float32)
         for first in range(0, len(texts), MAX_TILE_TEXTS):
             part = texts[first : first + MAX_TILE_TEXTS]
             np.matmul(rows, part.T, out=out[:, : len(part)])
 
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_local_workers()) as pool:
-        list(pool.map(block, range(0, len(pictures), height)))
+        list(pool.map(block, range(0, len(images), height)))
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def track_anonymous_memory() -> Iterator[list[float]]:
         watcher.join()
 
 
-def rank_mapped(folder: Path, pictures_count: int, count: int) -> None:
+def rank_mapped(folder: Path, images_count: int, count: int) -> None:
     """Rank texts that lie in a file, which stays for the next time."""
     rng, path = np.random.default_rng(0), folder / f"texts-{count}.npy"
     if not path.exists():
@@ -106,26 +106,24 @@ def rank_mapped(folder: Path, pictures_count: int, count: int) -> None:
                 rng, min(ROWS_PER_CHUNK, count - start), None
             )
         texts.flush()
-    pictures, texts = make_vectors(rng, pictures_count, None), np.load(path, mmap_mode="r")
-    questions = make_question_table(rng, pictures_count, count, count)
+    images, texts = make_vectors(rng, images_count, None), np.load(path, mmap_mode="r")
+    questions = make_question_table(rng, images_count, count, count)
     top_and_bottom_k(
-        pictures[:4], texts[:800].copy(), make_question_table(rng, 4, 1000, 800), 10, 10
+        images[:4], texts[:800].copy(), make_question_table(rng, 4, 1000, 800), 10, 10
     )  # compiles
     with track_anonymous_memory() as before:
         time.sleep(0.2)
     with track_anonymous_memory() as peak:
-        result, (clock, processors) = time_call(top_and_bottom_k, pictures, texts, questions, BEST, LAST)
-    check_ranking(result, pictures, texts, questions, rng)
-    pairs = pictures_count * count / 1e6
+        result, (clock, processors) = time_call(top_and_bottom_k, images, texts, questions, BEST, LAST)
+    check_ranking(result, images, texts, questions, rng)
+    pairs = images_count * count / 1e6
     print(
-        f"{pictures_count:,} x {count:,}, texts mapped: {clock:.4g} s on the clock, {processors:.4g} of processors"
+        f"{images_count:,} x {count:,}, texts mapped: {clock:.4g} s on the clock, {processors:.4g} of processors"
     )
     print(
         f"  {pairs / processors:.3g} million pairs for a second of a processor; {result.num_recomputed} rows done again"
     )
-    print(
-        f"  own memory {before[0]:.2f} GB before (pictures, questions), at most {peak[0]:.2f} GB", flush=True
-    )
+    print(f"  own memory {before[0]:.2f} GB before (images, questions), at most {peak[0]:.2f} GB", flush=True)
 
 
 TIMED_FUNCTIONS = {  # functions of `topk` and what they do
@@ -161,35 +159,35 @@ def time_parts(seconds: dict[str, float]) -> Iterator[None]:
             setattr(topk, name, original)
 
 
-def measure_ranking(kind: str, pictures_count: int, questions_count: int, turns: int, faiss: bool) -> None:
+def measure_ranking(kind: str, images_count: int, questions_count: int, turns: int, faiss: bool) -> None:
     """Time one kind of vectors and print the figures."""
     rng = np.random.default_rng(0)
     clustered = kind == "clustered"
     count = questions_count // 2 if clustered else questions_count
     centres = 1.5 * rng.standard_normal((NUM_CLUSTERS, DIMENSION), dtype=np.float32) if clustered else None
-    pictures, texts = (make_vectors(rng, n, centres) for n in (pictures_count, count))
-    questions = make_question_table(rng, pictures_count, questions_count, count)
-    top_and_bottom_k(pictures[:4], texts[:800], make_question_table(rng, 4, 1000, 800), 10, 10)  # compiles
+    images, texts = (make_vectors(rng, n, centres) for n in (images_count, count))
+    questions = make_question_table(rng, images_count, questions_count, count)
+    top_and_bottom_k(images[:4], texts[:800], make_question_table(rng, 4, 1000, 800), 10, 10)  # compiles
 
     every = texts[questions.text_rows] if clustered else texts
     rivals: dict[str, Callable[[], object]] = {
-        "product of the same pairs": lambda: multiply_tiles(pictures, every)
+        "product of the same pairs": lambda: multiply_tiles(images, every)
     }
     if clustered:
-        rivals["product of distinct texts"] = lambda: multiply_tiles(pictures, texts)
+        rivals["product of distinct texts"] = lambda: multiply_tiles(images, texts)
     ours, others, seconds = [], defaultdict(list), dict.fromkeys(TIMED_FUNCTIONS, 0.0)
     for turn in range(turns):
         for name, rival in rivals.items():
             others[name].append(time_call(rival)[1])
         with time_parts(seconds):
-            result, took = time_call(top_and_bottom_k, pictures, texts, questions, BEST, LAST)
+            result, took = time_call(top_and_bottom_k, images, texts, questions, BEST, LAST)
         ours.append(took)
         if not turn:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            check_ranking(result, pictures, texts, questions, rng)
+            check_ranking(result, images, texts, questions, rng)
             print(f"{kind}: peak memory {memory:.2f} GB, {result.num_recomputed} rows done again")
             if faiss:
-                rivals["FAISS flat, both ends"] = search_with_faiss(pictures, every)  # its memory is not ours
+                rivals["FAISS flat, both ends"] = search_with_faiss(images, every)  # its memory is not ours
                 others["FAISS flat, both ends"].append(time_call(rivals["FAISS flat, both ends"])[1])
     for name, its in others.items():
         print_comparison(kind, np.array(ours), name, np.array(its))
@@ -204,13 +202,13 @@ def measure_ranking(kind: str, pictures_count: int, questions_count: int, turns:
     )
 
 
-def search_with_faiss(pictures: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
+def search_with_faiss(images: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
     """FAISS's search of both ends."""
     import faiss
 
     index = faiss.IndexFlatIP(DIMENSION)
     index.add(texts)
-    return lambda: (index.search(pictures, BEST), index.search(-pictures, LAST))
+    return lambda: (index.search(images, BEST), index.search(-images, LAST))
 
 
 def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
@@ -230,15 +228,15 @@ def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) ->
 
 def check_ranking(
     result: TopAndBottom,
-    pictures: np.ndarray,
+    images: np.ndarray,
     texts: np.ndarray,
     table: QuestionTable,
     rng: np.random.Generator,
 ) -> None:
     """The same as sorting everything, for three rows; a benchmark of wrong results is worth nothing."""
-    for row in rng.choice(len(pictures), 3, replace=False):
-        picture, starts = pictures[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)
-        products = np.concatenate([texts[i : i + ROWS_PER_CHUNK].astype(float) @ picture for i in starts])
+    for row in rng.choice(len(images), 3, replace=False):
+        image, starts = images[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)
+        products = np.concatenate([texts[i : i + ROWS_PER_CHUNK].astype(float) @ image for i in starts])
         score = np.rint(1e6 * products).astype(int)[table.text_rows]
         order = np.lexsort((np.arange(len(score)), -score))
         own = table.texts_by_image[[row]].indices
@@ -248,7 +246,7 @@ def check_ranking(
 
 
 def main(
-    pictures: int = 10_000,
+    images: int = 10_000,
     questions: int = 132_062,
     turns: int = 5,
     faiss: bool = True,
@@ -256,12 +254,12 @@ def main(
     texts: int = 943_000,
 ) -> None:
     if mapped:
-        rank_mapped(mapped, pictures, texts)
+        rank_mapped(mapped, images, texts)
         return
     # Each kind in a process of its own, so that its peak memory is its own.
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         for kind in ("random", "clustered"):
-            pool.submit(measure_ranking, kind, pictures, questions, turns, faiss).result()
+            pool.submit(measure_ranking, kind, images, questions, turns, faiss).result()
 
 
 if __name__ == "__main__":

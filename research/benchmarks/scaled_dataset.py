@@ -1,10 +1,10 @@
 """A stand-in for a large set of GQA questions, made of a small one: the same questions with their vocabulary varied.
 
-What is kept of the small set: its sentences, programs and annotations, which questions are asked of one picture, how
+What is kept of the small set: its sentences, programs and annotations, which questions are asked of one image, how
 often a name is said beside others. What is made up: names and attributes are put for others of the same number and
 type, of which some are coined words, until there are as many as in GQA (1,703 objects, 617 attributes). All questions
-of a picture change in the same way, one of so many ways that texts repeat on different pictures, some far oftener
-than others. Nothing in it is true of any picture: each is a grey square.
+of an image change in the same way, one of so many ways that texts repeat on different images, some far oftener
+than others. Nothing in it is true of any image: each is a grey square.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _replacement_forms(kind: str, word: str, new: str) -> dict[str, str]:
 
 
 def vary_question(
-    row: dict[str, Any], words: Sequence[Word], substitution: Mapping[Word, str], picture_id: str
+    row: dict[str, Any], words: Sequence[Word], substitution: Mapping[Word, str], image_id: str
 ) -> dict:
     """A question in GQA's own form, its words changed in one way."""
     forms = {
@@ -155,7 +155,7 @@ def vary_question(
     texts = {key: pattern.sub(put, row[key]) for key in ("question", "fullAnswer") if forms and key in row}
     steps = [step | {"argument": renamed(step["argument"])} for step in row["semantic"]]
     answer = row.get("answer", "")
-    others = {"imageId": picture_id, "answer": named.get(answer, answer), "semantic": steps}
+    others = {"imageId": image_id, "answer": named.get(answer, answer), "semantic": steps}
     return row | texts | others | {"entailed": [], "equivalent": []}
 
 
@@ -164,7 +164,7 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
 
     Args:
         source: GQA's files of the small set, of which `split` is used.
-        questions: how many; pictures as many as in GQA for so many.
+        questions: how many; images as many as in GQA for so many.
     """
     problems = Problems(str(source))
     rows = list(gqa_files.read_questions(source, (split,), problems))
@@ -173,9 +173,9 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
         source / f"questions1.2/{split}_balanced_questions.json", dict[str, dict[str, Any]]
     )
     rng = np.random.default_rng(0)
-    pools, pictures = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
-    asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].picture_id)
-    together = [asked[picture] for picture in sorted(asked)]
+    pools, images = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
+    asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].image_id)
+    together = [asked[image] for image in sorted(asked)]
     varied = len({question.text for question, said in chain.from_iterable(together) if said})
     ways = [
         pools.make_substitution(number)
@@ -186,23 +186,23 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     with atomic_write(folder / "questions1.2/train_balanced_questions.json") as file:
         file.write(b"{")
         done = 0
-        for picture in track(range(pictures), "stand-in", pictures, "picture"):
+        for image in track(range(images), "stand-in", images, "image"):
             # Some ways, and so some texts, are commoner than others.
             way = ways[int(len(ways) * rng.random() ** 1.5)]
-            wanted = (picture + 1) * questions // pictures - done
+            wanted = (image + 1) * questions // images - done
             some = chain.from_iterable(together[i] for i in rng.permutation(len(together)))
             for question, said in islice(some, wanted):
-                row = vary_question(as_written[question.question_id], said, way, f"{2_000_000 + picture}")
+                row = vary_question(as_written[question.question_id], said, way, f"{2_000_000 + image}")
                 texts.add(hash(row["question"]))
                 file.write(b",\n" * (done > 0) + encode(f"{done:08d}") + b":" + encode(row))
                 done += 1
         file.write(b"}\n")
     grey = Image.new("RGB", (8, 8), "grey")
     (folder / "images").mkdir(parents=True, exist_ok=True)
-    for picture in range(2_000_000, 2_000_000 + pictures):
-        grey.save(folder / f"images/{picture}.jpg", comment=str(picture))  # each has vectors of its own
+    for image in range(2_000_000, 2_000_000 + images):
+        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # each has vectors of its own
     print(
-        f"{done:,} questions, {len(texts):,} distinct texts, {pictures:,} pictures, "
+        f"{done:,} questions, {len(texts):,} distinct texts, {images:,} images, "
         f"{len(ways):,} ways to vary {sum(map(len, pools.original_words.values())):,} words"
     )
 

@@ -6,7 +6,7 @@
 Limits: the published script's thirteen numbers, and the eight strict ones, within 3 argsorts of the same confidences
 (one million; ten million within 4). From files to printed numbers as a whole process, without and with 1,000 repetitions:
 11,158 predictions 0.6 and 1.2 s, 600,000 within 3 and 8 s and 0.5 GB; the peer is the published script's way
-(`research.benchmarks.published_rgqa`), which has no repetitions. The peer of those, in memory, is the plain way: draw pictures, gather
+(`research.benchmarks.published_rgqa`), which has no repetitions. The peer of those, in memory, is the plain way: draw images, gather
 their items, score them. VQA accuracy: at least 10 times faster than the loop of VQA's own code, the same numbers.
 """
 
@@ -34,7 +34,7 @@ MEASURE_SCRIPT = """import resource, subprocess, sys, time
 begin = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - begin, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
-# Predictions, pictures, and repetitions of the plain way: RGQA's CLIP-Easy, and as many as GQA's testdev has 50 times.
+# Predictions, images, and repetitions of the plain way: RGQA's CLIP-Easy, and as many as GQA's testdev has 50 times.
 FILE_SIZES = (11_158, 398, 50), (600_000, 75_000, 3)
 NUM_REPETITIONS, NUM_ANSWERS, NUM_RUNS = 1_000, 1_800, 3
 NUM_QUESTIONS, ANSWERS_PER_QUESTION = 20_000, 10
@@ -65,14 +65,14 @@ def compare_with_argsort(n: int) -> None:
         print_comparison(f"{n:,} predictions, {name}", time_best(work, times), "one argsort", sort)
 
 
-def measure_files(folder: Path, count: int, pictures: int) -> None:
+def measure_files(folder: Path, count: int, images: int) -> None:
     """Files of predictions to printed numbers; every process reads the same files."""
     rng = np.random.default_rng(2)
     items, said = [], []
     for i, (confidence, correct, answerable) in enumerate(zip(*make_arrays(count), strict=True)):
         label, answer = (f"thing {place}" for place in rng.integers(0, NUM_ANSWERS, 2))
-        picture = f"n{rng.integers(0, pictures)}"
-        row = {"img_id": picture, "question_id": str(i), "sent": "What is on the left of the table?"}
+        image = f"n{rng.integers(0, images)}"
+        row = {"img_id": image, "question_id": str(i), "sent": "What is on the left of the table?"}
         items.append(row | {"label": {label if answerable else "UQ": 1.0}})
         prediction = label if correct else answer
         said.append({"questionId": str(i), "prediction": prediction, "confidence": float(confidence)})
@@ -107,26 +107,24 @@ def run_process(words: list[str]) -> list[float]:
     return [float(number) for number in shown.stdout.split()]
 
 
-def measure_bootstrap(count: int, pictures: int, plain_repetitions: int) -> None:
+def measure_bootstrap(count: int, images: int, plain_repetitions: int) -> None:
     rng = np.random.default_rng(1)
     confidence, correct, answerable = make_arrays(count)
-    picture = rng.integers(0, pictures, count)
-    members = np.split(
-        np.argsort(picture, kind="stable"), np.cumsum(np.bincount(picture, minlength=pictures))[:-1]
-    )
+    image = rng.integers(0, images, count)
+    members = np.split(np.argsort(image, kind="stable"), np.cumsum(np.bincount(image, minlength=images))[:-1])
 
     def ours(repetitions: int) -> list[object]:
-        scores = make_realistic_statistic(rank_items(confidence, correct, answerable), picture)
-        return bootstrap_batches(scores, pictures, repetitions, 0, num_rows=count)
+        scores = make_realistic_statistic(rank_items(confidence, correct, answerable), image)
+        return bootstrap_batches(scores, images, repetitions, 0, num_rows=count)
 
     def plain() -> None:
         for _ in range(plain_repetitions):
-            again = np.concatenate([members[p] for p in rng.integers(0, pictures, pictures)])
+            again = np.concatenate([members[p] for p in rng.integers(0, images, images)])
             realistic_scores(confidence[again], correct[again], answerable[again])
 
     _, seconds = time_call(ours, NUM_REPETITIONS)
     _, plain_seconds = time_call(plain)
-    what = f"{NUM_REPETITIONS:,} repetitions of eight scores, {count:,} predictions, {pictures:,} pictures"
+    what = f"{NUM_REPETITIONS:,} repetitions of eight scores, {count:,} predictions, {images:,} images"
     print_comparison(
         what,
         seconds,
@@ -178,9 +176,9 @@ def main(measure_growth: bool = False) -> None:
         return
     compare_with_argsort(NUM_PREDICTIONS)
     with tempfile.TemporaryDirectory() as folder:
-        for count, pictures, plain in FILE_SIZES:
-            measure_files(Path(folder), count, pictures)
-            measure_bootstrap(count, pictures, plain)
+        for count, images, plain in FILE_SIZES:
+            measure_files(Path(folder), count, images)
+            measure_bootstrap(count, images, plain)
     measure_vqa_accuracy()
 
 

@@ -5,10 +5,10 @@
     python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch --last batch     batch alone
     python -m research.benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many as in GQA's train split
 
-Drawn anew are the testdev pictures, 160 times the scale, with their 13 questions each; the graphs of train and val are as
+Drawn anew are the testdev images, 160 times the scale, with their 13 questions each; the graphs of train and val are as
 many as in the sample. With `--questions` the questions are a stand-in for GQA's (research/benchmarks/scaled_dataset.py), without graphs, on
-pictures as many as there are for so many, and rank draws 14 for each picture: a million of 72,140. Pictures and texts get stand-ins
-for CLIP's vectors, as CLIP would take hours and is not what is measured: a text the sum of its words' random vectors, a picture
+images as many as there are for so many, and rank draws 14 for each image: a million of 72,140. Images and texts get stand-ins
+for CLIP's vectors, as CLIP would take hours and is not what is measured: a text the sum of its words' random vectors, an image
 the sum of its questions' and one of its own as long, of 256 numbers as the sample's CLIP has. Verdicts are simulated.
 
 Each stage runs by itself. Its memory is that of its processes together, at the worst moment seen (each twentieth of a
@@ -52,7 +52,7 @@ from research.synthetic_world.scenes import SPLIT_SIZES
 DATASET_NAME, SOURCE, RESULTS_FILE = "scaled", "source", "measured.json"
 SEED = 64
 SAMPLING_SECONDS = 0.05  # seconds between two looks at a stage's memory
-QUESTIONS_PER_IMAGE = 13  # of a picture
+QUESTIONS_PER_IMAGE = 13  # of an image
 TEXTS_PER_CHUNK = 4096  # vectors made together
 
 
@@ -189,16 +189,16 @@ def write_random_vectors(stage: str) -> None:
                 cache, model, {row.candidate.text for row in folders.read_records(ScreenedCandidate)}, words
             )
             return
-        pictures = {row.picture_id: row.sha256 for row in folders.read_records(ImageRecord)}
-        place = {key: number for number, key in enumerate(pictures)}
-        sums, texts = np.zeros((len(pictures), model.dimension), np.float32), set[str]()
+        images = {row.image_id: row.sha256 for row in folders.read_records(ImageRecord)}
+        place = {key: number for number, key in enumerate(images)}
+        sums, texts = np.zeros((len(images), model.dimension), np.float32), set[str]()
         for question in folders.read_records(Question):
-            if question.picture_id in place:
-                sums[place[question.picture_id]] += words.embed_text(question.text)
+            if question.image_id in place:
+                sums[place[question.image_id]] += words.embed_text(question.text)
                 texts.add(question.text)
         own = _normalize_rows(np.random.default_rng(SEED).standard_normal(sums.shape))
         cache.put(
-            make_cache_keys(model, "picture", pictures.values()), _normalize_rows(_normalize_rows(sums) + own)
+            make_cache_keys(model, "image", images.values()), _normalize_rows(_normalize_rows(sums) + own)
         )
         _cache_texts(cache, model, texts, words)
 

@@ -27,7 +27,7 @@ TEMPLATE_DIR = Path(__file__).parent
 DECIMALS = 6
 ExtraScores = Mapping[
     ScoreKey, ScoreEstimate
-]  # scores beside those of the board, on the same draws of pictures
+]  # scores beside those of the board, on the same draws of images
 
 
 class EffectResult(NamedTuple):

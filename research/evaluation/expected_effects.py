@@ -210,7 +210,7 @@ LEAD_NOTE = "On the CLIP's maps, nets know what chose the CLIP subsets. The marg
 FIGURE_7_SOURCE = {
     "source": "Fig. 7, section 5.2.1",
     "paper": "",
-    "note": "The paper shows a picture, no figures.",
+    "note": "The paper shows an image, no figures.",
 }
 RELIABLE_VQA_SOURCE = {"source": "Whitehead et al., Tables 1 and 2", "paper": RELIABLE_VQA_TABLE}
 SELECTIVE_SCORE_ALTERNATIVES: tuple[tuple[str, Alternative], ...] = (

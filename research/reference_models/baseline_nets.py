@@ -1,4 +1,4 @@
-"""The nets of the rows on real pictures: train them, and fit what detectors need. What is finished lies in a work folder and
+"""The nets of the rows on real images: train them, and fit what detectors need. What is finished lies in a work folder and
 stays; a run that was killed goes on from the last checkpoint."""
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class TrainingData:
 
     @cached_property
     def validation_halves(self) -> tuple[QuestionSet, QuestionSet]:
-        """Val in two halves that share no picture: one to choose checkpoints on, one to fit on."""
-        pictures = make_generator(BASE_SEED, "halves of val").permutation(np.unique(self.val.image_indices))
-        first = np.isin(self.val.image_indices, pictures[: len(pictures) // 2])
+        """Val in two halves that share no image: one to choose checkpoints on, one to fit on."""
+        images = make_generator(BASE_SEED, "halves of val").permutation(np.unique(self.val.image_indices))
+        first = np.isin(self.val.image_indices, images[: len(images) // 2])
         return take_rows(self.val, first), take_rows(self.val, ~first)
 
 
@@ -93,7 +93,9 @@ def check_work_settings(work: Path, settings: dict[str, object]) -> None:
     before = read_json(path, dict[str, object])
     if changed := sorted(name for name in before.keys() | settings if before.get(name) != settings.get(name)):
         lines = [f"{name}: {before.get(name)} before, {settings.get(name)} now" for name in changed]
-        raise UserError([f"{work}: was begun with other settings; name another --work, or delete it", *lines])
+        raise UserError(
+            [f"{work}: was begun with other settings; name another --checkpoint-dir, or delete it", *lines]
+        )
 
 
 def train_missing_nets(

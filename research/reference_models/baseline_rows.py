@@ -50,11 +50,11 @@ FITTED_INPUTS = {"gaussians", "scaling", "selector"}
 UNAVAILABLE_ROWS = {
     "frcnn": "needs the names of what was detected, which region features do not have",
     "frcnn_known": "needs the names of what was detected, which region features do not have",
-    "rp_hard": "needs CLIP vectors of train's pictures and questions, which no stage makes",
+    "rp_hard": "needs CLIP vectors of train's images and questions, which no stage makes",
     "caption_match": "needs captions",
-    "true_regions": "needs the truth of the pictures",
-    "own_msp": "needs a picture tower of its own",
-    "own_rp": "needs a picture tower of its own",
+    "true_regions": "needs the truth of the images",
+    "own_msp": "needs an image tower of its own",
+    "own_rp": "needs an image tower of its own",
 }
 AVAILABLE_ROWS = tuple(name for name in LEADERBOARD_ROWS if name not in UNAVAILABLE_ROWS)
 
@@ -95,7 +95,7 @@ def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) 
     if not release.exists() and request.release:
         raise UserError(f"{release}: no such release")
     check_output_paths(
-        [Output("--out", out, "folder"), Output("--work", work, "folder")],
+        [Output("--out", out, "folder"), Output("--checkpoint-dir", work, "folder")],
         [request.features, request.train, request.val, release, folders.source],
     )
     store = open_region_store(request.features)
@@ -173,7 +173,7 @@ def load_training_data(
     known = take_rows(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
     say(
         f"train: {len(known.answers):,} of {format_count(len(train), 'question')} have one of {format_count(len(answers), 'answer')}; "
-        f"{format_count(len(words.words), 'word')}, {format_count(len(train.image_ids), 'picture')}; val: {format_count(len(val), 'question')}"
+        f"{format_count(len(words.words), 'word')}, {format_count(len(train.image_ids), 'image')}; val: {format_count(len(val), 'question')}"
     )
     return TrainingData(
         known, val.to_question_set(words, answers, store, files["val"]), words, answers, store
@@ -194,7 +194,7 @@ def predict_rows(
     fitted = work / f"fitted-{seed}.safetensors"
     states = read_fitted(fitted)._asdict() if fitted.exists() else {}
     tokens = next(iter(nets.values())).vocabulary.encode([ask.text for ask in queries.queries])
-    places = find_image_indices(store, [ask.picture_id for ask in queries.queries])
+    places = find_image_indices(store, [ask.image_id for ask in queries.queries])
     parts: dict[str, list[DetectorOutput]] = {name: [] for name in rows}
     total = -(-len(queries.queries) // QUERY_BATCH_SIZE)
     for batch in track(iter_batches(tokens, places, store), f"answer, seed {seed}", total, "batch"):

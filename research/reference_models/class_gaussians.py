@@ -28,7 +28,7 @@ class ClassGaussians(NamedTuple):
 def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: int) -> ClassGaussians:
     """Fit on answered questions of train: `features` [n, d], `right` [n] the place of the right answer among `count`.
 
-    An answer without examples is left out: it has no mean. The published code (RGQA, `gqa_maha`) sees 5,000 pictures,
+    An answer without examples is left out: it has no mean. The published code (RGQA, `gqa_maha`) sees 5,000 images,
     leaves the mean of every answer not among them at 0, and lets it compete, so that features near 0 pass for answerable.
 
     Raises:

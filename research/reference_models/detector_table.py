@@ -23,7 +23,7 @@ class DetectorInputs(NamedTuple):
         seen: by the net that answers.
         partners: by the further nets of an ensemble.
         gaussians, scaling, selector: fitted for this net, on train or val.
-        nouns, detected, names: what each question names, what was found in its picture, and all that the detector of
+        nouns, detected, names: what each question names, what was found in its image, and all that the detector of
             things has a name for; see `noun_rule`.
     """
 

@@ -46,11 +46,11 @@ def extract_nouns(
 
 
 def frcnn_rule(nouns: Sequence[Collection[str]], detected: Sequence[Collection[str]]) -> np.ndarray:
-    """1 where each noun of a question was found in its picture, else 0: [n] floats. A question without nouns is accepted.
+    """1 where each noun of a question was found in its image, else 0: [n] floats. A question without nouns is accepted.
 
     Args:
         nouns: of each question, in the singular (`asked_nouns`).
-        detected: the names of what was found in its picture. A class of several names, "tv,television" in Visual Genome's
+        detected: the names of what was found in its image. A class of several names, "tv,television" in Visual Genome's
             lists, counts by each; the published code keeps the first.
 
     >>> frcnn_rule([{"cup"}, {"cup", "traffic light"}], [{"cup", "dog"}, {"cups", "traffic lights"}]).tolist()

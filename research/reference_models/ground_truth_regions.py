@@ -17,7 +17,7 @@ from research.reference_models.region_head import (
 
 
 def get_relative_box(scene_object: SceneObject, scene: SceneGraph) -> tuple[float, float, float, float]:
-    """A thing's box as shares of the picture: left, top, right, bottom."""
+    """A thing's box as shares of the image: left, top, right, bottom."""
     right, bottom = scene_object.x + scene_object.w, scene_object.y + scene_object.h
     return (
         scene_object.x / scene.width,

@@ -1,4 +1,4 @@
-"""Picture towers: from pixels to the maps on which a region head finds things.
+"""Image towers: from pixels to the maps on which a region head finds things.
 
 A `ClipTower` has the maps of a CLIP. An `OwnTower` is trained from nothing together with its head and never sees a CLIP: it
 shows what comes from the CLIP that also chose a data set's candidates.
@@ -20,10 +20,10 @@ CLIP_STAGES = (2, 3, 4)  # of a CLIP's tower: 8, 16 and 32 pixels a cell
 
 
 class ImageTower(nn.Module):
-    """Maps of pictures. It calculates in the type of its weights (`double()` for float64).
+    """Maps of images. It calculates in the type of its weights (`double()` for float64).
 
     Args:
-        size: of the pictures that it takes, height and width. mean, std: of their pixels (0 to 255) by channel, [3].
+        size: of the images that it takes, height and width. mean, std: of their pixels (0 to 255) by channel, [3].
     """
 
     mean: Tensor
@@ -85,7 +85,7 @@ class ResidualTower(ImageTower):
     """Three stages of residual blocks (He et al. 2016), of 4, 8 and 16 pixels a cell.
 
     Args:
-        size: of the pictures that it takes, height and width. widths: channels of each stage. blocks: of each stage.
+        size: of the images that it takes, height and width. widths: channels of each stage. blocks: of each stage.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import WordVocabulary, trim_padding
 
 QUERY_BATCH_SIZE = 256
-# Significant digits that logits and features keep, so that processors agree. Measured on 48 questions of 12 pictures of the
+# Significant digits that logits and features keep, so that processors agree. Measured on 48 questions of 12 images of the
 # sample, net rp, all vector instructions against the plain ones: logits differ by at most 7e-14 in float64 and 2e-5 in
 # float32, and after rounding nowhere in float64, by up to 1e-3 in float32 (a last digit). So stage answer takes float64.
 SIGNIFICANT_DIGITS = 5
@@ -89,10 +89,10 @@ def predict(
         step: ODIN's (`stepped`); 0: no step. The whole output at the moved regions becomes `Seen.stepped`.
 
     Raises:
-        UserError: pictures that the store does not have.
+        UserError: images that the store does not have.
     """
     tokens = model.vocabulary.encode([ask.text for ask in queries])
-    places = find_image_indices(store, [ask.picture_id for ask in queries])
+    places = find_image_indices(store, [ask.image_id for ask in queries])
     with single_threaded():
         return concatenate_outputs(list(iter_outputs(model, tokens, places, store, odin_step)))
 
@@ -108,17 +108,17 @@ def single_threaded() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def find_image_indices(store: RegionStore, pictures: Sequence[str]) -> np.ndarray:
-    """The places of pictures.
+def find_image_indices(store: RegionStore, images: Sequence[str]) -> np.ndarray:
+    """The places of images.
 
     Raises:
-        UserError: pictures that the store does not have.
+        UserError: images that the store does not have.
     """
-    problems = Problems("pictures without regions")
-    for picture in sorted(set(pictures) - store.index_of.keys()):
-        problems.add(picture, "not in the store; make the regions again")
+    problems = Problems("images without regions")
+    for image in sorted(set(images) - store.index_of.keys()):
+        problems.add(image, "not in the store; make the regions again")
     problems.raise_if_any()
-    return np.array([store.index_of[picture] for picture in pictures], int)
+    return np.array([store.index_of[image] for image in images], int)
 
 
 def iter_outputs(
@@ -129,7 +129,7 @@ def iter_outputs(
     odin_step: float = 0.0,
 ) -> Iterator[ModelOutputs]:
     """What a net sees, a batch at a time, so that memory does not grow: tokens [n, L] of the net's words, places [n] of the
-    pictures."""
+    images."""
     regions = None if model.net.shape.blind else store
     return (forward(model, batch, odin_step) for batch in iter_batches(tokens, image_indices, regions))
 
@@ -137,7 +137,7 @@ def iter_outputs(
 def iter_batches(
     tokens: np.ndarray, image_indices: np.ndarray, store: RegionStore | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Words [b, L]; and where there is a store features and boxes of its p distinct pictures, and which of them each row asks
+    """Words [b, L]; and where there is a store features and boxes of its p distinct images, and which of them each row asks
     about, [b]. Read ahead."""
 
     def read(start: int) -> tuple[np.ndarray, ...]:
@@ -145,8 +145,8 @@ def iter_batches(
         words = trim_padding(tokens[rows])
         if store is None:
             return (words,)
-        distinct, picture_of = np.unique(image_indices[rows], return_inverse=True)
-        return words, *store.get_regions(distinct), picture_of
+        distinct, image_of = np.unique(image_indices[rows], return_inverse=True)
+        return words, *store.get_regions(distinct), image_of
 
     return (batch for _, batch in prefetch(read, range(0, len(tokens), QUERY_BATCH_SIZE)))
 
@@ -159,11 +159,11 @@ def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float 
         with torch.no_grad():
             return _to_model_outputs(model, net(words))
     features, boxes = (torch.from_numpy(array).to(net.device, net.mean.dtype) for array in batch[1:3])
-    picture_of = torch.from_numpy(batch[3]).to(net.device)
+    image_of = torch.from_numpy(batch[3]).to(net.device)
     if not odin_step:
         with torch.no_grad():
-            return _to_model_outputs(model, net(words, features, boxes, picture_of))
-    features, boxes = features[picture_of].requires_grad_(), boxes[picture_of]
+            return _to_model_outputs(model, net(words, features, boxes, image_of))
+    features, boxes = features[image_of].requires_grad_(), boxes[image_of]
     output = net(words, features, boxes)
     moved = odin_perturbed(features, output.logits, odin_step * net.spread)
     with torch.no_grad():

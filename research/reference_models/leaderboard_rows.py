@@ -61,7 +61,7 @@ LEADERBOARD_ROWS: dict[str, LeaderboardRow] = {
     "caption_match": LeaderboardRow("caption_match", extra_nets=("caption_match",)),
     "own_msp": LeaderboardRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
     "own_rp": LeaderboardRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
-    "blind_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no picture"),
+    "blind_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no image"),
     "true_regions": LeaderboardRow("msp", "true_regions", is_reference=True, note="sees the truth's regions"),
 }
 
@@ -81,7 +81,9 @@ def score_row(
     heads = {name: outputs[name].logits[:, 0] for name in row.extra_nets if name in SINGLE_OUTPUT_NETS}
     own = outputs[row.net]._replace(head_logits={**outputs[row.net].head_logits, **heads})
     partners = tuple(outputs[name] for name in row.extra_nets if name not in SINGLE_OUTPUT_NETS)
-    detector_inputs = DetectorInputs(own) if detector_inputs is None else detector_inputs._replace(outputs=own)
+    detector_inputs = (
+        DetectorInputs(own) if detector_inputs is None else detector_inputs._replace(outputs=own)
+    )
     found = score(DETECTORS[row.detector], detector_inputs._replace(ensemble_outputs=partners))
     if row.answer_net:
         other = outputs[row.answer_net]

@@ -75,7 +75,7 @@ class MatchNet(nn.Module):
             self.register_buffer(
                 "spread", torch.ones(shape.region) if spread is None else torch.from_numpy(spread)
             )
-            self.meaning = nn.Linear(sentence, shape.region + 8)  # 8: where a box lies in the picture
+            self.meaning = nn.Linear(sentence, shape.region + 8)  # 8: where a box lies in the image
             self.word_keys, self.attend = (
                 nn.Linear(sentence, KEY_SIZE),
                 nn.Linear(sentence, (1 + NUM_CHECKS) * KEY_SIZE),
@@ -109,16 +109,16 @@ class MatchNet(nn.Module):
         tokens: Tensor,
         features: Tensor | None = None,
         boxes: Tensor | None = None,
-        picture_of: Tensor | None = None,
+        image_of: Tensor | None = None,
     ) -> Output:
-        """With `picture_of` [b] features and boxes are of distinct pictures, and row i asks about the one at picture_of[i]."""
+        """With `image_of` [b] features and boxes are of distinct images, and row i asks about the one at image_of[i]."""
         words, there, sentence = self._encode_question(tokens)
         parts, fused, attention = [sentence], [], None
         if not self.shape.blind:
             assert features is not None and boxes is not None
             regions = torch.cat([(features - self.mean) / self.spread, encode_boxes(boxes)], -1)
-            if picture_of is not None:
-                regions, boxes = regions[picture_of], boxes[picture_of]
+            if image_of is not None:
+                regions, boxes = regions[image_of], boxes[image_of]
             seen, fused, scalars, attention = self._run_glances(words, there, sentence, regions, boxes)
             parts += [*fused, self.ask_of_two(sentence) * seen[0] * seen[1] / 4]
             if self.shape.match:

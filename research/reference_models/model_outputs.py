@@ -26,9 +26,9 @@ HEAD_NAMES = ("branch", "multi_branch", "separated", "k_plus_1", "caption_match"
 
 
 class VqaQuery(NamedTuple):
-    """A question of a picture. Several items of a release may ask the same; a net is asked once."""
+    """A question of an image. Several items of a release may ask the same; a net is asked once."""
 
-    picture_id: str
+    image_id: str
     text: str
 
 

@@ -1,4 +1,4 @@
-"""What the nets of a folder say to questions of pictures: every row that can be made of them, seed by seed."""
+"""What the nets of a folder say to questions of images: every row that can be made of them, seed by seed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def plan_rows(vqa: Path, has_ground_truth: bool) -> RowPlan:
     """Which rows can be made of the nets in a folder.
 
     Args:
-        truth: is the complete truth of the pictures known?
+        truth: is the complete truth of the images known?
 
     Raises:
         UserError: names every file of the folder that cannot be read.
@@ -109,10 +109,10 @@ def load_regions(
 
     Args:
         clip: the folder of the CLIP whose maps the detector stands on.
-        files: of the pictures that are asked about, by id. scenes: their complete truth, where a net sees it.
+        files: of the images that are asked about, by id. scenes: their complete truth, where a net sees it.
 
     Raises:
-        UserError: pictures that are missing or cannot be read, all of them.
+        UserError: images that are missing or cannot be read, all of them.
     """
     own, path = None, plan.vqa / OWN_TOWER_HEAD_FILE
     if plan.needs_regions("own"):
@@ -126,7 +126,7 @@ def predict_rows(
     """Seed, row, and what it says to n questions, for every row of the plan; one seed in memory at a time."""
     head = load_head(plan.vqa / REGION_HEAD_FILE)
     nouns = extract_query_nouns(queries, head)
-    detected = [regions.detected_names[one.picture_id] for one in queries]
+    detected = [regions.detected_names[one.image_id] for one in queries]
     for seed, seen in _predict_by_seed(plan, WorkerInputs(queries, regions.stores)):
         given = make_detector_inputs(plan.fitted[seed], nouns, detected, head.names.kinds)
         for row in plan.available_rows(seed):

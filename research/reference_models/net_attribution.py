@@ -27,11 +27,11 @@ from research.reference_models.region_head import (
 )
 
 MIN_MARK_WEIGHT = 0.1  # the weight from which on a region is marked
-WHOLE_IMAGE = "the whole picture"
+WHOLE_IMAGE = "the whole image"
 
 
 class DetectedRegions(NamedTuple):
-    """Of n times the same picture: boxes [n, M, 4], kinds and scores [n, M - 1], of the region head; the last is the whole."""
+    """Of n times the same image: boxes [n, M, 4], kinds and scores [n, M - 1], of the region head; the last is the whole."""
 
     boxes: Tensor
     kinds: Tensor
@@ -59,7 +59,7 @@ class NetAttributor:
     """A net with its tower and region head, in float64 as stage `answer` asks it.
 
     Raises:
-        UserError: a file cannot be read; the net sees no picture, or regions that have no place in it.
+        UserError: a file cannot be read; the net sees no image, or regions that have no place in it.
     """
 
     def __init__(self, vqa: Path, clip: Path, path: Path) -> None:
@@ -71,9 +71,7 @@ class NetAttributor:
                 "told": "sees a caption, without places",
                 "true": "sees the truth, which is not opened here",
             }
-            raise UserError(
-                f"{path}: this net {why.get(kind, 'sees no picture')}, so there is nothing to show"
-            )
+            raise UserError(f"{path}: this net {why.get(kind, 'sees no image')}, so there is nothing to show")
         file = vqa / (OWN_TOWER_HEAD_FILE if kind == "own" else REGION_HEAD_FILE)
         self.tower: ImageTower = load_tower(file, clip).double()
         self.head_with_net = HeadWithNet(load_head(file), self.model.net).double().eval()
@@ -82,17 +80,17 @@ class NetAttributor:
         """Words of questions as numbers [n, L]."""
         return torch.from_numpy(self.model.vocabulary.encode(texts))
 
-    def attribute(self, picture: Path, texts: Sequence[str], picture_id: str = "") -> list[Attribution]:
-        """What it made of questions of one picture.
+    def attribute(self, image: Path, texts: Sequence[str], image_id: str = "") -> list[Attribution]:
+        """What it made of questions of one image.
 
         Raises:
-            UserError: the picture is missing or cannot be read.
+            UserError: the image is missing or cannot be read.
         """
         try:
-            pixels = load_images([picture], self.tower.size)
+            pixels = load_images([image], self.tower.size)
         except (OSError, ValueError) as error:
             raise UserError(
-                f"{picture}: the picture is missing or cannot be read ({error}); restore it"
+                f"{image}: the image is missing or cannot be read ({error}); restore it"
             ) from error
         with single_threaded():
             maps = (

@@ -37,7 +37,7 @@ from research.reference_models.tokenization import trim_padding
 
 
 class QuestionSet(NamedTuple):
-    """n answerable questions: tokens [n, L]; pictures [n], their places in the store; answers [n], the right one's number;
+    """n answerable questions: tokens [n, L]; images [n], their places in the store; answers [n], the right one's number;
     seats [n, glances, 4], the box that each glance is to rest on, not a number where that is open."""
 
     tokens: np.ndarray
@@ -51,7 +51,7 @@ class TrainingConfig:
     """What a net is trained on beside answerable questions.
 
     Attributes:
-        pairs: pseudo unanswerable questions: none, of a random other picture, of the list `hard`, or weighted (Resample).
+        pairs: pseudo unanswerable questions: none, of a random other image, of the list `hard`, or weighted (Resample).
         mixup: b of RoI Mixup's Beta(1, b); 0: none.
         steps, batch: batches, and answerable questions in each. rate: the greatest learning rate.
         pointing: weight of the loss of glances that rest elsewhere than the questions' annotations say; 0: they are not used.
@@ -69,8 +69,8 @@ class TrainingConfig:
 
 
 class TrainingBatch(NamedTuple):
-    """What is known of a step before its time: rows [b] of its answerable questions, the row [n] that each question's picture
-    is paired with, and the regions of the rows' pictures (none for a blind net)."""
+    """What is known of a step before its time: rows [b] of its answerable questions, the row [n] that each question's image
+    is paired with, and the regions of the rows' images (none for a blind net)."""
 
     rows: np.ndarray
     paired_rows: np.ndarray
@@ -98,7 +98,7 @@ class NetTraining:
     """A net in training on questions, with all that a checkpoint needs.
 
     Args:
-        hard: [p, most] rows of questions for each picture, for pairs "hard" (`pseudo_pairs.hard_pairs`).
+        hard: [p, most] rows of questions for each image, for pairs "hard" (`pseudo_pairs.hard_pairs`).
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class NetTraining:
         return self._order[place * batch : (place + 1) * batch], self._partners
 
     def _make_pairs(self, batch: TrainingBatch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Pseudo pairs of a step: rows whose picture, and rows whose question they have."""
+        """Pseudo pairs of a step: rows whose image, and rows whose question they have."""
         rows = batch.rows
         if self.config.pseudo_pairs == "none":
             return rows[:0], rows[:0]

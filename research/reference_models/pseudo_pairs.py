@@ -1,7 +1,7 @@
-"""Unanswerable questions that nobody wrote, to train with: a question of another picture (RGQA sect. 4.2), the ones of
-them that CLIP finds most alike (app. B), mixtures of two pictures' regions, and the weights of `Resample`.
+"""Unanswerable questions that nobody wrote, to train with: a question of another image (RGQA sect. 4.2), the ones of
+them that CLIP finds most alike (app. B), mixtures of two images' regions, and the weights of `Resample`.
 
-A pair is (picture of row i, question of row pairs[i]); its target is zero for every answer.
+A pair is (image of row i, question of row pairs[i]); its target is zero for every answer.
 """
 
 from __future__ import annotations
@@ -14,54 +14,52 @@ if TYPE_CHECKING:
     import torch
 
 
-def sample_random_pairs(pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """RP: for each row a row of another picture [n], each equally likely. `pictures` [n] are the rows' pictures.
+def sample_random_pairs(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """RP: for each row a row of another image [n], each equally likely. `images` [n] are the rows' images.
 
     Raises:
-        ValueError: all rows are of one picture.
+        ValueError: all rows are of one image.
 
     >>> random_pairs(np.array([7, 7, 9]), np.random.default_rng(0))[:2].tolist()
     [2, 2]
     """
-    pictures = np.asarray(pictures)
-    if len(pictures) and (pictures == pictures[0]).all():
-        raise ValueError("pairs of different pictures need two pictures at least")
-    order = np.argsort(pictures, kind="stable")
-    ordered = pictures[order]
-    first = np.searchsorted(ordered, pictures)
-    own = np.searchsorted(ordered, pictures, side="right") - first
-    # A lot among the rows that are not of the own picture: those before it, and those after it.
-    lot = rng.integers(0, len(pictures) - own)
+    images = np.asarray(images)
+    if len(images) and (images == images[0]).all():
+        raise ValueError("pairs of different images need two images at least")
+    order = np.argsort(images, kind="stable")
+    ordered = images[order]
+    first = np.searchsorted(ordered, images)
+    own = np.searchsorted(ordered, images, side="right") - first
+    # A lot among the rows that are not of the own image: those before it, and those after it.
+    lot = rng.integers(0, len(images) - own)
     return order[np.where(lot < first, lot, lot + own)]
 
 
 def find_hard_pairs(
-    picture_vectors: np.ndarray,
+    image_vectors: np.ndarray,
     question_vectors: np.ndarray,
-    pictures: np.ndarray,
+    images: np.ndarray,
     max_questions: int,
     batch: int = 256,
 ) -> np.ndarray:
-    """RP hard: for each picture the `most` questions of other pictures that are most similar to it, best first.
+    """RP hard: for each image the `most` questions of other images that are most similar to it, best first.
 
     Args:
-        picture_vectors: [p, d]. question_vectors: [n, d]. pictures: [n], the place of each question's own picture.
+        image_vectors: [p, d]. question_vectors: [n, d]. images: [n], the place of each question's own image.
 
     Returns:
         int64 [p, most], rows of the questions.
     """
-    if len(pictures) - np.bincount(pictures).max() < max_questions:
-        raise ValueError(
-            f"{max_questions} questions of other pictures for each picture: there are not so many"
-        )
-    best = np.empty((len(picture_vectors), max_questions), np.int64)
-    by_picture = np.argsort(pictures, kind="stable")
-    ends = np.searchsorted(pictures[by_picture], np.arange(len(picture_vectors) + 1))
-    for start in range(0, len(picture_vectors), batch):
-        scores = picture_vectors[start : start + batch] @ question_vectors.T
+    if len(images) - np.bincount(images).max() < max_questions:
+        raise ValueError(f"{max_questions} questions of other images for each image: there are not so many")
+    best = np.empty((len(image_vectors), max_questions), np.int64)
+    by_image = np.argsort(images, kind="stable")
+    ends = np.searchsorted(images[by_image], np.arange(len(image_vectors) + 1))
+    for start in range(0, len(image_vectors), batch):
+        scores = image_vectors[start : start + batch] @ question_vectors.T
         for row in range(len(scores)):
             place = start + row
-            scores[row, by_picture[ends[place] : ends[place + 1]]] = -np.inf
+            scores[row, by_image[ends[place] : ends[place + 1]]] = -np.inf
         found = np.argpartition(-scores, max_questions - 1, axis=1)[:, :max_questions]
         order = np.argsort(-np.take_along_axis(scores, found, 1), axis=1, kind="stable")
         best[start : start + batch] = np.take_along_axis(found, order, 1)

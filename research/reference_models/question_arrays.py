@@ -21,7 +21,7 @@ MIN_WORD_COUNT = (
 
 
 class QuestionCollector:
-    """Questions by numbers that are given out as they come: words, pictures, answers."""
+    """Questions by numbers that are given out as they come: words, images, answers."""
 
     def __init__(self, questions: Iterable[TrainingQuestion]) -> None:
         self.word_ids: dict[str, int] = {}
@@ -33,7 +33,7 @@ class QuestionCollector:
             said = split_words(question.text)[:MAX_WORDS] or [""]
             self._token_ids.extend(_assign_id(self.word_ids, word) for word in said)
             self._lengths.append(len(said))
-            self._image_numbers.append(_assign_id(self.image_ids, question.picture_id))
+            self._image_numbers.append(_assign_id(self.image_ids, question.image_id))
             self._answer_numbers.append(_assign_id(self.answer_ids, question.answer))
 
     def __len__(self) -> int:
@@ -58,15 +58,15 @@ class QuestionCollector:
         """All of them in the numbers of a net and of a store; an answer that is not among `answers` is -1.
 
         Raises:
-            UserError: names the pictures that the store does not have.
+            UserError: names the images that the store does not have.
         """
-        if missing := [picture for picture in self.image_ids if picture not in store.index_of]:
+        if missing := [image for image in self.image_ids if image not in store.index_of]:
             asked = np.bincount(np.asarray(self._image_numbers), minlength=len(self.image_ids))
             problems = Problems(
-                f"{path}: {len(missing)} of its {format_count(len(self.image_ids), 'picture')} have no region features"
+                f"{path}: {len(missing)} of its {format_count(len(self.image_ids), 'image')} have no region features"
             )
-            for picture in missing:
-                problems.add(f"picture {picture}", f"{asked[self.image_ids[picture]]} questions ask about it")
+            for image in missing:
+                problems.add(f"image {image}", f"{asked[self.image_ids[image]]} questions ask about it")
             problems.raise_if_any()
         word_of = {word: place for place, word in enumerate(vocabulary.words, UNKNOWN_ID + 1)}
         answer_of = {answer: place for place, answer in enumerate(answers)}
@@ -74,7 +74,7 @@ class QuestionCollector:
         tokens = np.full((len(self), int(lengths.max())), PADDING_ID, np.min_scalar_type(len(vocabulary)))
         numbers = np.array([word_of.get(word, UNKNOWN_ID) for word in self.word_ids], tokens.dtype)
         tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = numbers[np.asarray(self._token_ids)]
-        places = np.array([store.index_of[picture] for picture in self.image_ids], np.int32)
+        places = np.array([store.index_of[image] for image in self.image_ids], np.int32)
         right = np.array([answer_of.get(answer, -1) for answer in self.answer_ids], np.int32)
         return QuestionSet(
             tokens, places[np.asarray(self._image_numbers)], right[np.asarray(self._answer_numbers)]

@@ -1,4 +1,4 @@
-"""The regions of the pictures that are asked about, calculated in float64 so that processors agree (`looking.DIGITS`)."""
+"""The regions of the images that are asked about, calculated in float64 so that processors agree (`looking.DIGITS`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IMAGE_BATCH_SIZE = 32
 
 
 class ExtractedRegions(NamedTuple):
-    """Stores by what nets see, and the names of what was found in each picture."""
+    """Stores by what nets see, and the names of what was found in each image."""
 
     stores: dict[RegionSource, ArrayStore]
     detected_names: dict[str, frozenset[str]]
@@ -37,33 +37,33 @@ class ExtractedRegions(NamedTuple):
 def extract_regions(
     clip: Path,
     head: RegionHead,
-    pictures: Mapping[str, Path],
+    images: Mapping[str, Path],
     scenes: Mapping[str, SceneGraph] | None = None,
     own_tower: tuple[ImageTower, RegionHead] | None = None,
 ) -> ExtractedRegions:
-    """Find the regions of pictures.
+    """Find the regions of images.
 
     Args:
         clip: the folder of the CLIP whose tower the head stands on.
-        pictures: files by picture id.
-        scenes: the complete truth by picture id, for nets that see it; None where no net does.
+        images: files by image id.
+        scenes: the complete truth by image id, for nets that see it; None where no net does.
         own: a tower of its own with its head, for nets that see their regions.
 
     Raises:
-        UserError: pictures that are missing or cannot be read, all of them.
+        UserError: images that are missing or cannot be read, all of them.
     """
-    ids = list(pictures)
-    found = _detect_regions(ClipTower(clip), head, pictures)
+    ids = list(images)
+    found = _detect_regions(ClipTower(clip), head, images)
     caption = make_caption_features(found.features, head.names, head.hidden)
     stores: dict[RegionSource, ArrayStore] = {
         "found": ArrayStore(ids, found.features, found.boxes),
         "told": ArrayStore(ids, caption, np.zeros_like(found.boxes)),  # a caption has no places
     }
     if own_tower is not None:
-        others = _detect_regions(*own_tower, pictures)
+        others = _detect_regions(*own_tower, images)
         stores["own"] = ArrayStore(ids, others.features, others.boxes)
     if scenes is not None:
-        true = make_ground_truth_regions([scenes[picture] for picture in ids], head)
+        true = make_ground_truth_regions([scenes[image] for image in ids], head)
         stores["true"] = ArrayStore(ids, true.features, true.boxes)
     names = np.array(head.names.kinds)
     detected = [
@@ -73,10 +73,10 @@ def extract_regions(
     return ExtractedRegions(stores, dict(zip(ids, detected, strict=True)))
 
 
-def _detect_regions(tower: ImageTower, head: RegionHead, pictures: Mapping[str, Path]) -> Regions:
+def _detect_regions(tower: ImageTower, head: RegionHead, images: Mapping[str, Path]) -> Regions:
     """What a head finds on the maps of a tower, calculated in float64 by one thread."""
     tower, head = tower.double(), head.double()
-    pixels = _load_pixels(pictures, tower.size)
+    pixels = _load_pixels(images, tower.size)
     with single_threaded():
         parts = [
             find_regions(tower, head, pixels[at : at + IMAGE_BATCH_SIZE])
@@ -85,14 +85,14 @@ def _detect_regions(tower: ImageTower, head: RegionHead, pictures: Mapping[str, 
     return Regions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _load_pixels(pictures: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
-    """All pictures as uint8 [n, 3, *size]."""
-    problems, rows = Problems("pictures that the nets cannot see"), []
-    for picture, path in pictures.items():
+def _load_pixels(images: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
+    """All images as uint8 [n, 3, *size]."""
+    problems, rows = Problems("images that the nets cannot see"), []
+    for image, path in images.items():
         try:
             rows.append(load_images([path], size))
         except (OSError, ValueError) as error:
             missing = not path.exists()
-            problems.add(picture, f"{path} is missing" if missing else f"{path} cannot be read ({error})")
+            problems.add(image, f"{path} is missing" if missing else f"{path} cannot be read ({error})")
     problems.raise_if_any()
     return np.concatenate(rows)

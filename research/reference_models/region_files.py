@@ -1,8 +1,8 @@
 """Region features as others publish them: which layout a folder has, and what must be true of what is read.
 
 gqa_objects_info.json, gqa_objects_0.h5 ...     GQA's own object features (`HdfStore`)
-pictures.json, features.npy, boxes.npy          arrays (`ArrayStore`); boxes are shares of the picture
-<picture id>.npz, one file a picture            as OpenVQA and the bottom-up-attention tools write them (`NpzStore`)
+images.json, features.npy, boxes.npy          arrays (`ArrayStore`); boxes are shares of the image
+<image id>.npz, one file an image            as OpenVQA and the bottom-up-attention tools write them (`NpzStore`)
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.images import strip_image_suffix
 from research.reference_models.region_stores import ArrayStore, Hdf5Store, RegionStore
 
-REGIONS_PER_IMAGE = 36  # of each picture, as most published features have
+REGIONS_PER_IMAGE = 36  # of each image, as most published features have
 MAX_BOX_OVERHANG = (
-    0.5  # how far a box may lie outside of its picture, in shares of it; a box in pixels lies further
+    0.5  # how far a box may lie outside of its image, in shares of it; a box in pixels lies further
 )
 # What each tool calls a thing: OpenVQA's gqa_feat_preproc.py and bottom-up-attention.pytorch, then others.
 FEATURE_KEYS, BOX_KEYS = ("x", "features"), ("bbox", "boxes", "bboxes")
@@ -27,7 +27,7 @@ WIDTH_KEYS, HEIGHT_KEYS = ("width", "image_w", "img_w"), ("height", "image_h", "
 
 
 class NpzStore:
-    """A file for each picture: features [n, d], boxes [n, 4] in pixels, width and height. Of more regions than `regions` the
+    """A file for each image: features [n, d], boxes [n, 4] in pixels, width and height. Of more regions than `regions` the
     first are taken, which are the surest; fewer are filled up with zeros, as in GQA's own files.
 
     Raises:
@@ -58,10 +58,10 @@ class NpzStore:
 
 
 class ValidatedStore:
-    """Another store, each picture of which is checked when it is read.
+    """Another store, each image of which is checked when it is read.
 
     Raises:
-        UserError: by `take`: a number that is not finite, or boxes that are no shares of the picture.
+        UserError: by `take`: a number that is not finite, or boxes that are no shares of the image.
     """
 
     def __init__(self, store: RegionStore, where: Path) -> None:
@@ -80,10 +80,10 @@ class ValidatedStore:
 
     def _raise_invalid(self, places: np.ndarray, what: str) -> None:
         if len(places):
-            ids = {place: picture for picture, place in self.index_of.items()}
-            named = [f"picture {ids[place]}: {what}" for place in np.unique(places).tolist()]
+            ids = {place: image for image, place in self.index_of.items()}
+            named = [f"image {ids[place]}: {what}" for place in np.unique(places).tolist()]
             raise UserError(
-                [f"{self._path}: features of {format_count(len(named), 'picture')} are of no use", *named]
+                [f"{self._path}: features of {format_count(len(named), 'image')} are of no use", *named]
             )
 
 
@@ -100,8 +100,8 @@ def open_region_store(folder: Path, regions_per_image: int = REGIONS_PER_IMAGE) 
     if next(folder.glob("*.npz"), None) is not None:
         return ValidatedStore(NpzStore(folder, regions_per_image), folder)
     raise UserError(
-        f"{folder}: no region features in it; wanted gqa_objects_info.json with its .h5 files, or pictures.json, "
-        "features.npy and boxes.npy, or one .npz for each picture"
+        f"{folder}: no region features in it; wanted gqa_objects_info.json with its .h5 files, or images.json, "
+        "features.npy and boxes.npy, or one .npz for each image"
     )
 
 
@@ -110,7 +110,7 @@ def _image_id(path: Path) -> str:
 
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Features [n, d] and boxes [n, 4] as shares of the picture."""
+    """Features [n, d] and boxes [n, 4] as shares of the image."""
     try:
         with np.load(path, allow_pickle=False) as file:  # keys that are not named here are never unpacked
             features, boxes, width, height = (

@@ -1,7 +1,7 @@
-"""Regions of a picture from the maps of a tower: a small head finds things of known kinds, their boxes and looks. It is
+"""Regions of an image from the maps of a tower: a small head finds things of known kinds, their boxes and looks. It is
 trained by `sample_world`; here it is applied.
 
-A region's numbers: a hidden vector, the log-probabilities of all kinds and looks and, for the picture as a whole (the
+A region's numbers: a hidden vector, the log-probabilities of all kinds and looks and, for the image as a whole (the
 last region), of places and weathers, and its score. Log-probabilities are cut at FLOOR.
 """
 
@@ -27,7 +27,7 @@ from pipeline.core.images import load_rgb
 from research.reference_models.image_towers import ClipTower, ImageTower, ResidualTower
 
 MIN_LOG_PROBABILITY = -6.0
-MAX_DETECTIONS = 16  # regions of a picture, beside the picture as a whole
+MAX_DETECTIONS = 16  # regions of an image, beside the image as a whole
 TOWER_PREFIX = "tower."  # before the names of a tower's tensors in the file of its head
 DETECTION_THRESHOLD = (
     0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
@@ -36,7 +36,7 @@ DETECTION_THRESHOLD = (
 
 @dataclass(frozen=True)
 class RegionNames:
-    """What the head tells apart. `settings`: of a picture as a whole (places, weathers)."""
+    """What the head tells apart. `settings`: of an image as a whole (places, weathers)."""
 
     kinds: tuple[str, ...]
     looks: tuple[str, ...]
@@ -49,7 +49,7 @@ class RegionNames:
 
 
 class Regions(NamedTuple):
-    """Of n pictures: features [n, FOUND + 1, d] float16, boxes [n, FOUND + 1, 4] float32 as shares of the picture,
+    """Of n images: features [n, FOUND + 1, d] float16, boxes [n, FOUND + 1, 4] float32 as shares of the image,
     kinds [n, FOUND] (places in `RegionNames.kinds`) and their scores [n, FOUND]; best scores first, then the whole."""
 
     features: np.ndarray
@@ -83,13 +83,13 @@ class RegionHead(nn.Module):
         return self.body(self.norm(maps))
 
     def predict_objects(self, cells: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden vectors, logits of looks, and boxes (middle from the cell's middle and size, in shares of the picture)
+        """Hidden vectors, logits of looks, and boxes (middle from the cell's middle and size, in shares of the image)
         of things of these kinds [.] at these cells [., hidden]."""
         hidden = self.thing(torch.cat([cells, self.of_kind(kinds)], -1))
         return hidden, self.look(hidden), self.box(hidden)
 
     def detect(self, maps: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Regions of pictures, from maps [n, channels, h, w]; see `Regions` for the four."""
+        """Regions of images, from maps [n, channels, h, w]; see `Regions` for the four."""
         n, _, high, wide = maps.shape
         flat = maps.permute(0, 2, 3, 1).reshape(-1, self.channels)
         cells = self.embed_cells(flat).view(n, high * wide, -1)
@@ -117,7 +117,7 @@ class RegionHead(nn.Module):
         return torch.cat([parts, whole], 1), boxes, kinds, scores
 
     def _whole_image_region(self, cells: Tensor) -> Tensor:
-        """The picture as a whole, [n, 1, d], from cells [n, h * w, hidden]."""
+        """The image as a whole, [n, 1, d], from cells [n, h * w, hidden]."""
         mean = cells.mean(1)
         settings = functional.logsigmoid(self.setting(mean)).clamp(min=MIN_LOG_PROBABILITY)
         nothing = mean.new_full(
@@ -127,7 +127,7 @@ class RegionHead(nn.Module):
 
 
 def find_regions(tower: ImageTower, head: RegionHead, pixels: np.ndarray) -> Regions:
-    """The regions of pictures uint8 [n, 3, h, w]. Tower and head calculate in the same type."""
+    """The regions of images uint8 [n, 3, h, w]. Tower and head calculate in the same type."""
     maps = tower.compute_maps(pixels)
     with torch.inference_mode():
         features, boxes, kinds, scores = (v.numpy() for v in head.detect(maps))
@@ -202,7 +202,7 @@ def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int)
 
 
 def load_images(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
-    """Pictures from files, or of their bytes, as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
+    """Images from files, or of their bytes, as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
     from PIL import Image
 
     rows = []

@@ -1,4 +1,4 @@
-"""What is known of the regions of pictures, read a batch at a time: memory does not grow with the pictures.
+"""What is known of the regions of images, read a batch at a time: memory does not grow with the images.
 
 `ArrayStore` has arrays, or files of them that are mapped, `HdfStore` the files that GQA publishes.
 """
@@ -17,11 +17,11 @@ from pipeline.core.json_files import read_json
 
 
 class RegionStore(Protocol):
-    """Pictures by their place, 0 to n - 1.
+    """Images by their place, 0 to n - 1.
 
     Attributes:
-        place_of: the place of a picture by its id.
-        shape: regions of each picture M, numbers of each region d.
+        place_of: the place of an image by its id.
+        shape: regions of each image M, numbers of each region d.
     """
 
     @property
@@ -31,8 +31,8 @@ class RegionStore(Protocol):
     def shape(self) -> tuple[int, int]: ...
 
     def get_regions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features [b, M, d] float32 and boxes [b, M, 4] float32 (left, top, right, bottom; shares of the picture)
-        of the pictures at `places` [b], any of them more than once."""
+        """Features [b, M, d] float32 and boxes [b, M, 4] float32 (left, top, right, bottom; shares of the image)
+        of the images at `places` [b], any of them more than once."""
         ...
 
 
@@ -40,20 +40,20 @@ class ArrayStore:
     """Regions in arrays, held or mapped.
 
     Args:
-        picture_ids: n ids. features: [n, M, d] of any float type. boxes: [n, M, 4].
+        image_ids: n ids. features: [n, M, d] of any float type. boxes: [n, M, 4].
 
     Raises:
         UserError: the shapes do not fit together.
     """
 
-    def __init__(self, picture_ids: Sequence[str], features: np.ndarray, boxes: np.ndarray) -> None:
-        wanted = (len(picture_ids), features.shape[1] if features.ndim == 3 else -1)
+    def __init__(self, image_ids: Sequence[str], features: np.ndarray, boxes: np.ndarray) -> None:
+        wanted = (len(image_ids), features.shape[1] if features.ndim == 3 else -1)
         if features.ndim != 3 or features.shape[:2] != wanted or boxes.shape != (*wanted, 4):
             raise UserError(
-                f"regions: {format_count(len(picture_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
+                f"regions: {format_count(len(image_ids), 'id')}, features {features.shape} and boxes {boxes.shape} do not fit together; "
                 "wanted features [n, regions, d] and boxes [n, regions, 4]"
             )
-        self.index_of = {picture: place for place, picture in enumerate(picture_ids)}
+        self.index_of = {image: place for place, image in enumerate(image_ids)}
         self.shape = (features.shape[1], features.shape[2])
         self.features, self.boxes = features, boxes
 
@@ -64,7 +64,7 @@ class ArrayStore:
         Raises:
             UserError: a file is missing or damaged.
         """
-        ids = read_json(folder / "pictures.json", list[str])
+        ids = read_json(folder / "images.json", list[str])
         try:
             features, boxes = (
                 np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("features", "boxes")
@@ -77,8 +77,8 @@ class ArrayStore:
         return self.features[indices].astype(np.float32), self.boxes[indices].astype(np.float32)
 
 
-class PictureInfo(msgspec.Struct, frozen=True):
-    """What GQA's info file says of a picture: number of the .h5 file, row in it, size in pixels."""
+class ImageInfo(msgspec.Struct, frozen=True):
+    """What GQA's info file says of an image: number of the .h5 file, row in it, size in pixels."""
 
     file: int
     idx: int
@@ -88,7 +88,7 @@ class PictureInfo(msgspec.Struct, frozen=True):
 
 class Hdf5Store:
     """GQA's object features: `gqa_objects_{0..15}.h5` with `features` [n, 100 or 36, 2048] and `bboxes` [n, ., 4] in
-    pixels, and `gqa_objects_info.json`, which names file and row of each picture and its size.
+    pixels, and `gqa_objects_info.json`, which names file and row of each image and its size.
 
     Raises:
         UserError: a file is missing or not like this, or h5py is not installed.
@@ -101,8 +101,8 @@ class Hdf5Store:
             raise UserError(
                 f"{folder}: HDF5 files are read with h5py, which is not here: pip install h5py"
             ) from error
-        info = read_json(folder / f"{prefix}_info.json", dict[str, PictureInfo])
-        self.index_of = {picture: place for place, picture in enumerate(info)}
+        info = read_json(folder / f"{prefix}_info.json", dict[str, ImageInfo])
+        self.index_of = {image: place for place, image in enumerate(info)}
         self._rows = np.array([[row.file, row.idx] for row in info.values()], np.int64)  # [n, 2]
         self._sizes = np.array([[row.width, row.height] for row in info.values()], np.float32)
         self._regions = regions
@@ -147,12 +147,12 @@ class Hdf5Store:
 def compute_feature_moments(
     store: RegionStore, max_images: int = 2048, batch: int = 256, image_indices: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation [d] of the regions' numbers, over at most so many pictures, evenly spread over those at the
+    """Mean and standard deviation [d] of the regions' numbers, over at most so many images, evenly spread over those at the
     places `among` (all, if not given); the deviation is 1 where a number never changes."""
     image_indices = np.arange(len(store.index_of)) if image_indices is None else image_indices
-    pictures = image_indices[np.unique(np.linspace(0, len(image_indices) - 1, max_images).astype(int))]
+    images = image_indices[np.unique(np.linspace(0, len(image_indices) - 1, max_images).astype(int))]
     total, squares, count = np.zeros(store.shape[1]), np.zeros(store.shape[1]), 0
-    for part in _split_batches(pictures, batch):
+    for part in _split_batches(images, batch):
         rows = store.get_regions(part)[0].reshape(-1, store.shape[1]).astype(np.float64)
         total, squares, count = total + rows.sum(0), squares + (rows**2).sum(0), count + len(rows)
     mean = total / count

@@ -12,7 +12,7 @@ from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.reference_models.net_files import REGION_SOURCES, find_nets
 
 NETS_WITHOUT_LOCATIONS = {  # nets that say nothing of where
-    "blind": "sees no picture",
+    "blind": "sees no image",
     **{net: "sees a caption, which has no places" for net, kind in REGION_SOURCES.items() if kind == "told"},
     **{
         net: "sees the truth, which is not opened here"

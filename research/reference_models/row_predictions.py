@@ -26,7 +26,7 @@ SAME_CLIP_NOTE = "the CLIP that chose the candidates of the CLIP subsets feeds t
 
 
 class ReleaseQueries(NamedTuple):
-    """What a release asks: distinct pairs of picture and text, sorted, and by item id which of them it is."""
+    """What a release asks: distinct pairs of image and text, sorted, and by item id which of them it is."""
 
     queries: list[VqaQuery]
     query_index: dict[str, int]
@@ -50,9 +50,9 @@ class WorkerInputs(NamedTuple):
 def collect_queries(benchmark: Benchmark) -> ReleaseQueries:
     """All items of all subsets; several may ask the same."""
     pairs = {
-        item: VqaQuery(picture, text)
+        item: VqaQuery(image, text)
         for items in benchmark.subsets.values()
-        for item, picture, text in zip(items["id"], items["picture"], items["asked"], strict=True)
+        for item, image, text in zip(items["id"], items["image"], items["asked"], strict=True)
     }
     asks = sorted(set(pairs.values()))
     number = {ask: place for place, ask in enumerate(asks)}
@@ -65,7 +65,7 @@ def find_missing_requirements(
     """What each row lacks in a seed, "" where it can be made.
 
     Args:
-        nets, fitted: which there are of the seed. truth: whether the complete truth of the pictures is known.
+        nets, fitted: which there are of the seed. truth: whether the complete truth of the images is known.
     """
     return {
         name: ", ".join(_missing_requirements(row, nets, fitted, has_ground_truth))
@@ -80,7 +80,7 @@ def _missing_requirements(
     needs = DETECTORS[row.detector].required_inputs
     yield from (f"no {state} fitted" for state in FITTED_TYPES if state in needs and state not in fitted)
     if not truth and any(REGION_SOURCES.get(net) == "true" for net in row.required_nets):
-        yield "nobody knows the complete truth of the pictures"
+        yield "nobody knows the complete truth of the images"
 
 
 def plan_inference(rows: Collection[str], nets: Mapping[str, Path]) -> dict[str, PlannedInference]:

@@ -2,7 +2,7 @@
 section 4; appendix I.2). Applied with numpy; `selector_training` trains it.
 
 Where this differs from the published code (reliable_vqa d9586af, `models/selective_predictors.py`): the inputs pass no ReLU
-before the first layer (there, negative ones are lost); the answers come in as their softmax; picture and question come in
+before the first layer (there, negative ones are lost); the answers come in as their softmax; image and question come in
 by the features that go into the answering net's classifier alone; and MaxProb's logit is added to the output, so that
 training starts at MaxProb and only learns what is better.
 """
@@ -42,10 +42,10 @@ class Selector(NamedTuple):
 
 
 class GradedOutputs(NamedTuple):
-    """Questions whose right answers are known: the picture of each, what a net saw, and how right its top answer is, [n] in
+    """Questions whose right answers are known: the image of each, what a net saw, and how right its top answer is, [n] in
     [0, 1]."""
 
-    pictures: Sequence[str]
+    images: Sequence[str]
     outputs: ModelOutputs
     accuracy: np.ndarray
 

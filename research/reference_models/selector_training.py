@@ -67,11 +67,11 @@ def train_selector(
     weights on one machine.
 
     Raises:
-        ValueError: a picture is in both.
+        ValueError: an image is in both.
     """
-    if both := set(fit.pictures) & set(validation.pictures):
+    if both := set(fit.images) & set(validation.images):
         raise ValueError(
-            f"{format_count(len(both), 'picture')} both to fit on and to check on, for instance {min(both)}"
+            f"{format_count(len(both), 'image')} both to fit on and to check on, for instance {min(both)}"
         )
     centre, spread = fit.outputs.features.mean(0), fit.outputs.features.std(0)
     spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)

@@ -2,7 +2,7 @@
 
 They stand in for people in the embedded sample, so that the whole pipeline runs; all they say is marked
 `simulated`. They never see what the judge of the pipeline thinks, nor which question is the filter. Where nobody
-knows the truth, they can rehearse with what somebody else tells them of the pictures, marked `rehearsal`.
+knows the truth, they can rehearse with what somebody else tells them of the images, marked `rehearsal`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from research.simulated_annotators.word_senses import WordSenses
 # What every photo answers, with or without a program that says so.
 ALWAYS_ANSWERABLE = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
 
-# What to find of a question at a picture (its id), as `view` tells it.
+# What to find of a question at an image (its id), as `view` tells it.
 FindObstacle = Callable[[TaskQuestion, str], str]
 
 
@@ -71,7 +71,7 @@ def simulate_verdicts(
     verdicts = []
     for task in tasks:
         views = [
-            "" if question.text in ALWAYS_ANSWERABLE else find_obstacle(question, task.picture_id)
+            "" if question.text in ALWAYS_ANSWERABLE else find_obstacle(question, task.image_id)
             for question in (task.first, task.second)
         ]
         rng = make_generator(seed, "simulated", task.task_id)
@@ -104,7 +104,7 @@ def find_obstacle_in_truth(
     """What a faultless annotator would find: "" for an answer, a category for none, "unclear".
 
     Args:
-        truth: picture id -> complete scene graph. At a picture without one, nobody can tell anything.
+        truth: image id -> complete scene graph. At an image without one, nobody can tell anything.
     """
     try:
         return (

@@ -15,7 +15,7 @@ from pipeline.core.records import Answerability, Category, SceneGraph, SceneObje
 from research.simulated_annotators.word_senses import WILDCARD_NAMES, WordSenses, get_forms, is_same_relation
 
 BORDER_MARGIN = (
-    0.04  # of the picture: nearer than this to a border between left, middle and right, one cannot tell
+    0.04  # of the image: nearer than this to a border between left, middle and right, one cannot tell
 )
 SCENE_OBJECT = "scene"
 
@@ -93,7 +93,7 @@ class _ProgramReader(NamedTuple):
             results.append(result)
 
     def has_missing_object(self, program: tuple[Step, ...]) -> bool:
-        """Whether something that the program takes for granted is nowhere in the picture."""
+        """Whether something that the program takes for granted is nowhere in the image."""
         asserted = _find_asserted_steps(program)
         names = {
             _without_id(step.argument).split(",")[0]
@@ -260,7 +260,7 @@ def _get_only_true(options: Iterable[str]) -> str | None:
 
 
 def true_answerability(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Answerability:
-    """What is true of a question at a picture; "unknown" where a careful reader of the truth cannot tell."""
+    """What is true of a question at an image; "unknown" where a careful reader of the truth cannot tell."""
     try:
         return "unanswerable" if find_obstacle(program, scene, words) else "answerable"
     except Unclear:

@@ -1,4 +1,4 @@
-"""Verdicts of simulated annotators, who are told what is in the pictures: the complete truth, or in a rehearsal incomplete
+"""Verdicts of simulated annotators, who are told what is in the images: the complete truth, or in a rehearsal incomplete
 graphs taken as complete. Both are marked."""
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def simulate_from_evidence(
     """Verdicts from the graphs that there are, published or put together from questions, as if they were complete."""
     facts_of = cache(make_evidence_loader(folders, folders.read_vocabulary(), is_complete=True))
 
-    def look(question: TaskQuestion, picture_id: str) -> str:
-        judgement = verify_question(question.program, facts_of(picture_id), question.text)
+    def look(question: TaskQuestion, image_id: str) -> str:
+        judgement = verify_question(question.program, facts_of(image_id), question.text)
         if judgement.answerability == "answerable":
             return ""
         return "unclear" if judgement.answerability == "unknown" else judgement.category or "unclear"

@@ -1,11 +1,11 @@
 """Let the data set's own nets answer every question of the release, with each confidence of the papers.
 
-Reads   data/release/<data set>/<version>/, ingest/pictures.jsonl, the picture files, clip/, vqa/; truth/ for the one row whose
+Reads   data/release/<data set>/<version>/, ingest/images.jsonl, the image files, clip/, vqa/; truth/ for the one row whose
         net sees the truth's regions, which is marked as a reference
 Writes  ROW-seedN.json    predictions of a row and seed in the form that `rgqa score` reads: every item of all subsets
         rows.yaml         of each row what its confidence is, what else is to be known, and whether it is a reference
         thresholds.json   those of vqa/thresholds.json, chosen on val, of the rows that were written
-        answer.json       how many asks, pictures, seeds and rows; which rows were left out, and why
+        answer.json       how many asks, images, seeds and rows; which rows were left out, and why
 
 Without nets in vqa/ there is nothing to write but empty files.
 """
@@ -42,7 +42,7 @@ def main() -> None:
     folders, version = DatasetFolders(), params.read_release_version()
     nets = find_nets(folders.vqa_models)
     if not nets:
-        report = {"asks": 0, "items": 0, "pictures": 0, "seeds": [], "rows": [], "left_out": {}}
+        report = {"asks": 0, "items": 0, "images": 0, "seeds": [], "rows": [], "left_out": {}}
         write_outputs(folders, f"no nets in {folders.vqa_models}, so no rows", report, {})
         return
     asked = collect_queries(read_benchmark(folders.release_dir(version)))
@@ -58,34 +58,34 @@ def main() -> None:
     report = {
         "asks": len(asked.queries),
         "items": len(asked.query_index),
-        "pictures": len(files),
+        "images": len(files),
         "seeds": list(nets),
         "rows": [row for row in LEADERBOARD_ROWS if row in written],
         "left_out": missing,
     }
-    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'ask')} of {format_count(len(files), 'picture')}"
+    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'ask')} of {format_count(len(files), 'image')}"
     write_outputs(folders, what + format_skipped_rows(missing), report, written)
 
 
 def read_image_files(
     folders: DatasetFolders, queries: ReleaseQueries, plan: RowPlan
 ) -> tuple[dict[str, Path], dict[str, SceneGraph] | None]:
-    """The files of the pictures that are asked about, by their ids in order; and their complete truth, where a net sees it.
+    """The files of the images that are asked about, by their ids in order; and their complete truth, where a net sees it.
 
     Raises:
-        UserError: names every picture that ingest does not know.
+        UserError: names every image that ingest does not know.
     """
-    records = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-    ids = sorted({one.picture_id for one in queries.queries})
-    problems = Problems(f"pictures of the release that {folders.record_file(ImageRecord)} does not have")
-    for picture in ids:
-        if picture not in records:
-            problems.add(picture, "the release was made of other data; make it again")
+    records = {row.image_id: row for row in folders.read_records(ImageRecord)}
+    ids = sorted({one.image_id for one in queries.queries})
+    problems = Problems(f"images of the release that {folders.record_file(ImageRecord)} does not have")
+    for image in ids:
+        if image not in records:
+            problems.add(image, "the release was made of other data; make it again")
     problems.raise_if_any()
-    files = {picture: Path(records[picture].path) for picture in ids}
+    files = {image: Path(records[image].path) for image in ids}
     if not plan.needs_regions("true"):
         return files, None
-    return files, gqa_files.read_true_scene_graphs(folders.truth, {records[picture].split for picture in ids})
+    return files, gqa_files.read_true_scene_graphs(folders.truth, {records[image].split for image in ids})
 
 
 def find_skipped_rows(missing_inputs: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]]:

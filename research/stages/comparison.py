@@ -1,6 +1,6 @@
 """Compare the audit with one of the items that the paper's rules would have made of the same data.
 
-Reads   paper/items.jsonl, audit/audit.json, ingest/, embed/pictures.npy
+Reads   paper/items.jsonl, audit/audit.json, ingest/, embed/images.npy
 Writes  comparison.json  ComparisonReport: the audit of the items under the paper's rules; empty without a complete truth
         comparison.md    both audits side by side, for people
 """

@@ -7,7 +7,7 @@ Writes  leaderboard.json                    of each row that has all subsets its
         leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
         directions.md, directions.json      what the papers found, what comes of it here, and whether that shows it
         acc-fpr.json, risk-coverage.json    the curves, for `dvc plots`
-        acc-fpr.svg, risk-coverage.svg      the same as pictures that need no network
+        acc-fpr.svg, risk-coverage.svg      the same as images that need no network
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Apply RGQA's own rules to the same data, so that their effect stands beside ours in the audit.
 
 No cap on how often a question is used, the very last questions for CLIP-Easy, blind perturbation, the conflict filter
-alone for screening, CLIP subsets paired with any AQ of the same picture (RGQA 3.1). The verdicts come from the
-simulated annotators: this needs the complete truth, so for pictures of the world there is nothing to compare.
+alone for screening, CLIP subsets paired with any AQ of the same image (RGQA 3.1). The verdicts come from the
+simulated annotators: this needs the complete truth, so for images of the world there is nothing to compare.
 
-Reads   ingest/, vocabulary/, embed/, tag/, rank/parts.json, rank/own_scores.jsonl
+Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/own_scores.jsonl
         data/<data set>/truth   where there is one
 Writes  items.jsonl   Item: those under the paper's rules; empty without a truth
         paper.json    counts per subset
@@ -49,7 +49,7 @@ from research.simulated_annotators.annotators import ANNOTATORS, FindObstacle, s
 from research.simulated_annotators.simulated_verdicts import load_truth_view
 
 IMAGES_PER_BATCH = (
-    100  # pictures: their candidates are made, judged and paired together, no other picture's among them
+    100  # images: their candidates are made, judged and paired together, no other image's among them
 )
 
 
@@ -68,22 +68,22 @@ class PaperParams(Params):
     seed: Seed = 0
 
 
-def read_questions(folders: DatasetFolders, part: Mapping[str, str]) -> dict[str, Question]:
-    """The questions on the pictures by id, without what neither ranking nor an item needs: half of their size."""
+def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
+    """The questions on the images by id, without what neither ranking nor an item needs: half of their size."""
     none = {"annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
     return {
-        row.question_id: msgspec.structs.replace(row, **none) for row in folders.read_questions_about(part)
+        row.question_id: msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split)
     }
 
 
 def rank_by_paper_rules(
-    folders: DatasetFolders, questions: Sequence[Question], part: Mapping[str, str], p: PaperParams
+    folders: DatasetFolders, questions: Sequence[Question], split: Mapping[str, str], p: PaperParams
 ) -> Mapping[str, list[Candidate]]:
-    """Picture id -> candidates of the CLIP subsets by the paper's rules."""
+    """Image id -> candidates of the CLIP subsets by the paper's rules."""
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", max_question_uses=0, seed=p.seed, **draws)
-    ranked, _ = propose_candidates(questions, load_embeddings(folders.stage_dir("embed")), part, rank_params)
-    return group_by(ranked, lambda row: row.picture_id)
+    ranked, _ = propose_candidates(questions, load_embeddings(folders.stage_dir("embed")), split, rank_params)
+    return group_by(ranked, lambda row: row.image_id)
 
 
 def simulate_verification(
@@ -107,23 +107,21 @@ def simulate_verification(
 def make_paper_items(
     folders: DatasetFolders, p: PaperParams, counts: Counter[tuple[Subset, str]]
 ) -> Iterator[Item]:
-    """The items under the paper's rules, some pictures at a time: none of these rules looks further than a picture once
+    """The items under the paper's rules, some images at a time: none of these rules looks further than an image once
     questions are ranked. What there was is counted in `counts`, by subset."""
-    parts = folders.stage_dir("rank") / "parts.json"
-    part = RecordLookup(parts, read_json(parts, dict[str, str]))
+    splits = folders.stage_dir("rank") / "splits.json"
+    split = RecordLookup(splits, read_json(splits, dict[str, str]))
     questions, vocabulary = (
-        RecordLookup(folders.record_file(Question), read_questions(folders, part)),
+        RecordLookup(folders.record_file(Question), read_questions(folders, split)),
         folders.read_vocabulary(),
     )
     scores = {row.question_id: row.score for row in folders.read_records(records.SourceQuestionScore)}
-    ranked = rank_by_paper_rules(folders, list(questions.values()), part, p)
-    whole = GroupedIndex(folders.record_file(Question), Question, "picture_id")
+    ranked = rank_by_paper_rules(folders, list(questions.values()), split, p)
+    whole = GroupedIndex(folders.record_file(Question), Question, "image_id")
     tags = UniqueIndex(folders.record_file(records.TaggedText), records.TaggedText, "text")
-    rules, look, pictures = BalanceParams(rule="image", seed=p.seed), load_truth_view(folders), sorted(part)
-    for start in track(
-        range(0, len(pictures), IMAGES_PER_BATCH), "paper", unit=f"{IMAGES_PER_BATCH} pictures"
-    ):
-        some = pictures[start : start + IMAGES_PER_BATCH]
+    rules, look, images = BalanceParams(rule="image", seed=p.seed), load_truth_view(folders), sorted(split)
+    for start in track(range(0, len(images), IMAGES_PER_BATCH), "paper", unit=f"{IMAGES_PER_BATCH} images"):
+        some = images[start : start + IMAGES_PER_BATCH]
         own = {row.question_id: row for key in some if key in whole for row in whole[key]}
         edited = perturb_by_paper_rule(own.values(), tags, vocabulary, p.seed)
         asked_of = (row for key in some for row in ranked.get(key, ()))
@@ -134,8 +132,8 @@ def make_paper_items(
             uqs = [row for row in rows if row.status == "unanswerable"]
             counts[subset, "candidates"] += len(rows)
             counts[subset, "unanswerable"] += len(uqs)
-            pairs, _ = balance_subset(subset, uqs, own, set(), part, rules)
-            yield from make_items(subset, pairs, questions, scores, part)
+            pairs, _ = balance_subset(subset, uqs, own, set(), split, rules)
+            yield from make_items(subset, pairs, questions, scores, split)
 
 
 def main() -> None:

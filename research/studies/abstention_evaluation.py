@@ -1,4 +1,4 @@
-"""`rgqa study reader`: how well the reader of abstentions reads replies of writers that it has not learned from."""
+"""`rgqa study abstention-classifier`: how well the reader of abstentions reads replies of writers that it has not learned from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`rgqa study looking`: does what a net looked at lie where the question points to? By the drawn world's complete truth.
+"""`rgqa study attribution`: does what a net looked at lie where the question points to? By the drawn world's complete truth.
 
 Answerable questions of the data set in use that point to something (its annotations, as GQA has them, of question and full answer).
-Each way of seeing is judged by figures, means over nets of several seeds, with intervals by pictures:
+Each way of seeing is judged by figures, means over nets of several seeds, with intervals by images:
 
 pointing    is the highest cell on a box that the question points to? (Zhang et al., IJCV 2018, "pointing game"); a hit, too, within
             TOLERANCE of its edge. Of several cells of the same weight the share that hits.
@@ -9,8 +9,8 @@ on them     the weight on those boxes
 grounding   GQA's (`pipeline/scoring/gqa_diagnostics.py`): the same, but boxes that lie over each other count each, and so does a thing
             that question and full answer both point to; it can be above 1
 
-and stands beside what sees nothing: the middle of the picture, all of it alike, and the same net's view for another question of
-the same picture, which knows what nets like to look at, but not what is asked.
+and stands beside what sees nothing: the middle of the image, all of it alike, and the same net's view for another question of
+the same image, which knows what nets like to look at, but not what is asked.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from research.reference_models.frcnn_rule import extract_nouns
 from research.reference_models.net_attribution import NetAttributor
 from research.reference_models.net_files import find_nets
 
-POINTING_TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on pictures of 500
+POINTING_TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on images of 500
 METHODS = ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam")
-MISMATCHED_METHODS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the picture, too
+MISMATCHED_METHODS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the image, too
 CENTER_MAP = normalize_map(np.pad([[1.0]], MAP_SHAPE[0] // 2))
 UNIFORM_MAP = np.full(MAP_SHAPE, 1 / np.prod(MAP_SHAPE))
 
 
 class GroundedQuestion(NamedTuple):
-    """A question with the boxes that it points to, [b, 4] as shares of the picture."""
+    """A question with the boxes that it points to, [b, 4] as shares of the image."""
 
     question: Question
     scene: SceneGraph
@@ -60,7 +60,7 @@ class GroundedQuestion(NamedTuple):
 
 
 class MeanInterval(NamedTuple):
-    """A mean over questions with its interval over pictures."""
+    """A mean over questions with its interval over images."""
 
     mean: float
     low: float
@@ -83,9 +83,9 @@ def measure_attribution(
     files = find_nets(folders.vqa_models)
     if missing := [f"{net}-{number}" for net in nets for number in seeds if net not in files.get(number, {})]:
         raise UserError(f"{folders.vqa_models} has no net {', '.join(missing)}")
-    pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-    truth = gqa_files.read_true_scene_graphs(folders.truth, {row.split for row in pictures.values()})
-    asked = find_grounded_questions(list(folders.read_questions_about(pictures)), truth)
+    images = {row.image_id: row for row in folders.read_records(ImageRecord)}
+    truth = gqa_files.read_true_scene_graphs(folders.truth, {row.split for row in images.values()})
+    asked = find_grounded_questions(list(folders.read_questions_about(images)), truth)
     if not asked:
         raise UserError("no question of this data set points to anything, so nothing can be measured")
     rows = {
@@ -94,24 +94,24 @@ def measure_attribution(
     }
     for net in nets:
         sights = [NetAttributor(folders.vqa_models, folders.clip, files[number][net]) for number in seeds]
-        rows |= _score_net(net, sights, asked, pictures)
-    names = [one.question.picture_id for one in asked]
+        rows |= _score_net(net, sights, asked, images)
+    names = [one.question.image_id for one in asked]
     figures = {
         name: {what: mean_over_images(values, names, repetitions, seed) for what, values in row.items()}
         for name, row in rows.items()
     }
     if out:
-        write_json(out, {"questions": len(asked), "pictures": len(set(names)), "nets": nets, "seeds": seeds, "figures": {name: {what: figure._asdict() for what, figure in row.items()} for name, row in figures.items()}})  # fmt: skip
+        write_json(out, {"questions": len(asked), "images": len(set(names)), "nets": nets, "seeds": seeds, "figures": {name: {what: figure._asdict() for what, figure in row.items()} for name, row in figures.items()}})  # fmt: skip
     return render_table(figures, len(asked), len(set(names)), len(seeds))
 
 
 def find_grounded_questions(
     questions: Sequence[Question], truth: Mapping[str, SceneGraph]
 ) -> list[GroundedQuestion]:
-    """The questions that point to things of their pictures, by picture."""
+    """The questions that point to things of their images, by image."""
     found = []
-    for question in sorted(questions, key=lambda row: (row.picture_id, row.question_id)):
-        scene = truth[question.picture_id]
+    for question in sorted(questions, key=lambda row: (row.image_id, row.question_id)):
+        scene = truth[question.image_id]
         things = {thing.object_id: thing for thing in scene.objects}
         ids = [*question.annotations.values(), *question.full_answer_annotations.values()]
         corners = [(t.x, t.y, t.x + t.w, t.y + t.h) for t in (things[name] for name in ids)]
@@ -125,10 +125,10 @@ def pointing_game_score(
     grid: AttributionMap, boxes: np.ndarray, size: tuple[int, int], tolerance: float = POINTING_TOLERANCE
 ) -> float:
     """The pointing game: of the cells of the highest weight the share whose middle lies in a box, or beside it by no more than
-    `tolerance` of the picture's longer side.
+    `tolerance` of the image's longer side.
 
     Args:
-        boxes: [b, 4] corners as shares of the picture. size: of the picture, width and height in pixels.
+        boxes: [b, 4] corners as shares of the image. size: of the image, width and height in pixels.
 
     >>> hit(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
     1.0
@@ -163,11 +163,11 @@ def gqa_grounding(grid: AttributionMap, one: GroundedQuestion) -> float:
     """GQA's score of one question."""
     question = one.question
     notes = {"question": question.annotations, "fullAnswer": question.full_answer_annotations}
-    asked = {"imageId": question.picture_id, "answer": question.answer, "annotations": notes}
+    asked = {"imageId": question.image_id, "answer": question.answer, "annotations": notes}
     objects = {t.object_id: {"x": t.x, "y": t.y, "w": t.w, "h": t.h} for t in one.scene.objects}
     scene = {"width": one.scene.width, "height": one.scene.height, "objects": objects}
     found = compute_gqa_diagnostics(
-        {"q": asked}, {"q": ""}, scenes={question.picture_id: scene}, attention={"q": to_gqa_attention(grid)}
+        {"q": asked}, {"q": ""}, scenes={question.image_id: scene}, attention={"q": to_gqa_attention(grid)}
     )
     return found["grounding"]["value"]
 
@@ -184,17 +184,15 @@ def score_maps(asked: Sequence[GroundedQuestion], grids: Sequence[AttributionMap
     }
 
 
-def mean_over_images(
-    values: np.ndarray, pictures: Sequence[str], repetitions: int, seed: int
-) -> MeanInterval:
-    """The mean of values [n] with its 95 % interval; pictures are drawn, with all their questions."""
-    count, (cluster,) = number_clusters([pictures])
+def mean_over_images(values: np.ndarray, images: Sequence[str], repetitions: int, seed: int) -> MeanInterval:
+    """The mean of values [n] with its 95 % interval; images are drawn, with all their questions."""
+    count, (cluster,) = number_clusters([images])
     low, high = percentile_interval(bootstrap(cluster_mean(values, cluster), count, repetitions, seed))
     return MeanInterval(float(values.mean()), low, high)
 
 
 def render_table(
-    figures: Mapping[str, Mapping[str, MeanInterval]], questions: int, pictures: int, seeds: int
+    figures: Mapping[str, Mapping[str, MeanInterval]], questions: int, images: int, seeds: int
 ) -> str:
     """All figures as a table in Markdown."""
 
@@ -202,7 +200,7 @@ def render_table(
         return f"{100 * figure.mean:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
 
     lines = [
-        f"{format_count(questions, 'question')} of {format_count(pictures, 'picture')}, {format_count(seeds, 'seed')}",
+        f"{format_count(questions, 'question')} of {format_count(images, 'image')}, {format_count(seeds, 'seed')}",
         "",
         f"| what is shown | pointing, within {100 * POINTING_TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
         "|---|---|---|---|---|",
@@ -218,12 +216,12 @@ def _score_net(
     net: str,
     sights: Sequence[NetAttributor],
     asked: Sequence[GroundedQuestion],
-    pictures: Mapping[str, ImageRecord],
+    images: Mapping[str, ImageRecord],
 ) -> dict[str, dict[str, np.ndarray]]:
     """The figures of each way of seeing of a net, means over its seeds."""
     rows: dict[str, list[dict[str, np.ndarray]]] = {}
     for sight in sights:
-        seen = _attribute_questions(sight, asked, pictures, net)
+        seen = _attribute_questions(sight, asked, images, net)
         for way, grids in collect_maps(
             seen, pick_other_questions(asked), _extract_nouns(asked, sight)
         ).items():
@@ -248,22 +246,22 @@ def collect_maps(
 
 
 def _attribute_questions(
-    sight: NetAttributor, asked: Sequence[GroundedQuestion], pictures: Mapping[str, ImageRecord], net: str
+    sight: NetAttributor, asked: Sequence[GroundedQuestion], images: Mapping[str, ImageRecord], net: str
 ) -> list[Attribution]:
-    """What a net saw, question by question in their order, which is by picture."""
-    by_picture: dict[str, list[str]] = {}
+    """What a net saw, question by question in their order, which is by image."""
+    by_image: dict[str, list[str]] = {}
     for one in asked:
-        by_picture.setdefault(one.question.picture_id, []).append(one.question.text)
-    tracked = track(by_picture.items(), f"looking: {net}", len(by_picture), "picture")
-    return [seen for name, texts in tracked for seen in sight.attribute(Path(pictures[name].path), texts)]
+        by_image.setdefault(one.question.image_id, []).append(one.question.text)
+    tracked = track(by_image.items(), f"looking: {net}", len(by_image), "image")
+    return [seen for name, texts in tracked for seen in sight.attribute(Path(images[name].path), texts)]
 
 
 def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
-    """For each question the place of another one of its picture: half of them further on, round and round. Itself where it is the
+    """For each question the place of another one of its image: half of them further on, round and round. Itself where it is the
     only one."""
     places: dict[str, list[int]] = {}
     for place, one in enumerate(asked):
-        places.setdefault(one.question.picture_id, []).append(place)
+        places.setdefault(one.question.image_id, []).append(place)
     found = list(range(len(asked)))
     for group in places.values():
         for number, place in enumerate(group):
@@ -272,7 +270,7 @@ def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
 
 
 def map_named_objects(seen: Attribution, nouns: frozenset[str]) -> AttributionMap:
-    """The things that were found and bear a name that the question says, by their scores; the whole picture where there is none."""
+    """The things that were found and bear a name that the question says, by their scores; the whole image where there is none."""
     marks = [mark for mark in seen.get_panel("detections").marks if mark.text in nouns]
     if not marks:
         return UNIFORM_MAP

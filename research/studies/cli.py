@@ -12,12 +12,13 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app(
-    "Studies of the pipeline itself: the judge, the edits, the table of kinds.", "rgqa study judge-agreement"
+    "Studies of the pipeline itself: the judge, the edits, the table of kinds.",
+    "rgqa study verifier-agreement",
 )
 edit_quality_app = new_app(
-    "Blind sheets of perturbed questions, for two readers.", "rgqa study reading --help"
+    "Blind sheets of perturbed questions, for two readers.", "rgqa study edit-quality --help"
 )
-app.add_typer(edit_quality_app, name="reading")
+app.add_typer(edit_quality_app, name="edit-quality")
 
 FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
 RepetitionsOption = Annotated[
@@ -39,23 +40,23 @@ def num_examples_option(help: str) -> Any:
     return typer.Option(min=0, max=1_000_000, help=help)
 
 
-@app.command(epilog="Example: `rgqa study blind-baseline --out blind.json`")
+@app.command(epilog="Example: `rgqa study text-only-baseline --out blind.json`")
 def text_only_baseline(
     folds: FoldsOption = 5,
     repetitions: RepetitionsOption = 500,
     seed: Annotated[
         int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
-    most: MaxPairsOption = 20_000,
+    max_pairs: MaxPairsOption = 20_000,
     out: FiguresOption = None,
 ) -> None:
     """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
     from research.studies.text_only_baseline import run_text_only_baseline
 
-    run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, most, out)))
+    run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, max_pairs, out)))
 
 
-@app.command(epilog="Example: `rgqa study attackers --out attackers.json`")
+@app.command(epilog="Example: `rgqa study transformer-attacker --out attackers.json`")
 def transformer_attacker(
     folds: FoldsOption = 5,
     repetitions: RepetitionsOption = 500,
@@ -65,8 +66,8 @@ def transformer_attacker(
             "Seed of the folds, the bootstrap, the transformer and the random choices of the paper's rules."
         ),
     ] = 20231001,
-    most: MaxPairsOption = 2_000,
-    init: Annotated[
+    max_pairs: MaxPairsOption = 2_000,
+    init_checkpoint: Annotated[
         Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
     ] = None,
     out: FiguresOption = None,
@@ -79,45 +80,47 @@ def transformer_attacker(
         from research.studies.transformer_study import compare_attackers
 
         torch.set_num_threads(1)  # its matrices are too small for more
-        print(compare_attackers(folds, repetitions, seed, most, init, out))
+        print(compare_attackers(folds, repetitions, seed, max_pairs, init_checkpoint, out))
 
     run_command(page)
 
 
-@app.command(epilog="Example: `rgqa study judge-agreement --show 200 --seed 1`")
+@app.command(epilog="Example: `rgqa study verifier-agreement --num-examples 200 --seed 1`")
 def verifier_agreement(
-    show: Annotated[
+    num_examples: Annotated[
         int, num_examples_option("Print this many verdicts instead, half of them on other images.")
     ] = 0,
     seed: Annotated[
         int, seed_option("Seed of the choice of other images and of the verdicts shown.")
     ] = 20231001,
-    foreign: Annotated[
+    num_other_images: Annotated[
         int, typer.Option(min=0, max=1000, help="Try each question on this many other images.")
     ] = 2,
 ) -> None:
     """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
     from research.studies.verifier_agreement import measure_verifier_agreement
 
-    run_command(lambda: print(measure_verifier_agreement(show, seed, foreign), end=""))
+    run_command(lambda: print(measure_verifier_agreement(num_examples, seed, num_other_images), end=""))
 
 
-@app.command(epilog="Example: `rgqa study judge-completeness --like data/gqa/source --split val`")
+@app.command(epilog="Example: `rgqa study verifier-completeness --source data/gqa/source --split val`")
 def verifier_completeness(
-    like: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
+    source: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
         "data/sample/source"
     ),
     split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
     seed: Annotated[int, seed_option("Seed of the simulated graphs and of what is left out.")] = 1,
-    show: Annotated[int, num_examples_option("Print this many wrong verdicts of each row.")] = 0,
+    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts of each row.")] = 0,
 ) -> None:
     """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
     from research.studies.verifier_completeness import measure_verifier_completeness
 
-    run_command(lambda: print(measure_verifier_completeness(like, split, seed, show)))
+    run_command(lambda: print(measure_verifier_completeness(source, split, seed, num_examples)))
 
 
-@edit_quality_app.command(epilog="Example: `rgqa study reading draw --count 200 --seed 1 --out sheets`")
+@edit_quality_app.command(
+    epilog="Example: `rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets`"
+)
 def create_sheets(
     out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
     count: Annotated[
@@ -136,7 +139,9 @@ def create_sheets(
     run_command(lambda: write_sheets(out, count, seed))
 
 
-@edit_quality_app.command(epilog="Example: `rgqa study reading score sheets sheets/ann sheets/ben`")
+@edit_quality_app.command(
+    epilog="Example: `rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben`"
+)
 def score_sheets(
     sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
     readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
@@ -150,24 +155,26 @@ def score_sheets(
     run_command(lambda: print(report_edit_quality(sheets, readers, worst)))
 
 
-@app.command(epilog="Example: `rgqa study reader --part held_out`")
+@app.command(epilog="Example: `rgqa study abstention-classifier --split held_out`")
 def abstention_classifier(
-    part: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
-    show: Annotated[int, num_examples_option("Print this many replies that are read wrongly.")] = 0,
+    split: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
+    num_examples: Annotated[int, num_examples_option("Print this many replies that are read wrongly.")] = 0,
 ) -> None:
     """How well the scorers read from a reply's words whether it abstains."""
     from pipeline.core.errors import UserError
     from research.studies.abstention_evaluation import evaluate_abstention_classifier
 
     def page() -> None:
-        if part not in ("dev", "held_out", "train"):
-            raise UserError(f"--part is {part!r}, wanted dev, held_out or train")
-        print(evaluate_abstention_classifier(part, show), end="")
+        if split not in ("dev", "held_out", "train"):
+            raise UserError(f"--split is {split!r}, wanted dev, held_out or train")
+        print(evaluate_abstention_classifier(split, num_examples), end="")
 
     run_command(page)
 
 
-@app.command(epilog="Example: `rgqa study reader-train --vectors glove.6B.100d.txt --out reader.npz`")
+@app.command(
+    epilog="Example: `rgqa study train-abstention-classifier --vectors glove.6B.100d.txt --out reader.npz`"
+)
 def train_abstention_classifier(
     out: Annotated[Path, typer.Option(help="Where the weights go.")],
     vectors: Annotated[
@@ -184,12 +191,12 @@ def train_abstention_classifier(
     run_command(lambda: train_and_save(vectors, out, seed))
 
 
-@app.command(epilog="Example: `rgqa study votes --out docs/pictures/votes.png`")
+@app.command(epilog="Example: `rgqa study votes-needed --out docs/images/votes.png`")
 def votes_needed(
-    crowds: Annotated[
+    crowd_seed: Annotated[
         list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
     ] = None,
-    most: Annotated[
+    max_votes: Annotated[
         int,
         typer.Option(
             min=1, max=1_000_000, help="Give a candidate at most this many votes, one after the other."
@@ -202,13 +209,13 @@ def votes_needed(
     """How many votes simulated crowds need: one after the other until a verdict is sure, or as many for all."""
     from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
-    run_command(lambda: print(run_votes_study(crowds or REPORTED_CROWDS, most, out)))
+    run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))
 
 
-@app.command(epilog="Example: `rgqa study looking --net rp --net vanilla --out looking.json`")
+@app.command(epilog="Example: `rgqa study attribution --net rp --net vanilla --out looking.json`")
 def attribution(
     net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
-    seeds: Annotated[
+    net_seed: Annotated[
         list[int] | None, typer.Option(help="Seeds of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
     ] = None,
     repetitions: Annotated[
@@ -222,14 +229,14 @@ def attribution(
 
     run_command(
         lambda: print(
-            measure_attribution(net or ["rp", "vanilla"], seeds or [0, 1, 2], repetitions, seed, out)
+            measure_attribution(net or ["rp", "vanilla"], net_seed or [0, 1, 2], repetitions, seed, out)
         )
     )
 
 
-@app.command(epilog="Example: `rgqa study fresh drawn-1a2b3c4d drawn-5e6f7a8b`")
+@app.command(epilog="Example: `rgqa study rank-stability drawn-1a2b3c4d drawn-5e6f7a8b`")
 def rank_stability(
-    folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample draw` made.")],
+    folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample new-world` made.")],
 ) -> None:
     """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
     from research.studies.rank_stability import compare_leaderboards
@@ -237,7 +244,7 @@ def rank_stability(
     run_command(lambda: print(compare_leaderboards(folders)))
 
 
-@app.command(epilog="Example: `rgqa study kinds /usr/share/wordnet`")
+@app.command(epilog="Example: `rgqa study derive-kinds /usr/share/wordnet`")
 def derive_kinds(
     folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")],
 ) -> None:
@@ -248,20 +255,21 @@ def derive_kinds(
 
 
 @app.command(
-    epilog="Example: `rgqa study validity --twins data/release/twins-1/1.0.0 --twins-again data/release/twins-2/1.0.0`"
+    epilog="Example: `rgqa study validity --counterfactual-release data/release/twins-1/1.0.0 --replication-release data/release/twins-2/1.0.0`"
 )
 def validity(
     context: typer.Context,
-    twins: Annotated[
-        Path, typer.Option(help="A release with a subset `twins`: rgqa sample twins draws one.")
+    counterfactual_release: Annotated[
+        Path,
+        typer.Option(help="A release with a subset `twins`: rgqa sample counterfactual-pairs draws one."),
     ],
-    twins_again: Annotated[
+    replication_release: Annotated[
         Path | None, typer.Option(help="Another of other scenes: how far do twins agree with twins?")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Its pictures, if not in the data set that it names.")
+        Path | None, typer.Option(help="Its images, if not in the data set that it names.")
     ] = None,
-    images_again: Annotated[Path | None, typer.Option(help="The same of the other.")] = None,
+    replication_images: Annotated[Path | None, typer.Option(help="The same of the other.")] = None,
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and answers.")] = Path(
         "data/sample/interim/validity"
     ),
@@ -275,19 +283,21 @@ def validity(
     effects: Annotated[
         bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")
     ] = True,
-    further: Annotated[
+    graded_nets: Annotated[
         bool, typer.Option(help="Also train nets of graded strength (once, five CPU minutes) and rank them.")
     ] = False,
 ) -> None:
     """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
-    if not twins_again:
-        refuse_options(context, "images_again", "there is no --twins-again")
+    if not replication_release:
+        refuse_options(context, "replication_images", "there is no --replication-release")
     from research.studies.ranking_validity import CounterfactualRelease, run_validity_study
 
-    releases = [CounterfactualRelease(twins, images)]
-    releases += [CounterfactualRelease(twins_again, images_again)] if twins_again else []
+    releases = [CounterfactualRelease(counterfactual_release, images)]
+    releases += (
+        [CounterfactualRelease(replication_release, replication_images)] if replication_release else []
+    )
     run_command(
         lambda: run_validity_study(
-            releases, out, repetitions, seed, measure_effects=effects, rank_graded_nets=further
+            releases, out, repetitions, seed, measure_effects=effects, rank_graded_nets=graded_nets
         )
     )

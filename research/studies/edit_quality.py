@@ -1,7 +1,7 @@
-"""`rgqa study reading`: how good perturbed questions are, read by people: blind sheets, and what readers' marks come to.
+"""`rgqa study edit-quality`: how good perturbed questions are, read by people: blind sheets, and what readers' marks come to.
 
-    rgqa study reading draw --count 200 --seed 1 --out sheets     sheets/to_read: guide.md, sheets; sheets/key.json
-    rgqa study reading score sheets sheets/ann sheets/ben         shares with intervals, kappa, targets, the worst
+    rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets     sheets/to_read: guide.md, sheets; sheets/key.json
+    rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben         shares with intervals, kappa, targets, the worst
 
 Two sheets for each subset. What can be asked of a text alone is asked of single texts, edited ones and originals of
 other questions mixed, so that a reader does not know which is which and the originals give the base rate:

@@ -15,7 +15,7 @@ TITLES: dict[Effect, str] = {
     "noise": "share of AQs told as UQs",
     "cap": "cap: uses of one question in a subset",
     "balancing": "pairing",
-    "size": "items (some of the pictures)",
+    "size": "items (some of the images)",
 }
 TAU_TITLE, TEXT_ONLY_TITLE = "tau with twins", "AUROC of the wording alone"
 NO_CAP_LABEL = "none"

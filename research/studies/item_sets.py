@@ -1,6 +1,6 @@
-"""The sets by which rows are ranked: ours and those by the paper's rules, on the same pictures, and counterfactual pairs.
+"""The sets by which rows are ranked: ours and those by the paper's rules, on the same images, and counterfactual pairs.
 
-An item's id is here what it asks: sets share answers, and a net answers a question of a picture once.
+An item's id is here what it asks: sets share answers, and a net answers a question of an image once.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class ItemSet(NamedTuple):
     source_ids: list[str]
 
 
-def make_query_id(picture_id: str, text: str) -> str:
-    """An id for a question of a picture."""
-    return f"{picture_id}+{content_hash(text)}"
+def make_query_id(image_id: str, text: str) -> str:
+    """An id for a question of an image."""
+    return f"{image_id}+{content_hash(text)}"
 
 
 def make_item_set(rows: Iterable[Item]) -> ItemSet:
-    """Records of items as a table. Where a set asks the same of a picture twice, it counts twice."""
+    """Records of items as a table. Where a set asks the same of an image twice, it counts twice."""
     kept = sorted(rows, key=lambda row: row.item_id)
     columns = {
-        "id": [make_query_id(row.picture_id, row.text) for row in kept],
-        "picture": [row.picture_id for row in kept],
+        "id": [make_query_id(row.image_id, row.text) for row in kept],
+        "image": [row.image_id for row in kept],
         "asked": [row.text for row in kept],
         "answers": [{} if row.unanswerable else {row.answer: 1.0} for row in kept],
         "category": [row.category or "" for row in kept],
@@ -54,7 +54,7 @@ def make_item_set(rows: Iterable[Item]) -> ItemSet:
     return ItemSet(Items(columns, len(kept)), [row.question_id for row in kept])
 
 
-def load_dataset_sets(folders: DatasetFolders, part: str = "test") -> dict[tuple[str, str], ItemSet]:
+def load_dataset_sets(folders: DatasetFolders, split: str = "test") -> dict[tuple[str, str], ItemSet]:
     """By rules (`OURS`, `PAPER`) and subset the items of a data set; of one part, as the leaderboard ranks.
 
     Raises:
@@ -64,38 +64,38 @@ def load_dataset_sets(folders: DatasetFolders, part: str = "test") -> dict[tuple
     rows[PAPER_RULES] = [*read_jsonl(folders.stage_dir("paper") / "items.jsonl", Item)]
     if not rows[PAPER_RULES]:
         raise UserError(
-            f"{folders.stage_dir('paper')}: no items by the paper's rules; they need the pictures' complete truth, as the sample has it"
+            f"{folders.stage_dir('paper')}: no items by the paper's rules; they need the images' complete truth, as the sample has it"
         )
     return {
-        (rules, subset): make_item_set(row for row in of if row.subset == subset and row.part == part)
+        (rules, subset): make_item_set(row for row in of if row.subset == subset and row.split == split)
         for rules, of in rows.items()
         for subset in SUBSETS
     }
 
 
-def load_counterfactual_pairs(release: Path, part: str = "test") -> ItemSet:
+def load_counterfactual_pairs(release: Path, split: str = "test") -> ItemSet:
     """The counterfactual pairs of a release, which are its subset `twins`.
 
     Raises:
         UserError: no such release, or it has no such subset.
     """
     items = read_benchmark(release, [COUNTERFACTUAL_PAIRS]).subsets[COUNTERFACTUAL_PAIRS]
-    if (items["part"] != "").any():
-        items = items.select(items["part"] == part)
+    if (items["split"] != "").any():
+        items = items.select(items["split"] == split)
     if not items.answerable.any() or items.answerable.all():
-        raise UserError(f"{release}: {COUNTERFACTUAL_PAIRS} has no pair of part {part}")
-    ids = [make_query_id(*pair) for pair in zip(items["picture"], items["asked"], strict=True)]
+        raise UserError(f"{release}: {COUNTERFACTUAL_PAIRS} has no pair of split {split}")
+    ids = [make_query_id(*pair) for pair in zip(items["image"], items["asked"], strict=True)]
     named = [CATEGORY_OF_EDIT.get(name, name) for name in items["category"]]
     return ItemSet(items.with_columns(id=ids, category=named), items["asked"].tolist())
 
 
 def find_dataset_images(folders: DatasetFolders) -> dict[str, Path]:
-    """Files of a data set's pictures, by id."""
-    return {row.picture_id: Path(row.path) for row in folders.read_records(ImageRecord)}
+    """Files of a data set's images, by id."""
+    return {row.image_id: Path(row.path) for row in folders.read_records(ImageRecord)}
 
 
 def find_release_images(release: Path, images: Path | None = None) -> dict[str, Path]:
-    """Files of pictures by their names without ending: those in the folder `images`, or in that of the data set that the
+    """Files of images by their names without ending: those in the folder `images`, or in that of the data set that the
     release's params.json names.
 
     Raises:
@@ -106,7 +106,7 @@ def find_release_images(release: Path, images: Path | None = None) -> dict[str, 
         named = read_json(params, dict[str, object]).get("dataset", "")
         images = DatasetFolders(str(named)).source / "images"
     if images is None or not images.is_dir():
-        raise UserError(f"{release}: its pictures are not in {images}; name their folder: --images FOLDER")
+        raise UserError(f"{release}: its images are not in {images}; name their folder: --images FOLDER")
     return {path.stem: path for path in sorted(images.iterdir()) if path.is_file()}
 
 
@@ -114,17 +114,17 @@ def collect_queries(sets: Iterable[ItemSet], files: Mapping[str, Path]) -> list[
     """Everything that these sets ask, once.
 
     Raises:
-        UserError: lists the pictures that have no file.
+        UserError: lists the images that have no file.
     """
-    problems = Problems("pictures that have no file")
+    problems = Problems("images that have no file")
     found: dict[str, QueryItem] = {}
     for one in sets:
-        columns = (one.items[name] for name in ("id", "picture", "asked"))
-        for key, picture, text in zip(*columns, strict=True):
-            if key not in found and picture not in files:
-                problems.add(picture, "no file of this name")
+        columns = (one.items[name] for name in ("id", "image", "asked"))
+        for key, image, text in zip(*columns, strict=True):
+            if key not in found and image not in files:
+                problems.add(image, "no file of this name")
             elif key not in found:
-                found[key] = QueryItem(key, files[picture], text)
+                found[key] = QueryItem(key, files[image], text)
     problems.raise_if_any()
     return [found[key] for key in sorted(found)]
 

@@ -1,6 +1,6 @@
-"""What a data set's nets say to any items: those of a release of other pictures, or of sets that were never released.
+"""What a data set's nets say to any items: those of a release of other images, or of sets that were never released.
 
-Nets, detector and CLIP are those of one data set's folder; pictures lie anywhere. Stage `answer`'s own code asks, so on its
+Nets, detector and CLIP are those of one data set's folder; images lie anywhere. Stage `answer`'s own code asks, so on its
 release this gives its rows.
 
 Writes  ROW-seedN.json   predictions in the form that `rgqa score` reads, every item
@@ -44,14 +44,14 @@ QUERIES_FILE, EXTRA_NETS_FILE = "asked.json", "further.json"
 ROWS_FILE = "rows.yaml"
 NO_EXTRA_NETS: Mapping[str, GradedModel] = MappingProxyType({})
 MSP_ROW = LeaderboardRow("msp")
-SceneLoader = Callable[[Collection[str]], Mapping[str, SceneGraph]]  # the complete truth of pictures, by id
+SceneLoader = Callable[[Collection[str]], Mapping[str, SceneGraph]]  # the complete truth of images, by id
 
 
 class QueryItem(NamedTuple):
-    """A question that is posed of a picture; the file is named by the picture's id."""
+    """A question that is posed of an image; the file is named by the image's id."""
 
     item_id: str
-    picture: Path
+    image: Path
     text: str
 
 
@@ -73,7 +73,7 @@ def predict_items(
         The predictions files, by row and seed.
 
     Raises:
-        UserError: no nets, pictures that cannot be read or share a name, an id with two questions.
+        UserError: no nets, images that cannot be read or share a name, an id with two questions.
     """
     files, asked = _collect_queries(items)
     if not find_nets(folders.vqa_models):
@@ -133,13 +133,13 @@ def _find_stale_nets(more: Mapping[str, GradedModel], anew: Mapping[str, Path], 
 
 
 def _collect_queries(items: Sequence[QueryItem]) -> tuple[dict[str, Path], ReleaseQueries]:
-    """Pictures by id, in order, and what is asked of them, each distinct question once."""
+    """Images by id, in order, and what is asked of them, each distinct question once."""
     problems = Problems("items that the nets cannot be asked")
     files: dict[str, Path] = {}
     posed: dict[str, VqaQuery] = {}
     for item_id, path, text in items:
         if files.setdefault(path.stem, path) != path:
-            problems.add(item_id, f"two pictures of one name: {files[path.stem]} and {path}")
+            problems.add(item_id, f"two images of one name: {files[path.stem]} and {path}")
         if posed.setdefault(item_id, VqaQuery(path.stem, text)) != (path.stem, text):
             problems.add(item_id, "stands there twice, with different questions")
     problems.raise_if_any()
@@ -149,9 +149,9 @@ def _collect_queries(items: Sequence[QueryItem]) -> tuple[dict[str, Path], Relea
 
 
 def _hash_inputs(files: Mapping[str, Path], asked: ReleaseQueries) -> str:
-    """Of pictures, by their content, and questions."""
-    pictures = {name: sha256_file(path) if path.is_file() else "" for name, path in files.items()}
-    return hashlib.sha256(msgspec.json.encode([pictures, asked.queries, asked.query_index])).hexdigest()
+    """Of images, by their content, and questions."""
+    images = {name: sha256_file(path) if path.is_file() else "" for name, path in files.items()}
+    return hashlib.sha256(msgspec.json.encode([images, asked.queries, asked.query_index])).hexdigest()
 
 
 def _hash_nets(folders: DatasetFolders) -> str:

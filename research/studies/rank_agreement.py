@@ -1,8 +1,8 @@
 """Does one ranking of rows agree with another? Kendall's tau and Pearson's r with intervals, on arrays.
 
 The one is a reference (here: counterfactual twins). Of all pairs of rows only those count that the reference itself tells
-apart: where it cannot, nobody can be wrong. Pictures are drawn anew on both sides, so that an interval holds what either
-leaves open. A ranking of redrawn pictures is noisier than that of the data, so a percentile interval of a tau near 1
+apart: where it cannot, nobody can be wrong. Images are drawn anew on both sides, so that an interval holds what either
+leaves open. A ranking of redrawn images is noisier than that of the data, so a percentile interval of a tau near 1
 lies low: its upper end may be below the tau.
 """
 
@@ -27,8 +27,8 @@ class RowScores(NamedTuple):
     """A row's score on one set.
 
     Attributes:
-        reference: it is no method (it sees the truth, or no picture), so it has no rank.
-        seeds: [s, 1 + r], of each seed the score on the data, then on each of r draws of pictures.
+        reference: it is no method (it sees the truth, or no image), so it has no rank.
+        seeds: [s, 1 + r], of each seed the score on the data, then on each of r draws of images.
     """
 
     name: str
@@ -118,7 +118,7 @@ def measure_agreement(
     reference: np.ndarray, other: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> RankAgreement:
     """How the ranking by `other` agrees with that by `reference`; [rows, 1 + r] both, of the same rows. The draws of the
-    two are of different pictures, or the same ones in both."""
+    two are of different images, or the same ones in both."""
     pairs = find_separated_pairs(reference, level)
     taus, correlations = kendall_tau(reference, other, pairs), pearson_correlation(reference, other)
     return RankAgreement(
@@ -134,7 +134,7 @@ def measure_agreement(
 def compare_tau(
     reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> TauDifference:
-    """The tau of `ours` less that of `theirs`, [rows, 1 + r] each; draws of these two are of the same pictures."""
+    """The tau of `ours` less that of `theirs`, [rows, 1 + r] each; draws of these two are of the same images."""
     pairs = find_separated_pairs(reference, level)
     differences = kendall_tau(reference, ours, pairs) - kendall_tau(reference, theirs, pairs)
     return TauDifference(

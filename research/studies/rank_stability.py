@@ -1,6 +1,6 @@
-"""`rgqa study fresh`: do worlds that were drawn anew rank the same rows alike?
+"""`rgqa study rank-stability`: do worlds that were drawn anew rank the same rows alike?
 
-Reads   data/<data set>/interim/leaderboard/leaderboard.csv of this project, and of each folder that `rgqa sample draw` made
+Reads   data/<data set>/interim/leaderboard/leaderboard.csv of this project, and of each folder that `rgqa sample new-world` made
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_leaderboard(folder: Path) -> dict[str, pd.DataFrame]:
     path = folder / "data" / name / "interim/leaderboard/leaderboard.csv"
     if not path.is_file():
         raise UserError(
-            f"{path}: no such file; wanted a folder that `rgqa sample draw` made, or a project after dvc repro"
+            f"{path}: no such file; wanted a folder that `rgqa sample new-world` made, or a project after dvc repro"
         )
     table = pd.read_csv(path)
     if lacking := {"row", "kind", "subset", "category", "score", "value", "low", "high"} - {*table.columns}:
@@ -80,7 +80,9 @@ def compare_leaderboards(folders: Sequence[Path]) -> str:
             problems.lines += error.problems
     problems.raise_if_any()
     if len(boards) < 2:
-        raise UserError("there is one data set; wanted folders of others, as `rgqa sample draw` makes them")
+        raise UserError(
+            "there is one data set; wanted folders of others, as `rgqa sample new-world` makes them"
+        )
     lines = ["| sets | " + " | ".join(SCORE_COLUMNS) + " |", "|---" * (len(SCORE_COLUMNS) + 1) + "|"]
     least = dict.fromkeys(SCORE_COLUMNS, 1.0)
     for one, other in combinations(boards, 2):

@@ -5,7 +5,7 @@ Noise: annotators who err call an answerable question unanswerable, and it comes
 unanswerable one answerable, and it is left out. A share of the AQs is told as UQs, and as many UQs are left out.
 Cap: CLIP candidates are proposed anew with other caps; the truth says which of them have an answer, so that nobody errs; they
 are paired by our rule, and by the paper's.
-Balancing: the same verified UQs, paired by our rule and by the paper's. Size: some of the pictures, with all their items.
+Balancing: the same verified UQs, paired by our rule and by the paper's. Size: some of the images, with all their items.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from research.studies.text_only_rows import compute_text_only_auroc, compute_tex
 Effect = Literal["noise", "cap", "balancing", "size"]
 EFFECTS: tuple[Effect, ...] = ("noise", "cap", "balancing", "size")
 NOISE_RATES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)  # shares of AQs told as UQs
-IMAGE_RATES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the pictures
+IMAGE_RATES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the images
 NUM_REPEATS = 40  # of what is drawn by lot
 
 
@@ -41,9 +41,9 @@ class EffectPoint(Record):
     """A changed set.
 
     Attributes:
-        series: by whose rules its questions are paired. x: the share of AQs told as UQs, the cap, or the share of pictures.
+        series: by whose rules its questions are paired. x: the share of AQs told as UQs, the cap, or the share of images.
         items: how many (the mean, if by lot). tau: with the reference's ranking; with 95 % of what comes of the lots (noise,
-            size), or of pictures drawn anew (cap, balancing). wording: AUROC of the wording alone, where that is told.
+            size), or of images drawn anew (cap, balancing). wording: AUROC of the wording alone, where that is told.
     """
 
     effect: Effect
@@ -58,7 +58,7 @@ class EffectPoint(Record):
 
 
 class SetVariant(NamedTuple):
-    """A changed set: how often each item is taken, [v, n], by lots or by draws of pictures; of the latter the first row is
+    """A changed set: how often each item is taken, [v, n], by lots or by draws of images; of the latter the first row is
     the set itself."""
 
     effect: Effect
@@ -131,7 +131,7 @@ def make_noisy_variants(subset: str, one: ItemSet, seed: int) -> Iterator[SetVar
 
 
 def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> Iterator[SetVariant]:
-    """Sets of some of the pictures."""
+    """Sets of some of the images."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
     for share in IMAGE_RATES:
         count = max(2, round(share * len(names)))
@@ -144,7 +144,7 @@ def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> 
 
 def concatenate_items(*tables: Items) -> Items:
     """Items of several tables, one after the other."""
-    columns = ("id", "picture", "asked", "answers", "category", "pair")
+    columns = ("id", "image", "asked", "answers", "category", "pair")
     return Items(
         {name: np.concatenate([table[name] for table in tables]) for name in columns}, sum(map(len, tables))
     )
@@ -153,7 +153,7 @@ def concatenate_items(*tables: Items) -> Items:
 def resample_images(
     effect: Effect, subset: str, series: str, x: float, one: ItemSet, repetitions: int, seed: int
 ) -> SetVariant:
-    """A set with draws of its pictures."""
+    """A set with draws of its images."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
     drawn = draw_image_counts(len(names), repetitions, seed)
     return SetVariant(effect, subset, series, x, one, drawn[:, place])
@@ -169,7 +169,7 @@ def make_variants(
 
     Args:
         sets: by rules and subset. changed: `balancing_sets` and `cap_sets`, by subset, series, and of the latter the cap.
-        repetitions: draws of pictures, where nothing goes by lot.
+        repetitions: draws of images, where nothing goes by lot.
     """
     for (rules, subset), one in sets.items():
         if rules == OUR_RULES:

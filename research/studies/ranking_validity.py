@@ -66,7 +66,7 @@ from research.synthetic_world.graded_models import GradedModel, get_graded_model
 
 
 class CounterfactualRelease(NamedTuple):
-    """A release with a subset `twins`; `images`: the folder of its pictures, if not that of the data set that it names."""
+    """A release with a subset `twins`; `images`: the folder of its images, if not that of the data set that it names."""
 
     folder: Path
     images: Path | None = None
@@ -84,12 +84,12 @@ def run_validity_study(
 
     Args:
         twins: one release, or a second of other scenes, which shows how far twins agree with twins.
-        repetitions: draws of pictures for intervals. seed: of these, of folds and lots.
+        repetitions: draws of images for intervals. seed: of these, of folds and lots.
         effects: also change the sets, and tell what comes of it. further: also rank nets of graded strength, which are
             trained if they are not there.
 
     Raises:
-        UserError: no such release, no nets, pictures that are missing, too few rows.
+        UserError: no such release, no nets, images that are missing, too few rows.
     """
     folders = DatasetFolders()
     releases = [path for release in counterfactual_releases for path in release]
@@ -154,25 +154,25 @@ def _score_counterfactual_pairs(
 def score_sets(
     sets: Mapping[SetName, ItemSet], rows: Sequence[RowPredictions], repetitions: int, seed: int
 ) -> dict[SetName, ScoredSet]:
-    """Scores on sets of the same pictures, which are drawn once for all of them."""
-    count, pictures = number_jointly([one.items.clusters for one in sets.values()])
+    """Scores on sets of the same images, which are drawn once for all of them."""
+    count, images = number_jointly([one.items.clusters for one in sets.values()])
     drawn = draw_image_counts(count, repetitions, seed)
-    each = zip(sets.items(), pictures, strict=True)
+    each = zip(sets.items(), images, strict=True)
     return {
-        name: _score_set(one, rows, picture, drawn, seed)
-        for (name, one), picture in track(each, "score", len(sets), "set")
+        name: _score_set(one, rows, image, drawn, seed)
+        for (name, one), image in track(each, "score", len(sets), "set")
     }
 
 
 def _score_set(
-    one: ItemSet, rows: Sequence[RowPredictions], picture: np.ndarray, drawn: np.ndarray, seed: int
+    one: ItemSet, rows: Sequence[RowPredictions], image: np.ndarray, drawn: np.ndarray, seed: int
 ) -> ScoredSet:
     wording = compute_text_only_scores(one, seed)
     reading = [
         replace_confidence(one, row, wording) for row in rows if row.name in (TEXT_ONLY_ROW, IMAGE_ROW)
     ]
     plain = one.items.with_columns(category=[""] * len(one.items))
-    read = score_rows(plain, reading, picture, drawn[:1])[ALL_CATEGORIES]
+    read = score_rows(plain, reading, image, drawn[:1])[ALL_CATEGORIES]
     return ScoredSet(
-        one.items, score_rows(one.items, rows, picture, drawn), compute_text_only_auroc(one, wording), read
+        one.items, score_rows(one.items, rows, image, drawn), compute_text_only_auroc(one, wording), read
     )

@@ -1,4 +1,4 @@
-"""AUAF of rows on sets of items, on the data and on draws of pictures that all rows and sets share."""
+"""AUAF of rows on sets of items, on the data and on draws of images that all rows and sets share."""
 
 from __future__ import annotations
 
@@ -72,32 +72,32 @@ def _require_confidence(said: Predictions) -> np.ndarray:
 
 
 def make_cluster_names(items: Items) -> np.ndarray:
-    """What is to be drawn as a whole, a name for each item, [n]: pictures, and where pairs of items join several pictures (of
+    """What is to be drawn as a whole, a name for each item, [n]: images, and where pairs of items join several images (of
     twins: the two drawings of a scene), all of these together."""
-    pictures = items.clusters
-    pairs = np.where(items["pair"] == "", pictures, items["pair"])
-    (names, picture), (_, pair) = (
-        np.unique(column.astype(str), return_inverse=True) for column in (pictures, pairs)
+    images = items.clusters
+    pairs = np.where(items["pair"] == "", images, items["pair"])
+    (names, image), (_, pair) = (
+        np.unique(column.astype(str), return_inverse=True) for column in (images, pairs)
     )
     links = coo_array(
-        (np.ones(len(items)), (picture, pair + len(names))), shape=2 * (len(names) + pair.max() + 1,)
+        (np.ones(len(items)), (image, pair + len(names))), shape=2 * (len(names) + pair.max() + 1,)
     )
     joined = connected_components(links, directed=False)[1]
-    return joined[picture].astype(str)
+    return joined[image].astype(str)
 
 
 def draw_image_counts(count: int, repetitions: int, seed: int) -> np.ndarray:
-    """[1 + repetitions, count] how often each of so many pictures is drawn: each once, then with replacement."""
+    """[1 + repetitions, count] how often each of so many images is drawn: each once, then with replacement."""
     return np.concatenate([np.ones((1, count), int), sample_cluster_counts(count, repetitions, seed)])
 
 
 def score_rows(
-    items: Items, rows: Sequence[RowPredictions], picture: np.ndarray, image_counts: np.ndarray
+    items: Items, rows: Sequence[RowPredictions], image: np.ndarray, image_counts: np.ndarray
 ) -> ScoresByCategory:
     """AUAF of each row: by `ALL`, and by category of unanswerable questions, these against all answerable ones.
 
     Args:
-        picture: [n] the number of each item's picture. drawn: [1 + r, pictures], as `redrawn` makes them.
+        image: [n] the number of each item's image. drawn: [1 + r, images], as `redrawn` makes them.
 
     Raises:
         UserError: a row says nothing to any item.
@@ -110,7 +110,7 @@ def score_rows(
         seeds = []
         for said in row.predictions:
             at = _join_predictions(items, said)
-            scoring = make_realistic_statistic(rank_items(*at.metric_inputs), picture, ("auaf",), kinds)
+            scoring = make_realistic_statistic(rank_items(*at.metric_inputs), image, ("auaf",), kinds)
             batches = apply_in_batches(scoring, image_counts, len(items))
             seeds.append({name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]})
         for name, scores in found.items():
@@ -120,7 +120,7 @@ def score_rows(
 
 
 def _join_predictions(items: Items, said: Predictions) -> JoinedPredictions:
-    return join_predictions(items, said, ScoringOptions(part="all"))
+    return join_predictions(items, said, ScoringOptions(split="all"))
 
 
 def category_proportions(items: Items) -> Mapping[str, float]:

@@ -37,7 +37,7 @@ REUSE_CAPS = (1, 2, 3, 5, 10, 0)  # 0: none
 
 
 class PairingInputs(NamedTuple):
-    """What balancing needs: the questions of the pictures by id, the part of each picture, and ids of refuted questions."""
+    """What balancing needs: the questions of the images by id, the part of each image, and ids of refuted questions."""
 
     questions: Mapping[str, Question]
     split_of: Mapping[str, str]
@@ -50,7 +50,7 @@ class PairingInputs(NamedTuple):
         series: str,
         estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
     ) -> ItemSet:
-        """UQs with AQs beside them, by our rule or the paper's; those of part test. `estimates` by candidate id, if known."""
+        """UQs with AQs beside them, by our rule or the paper's; those of split test. `estimates` by candidate id, if known."""
         p = load_params("balance", BalanceParams)
         if series == PAPER_RULES:
             p = structs.replace(p, rule="image")
@@ -59,19 +59,19 @@ class PairingInputs(NamedTuple):
             subset, ordered, self.questions, self.refuted_ids, self.split_of, p, estimates
         )
         rows = make_items(subset, pairs, self.questions, {}, self.split_of)
-        return make_item_set(row for row in rows if row.part == "test")
+        return make_item_set(row for row in rows if row.split == "test")
 
 
 def load_pairing_inputs(folders: DatasetFolders) -> PairingInputs:
     """Of a data set."""
-    part = read_json(folders.stage_dir("rank") / "parts.json", dict[str, str])
+    split = read_json(folders.stage_dir("rank") / "splits.json", dict[str, str])
     questions = {
-        q.question_id: q for q in sorted(folders.read_questions_about(part), key=lambda q: q.question_id)
+        q.question_id: q for q in sorted(folders.read_questions_about(split), key=lambda q: q.question_id)
     }
     refuted = {
         check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
     }
-    return PairingInputs(questions, part, frozenset(refuted))
+    return PairingInputs(questions, split, frozenset(refuted))
 
 
 def build_balancing_sets(folders: DatasetFolders) -> dict[tuple[str, str], ItemSet]:
@@ -112,7 +112,7 @@ def build_cap_sets(folders: DatasetFolders) -> dict[tuple[str, str, int], ItemSe
 
 def _is_unanswerable(see: partial[str], one: Candidate) -> bool:
     asked = TaskQuestion(key="", text=one.text, role="candidate", program=one.program)
-    return see(asked, one.picture_id) not in ("", "unclear")
+    return see(asked, one.image_id) not in ("", "unclear")
 
 
 def make_verified(one: Candidate) -> CollectedCandidate:

@@ -1,7 +1,7 @@
-"""Complete scene graphs for pictures of which only questions are known: made up, but so that the questions have their answers.
+"""Complete scene graphs for images of which only questions are known: made up, but so that the questions have their answers.
 
-A picture gets the things, looks and relations that its questions speak of, with their answers. Then it gets things of other
-pictures of the same file, half of them of such as share a name with it, until it has as many as a scene graph of GQA; a
+An image gets the things, looks and relations that its questions speak of, with their answers. Then it gets things of other
+images of the same file, half of them of such as share a name with it, until it has as many as a scene graph of GQA; a
 colour for each thing, and other looks and relations as things of these names have them by all questions of the
 file. What would take a question its answer is left out again: the reader of the truth and the judge have to agree that it
 has it. Where things are follows from what is said of it; of the rest the lot decides.
@@ -29,16 +29,16 @@ from pipeline.verifier.verification import execute_program
 from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
-# Things of a picture. About as many are said to be in GQA's graphs (Visual Genome's have 35: Krishna et al. 2017); we had
+# Things of an image. About as many are said to be in GQA's graphs (Visual Genome's have 35: Krishna et al. 2017); we had
 # none to count.
 OBJECTS_PER_IMAGE = 17
-MAX_OBJECT_TRIES = 60  # of adding things of another picture
+MAX_OBJECT_TRIES = 60  # of adding things of another image
 RELATION_TRIES_PER_OBJECT = 1.5  # tried for each thing, beside those to its left and right
 EXTRA_ATTRIBUTE_RATE = (
     0.5  # of the types of looks, other than colour, that things of a name have, so many are told
 )
-IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20  # of pictures and of things, in pixels
-MIN_HORIZONTAL_GAP = 0.1  # of the picture's width: what is "to the left" is at least so far
+IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20  # of images and of things, in pixels
+MIN_HORIZONTAL_GAP = 0.1  # of the image's width: what is "to the left" is at least so far
 # Where a centre is, well within the borders of the zones, which judge and reader draw at 0.4 and 0.6.
 _ZONES = {"left": (0.03, 0.34), "middle": (0.46, 0.54), "right": (0.66, 0.97)}
 _ZONES |= {"top": _ZONES["left"], "bottom": _ZONES["right"]}
@@ -48,7 +48,7 @@ _LEFT_OF, _RIGHT_OF = "to the left of", "to the right of"
 @dataclass(slots=True)
 class SimulatedObject:
     """A made-up thing. `looks`: attribute -> its type; `relations`: name, the other's id; `zones`: type -> where it may be;
-    `at`: its centre, as shares of the picture."""
+    `at`: its centre, as shares of the image."""
 
     object_id: str
     name: str
@@ -59,10 +59,10 @@ class SimulatedObject:
 
 
 class GraphSimulator:
-    """Makes complete scenes for the pictures of a file of questions.
+    """Makes complete scenes for the images of a file of questions.
 
     Args:
-        asked: picture id -> its questions with programs and answers. graphs: their partial graphs.
+        asked: image id -> its questions with programs and answers. graphs: their partial graphs.
         vocabulary: counted on the same questions.
     """
 
@@ -85,7 +85,7 @@ class GraphSimulator:
         }
         categories = {name: tuple(members) for name, members in sorted(kinds.items()) if members != [name]}
         self.words = WordSenses(categories=categories, attribute_types=vocabulary.attribute_types)
-        self.facts = {graph.picture_id: build_question_evidence(graph, self.lexicon) for graph in graphs}
+        self.facts = {graph.image_id: build_question_evidence(graph, self.lexicon) for graph in graphs}
         self.images_with_object: dict[str, list[str]] = {}
         for key, facts in sorted(self.facts.items()):
             for name in sorted({name for thing in facts.objects for name in thing.names}):
@@ -94,28 +94,28 @@ class GraphSimulator:
         for relation, subject, other, count in vocabulary.relation_counts:
             self.relations.setdefault((subject, other), {})[relation] = count
 
-    def simulate_scene(self, picture_id: str) -> tuple[SceneGraph, list[Question]]:
-        """A complete scene, and those of the picture's questions that have their answer in it."""
-        rng = make_generator(self.seed, "stand-in", picture_id)
-        facts = self.facts[picture_id]
+    def simulate_scene(self, image_id: str) -> tuple[SceneGraph, list[Question]]:
+        """A complete scene, and those of the image's questions that have their answer in it."""
+        rng = make_generator(self.seed, "stand-in", image_id)
+        facts = self.facts[image_id]
         things = self._make_objects(facts, rng)
         _place_objects(things, [], rng)
-        scene = self._build_scene(picture_id, things)
-        questions = [row for row in self.asked[picture_id] if self._has_answer(row, scene)]
+        scene = self._build_scene(image_id, things)
+        questions = [row for row in self.asked[image_id] if self._has_answer(row, scene)]
         names = {name for thing in facts.objects for name in thing.names}
-        alike = sorted({key for name in names for key in self.images_with_object[name]} - {picture_id})
-        every = sorted(self.facts.keys() - {picture_id})
+        alike = sorted({key for name in names for key in self.images_with_object[name]} - {image_id})
+        every = sorted(self.facts.keys() - {image_id})
 
         def adopt(more: list[SimulatedObject]) -> bool:
             nonlocal things, scene
-            tried = self._build_scene(picture_id, more)
+            tried = self._build_scene(image_id, more)
             if good := all(self._has_answer(row, tried) for row in questions):
                 things, scene = more, tried
             return good
 
         for number in range(MAX_OBJECT_TRIES):
             donors = alike if alike and rng.random() < 0.5 else every
-            new = self._make_objects(self.facts[str(rng.choice(donors))], rng, f"{picture_id}-{number}-")
+            new = self._make_objects(self.facts[str(rng.choice(donors))], rng, f"{image_id}-{number}-")
             absent = any(self.lexicon.is_a((t.name,), name) for t in new for name in facts.absent_names)
             if 0 < len(new) <= OBJECTS_PER_IMAGE - len(things) and not absent:
                 _place_objects(new, things, rng)
@@ -140,7 +140,7 @@ class GraphSimulator:
     def _make_objects(
         self, facts: Evidence, rng: np.random.Generator, prefix: str = ""
     ) -> list[SimulatedObject]:
-        """The things that a picture's questions speak of, under other ids, dressed."""
+        """The things that an image's questions speak of, under other ids, dressed."""
         objects, categories = self.vocabulary.objects, self.vocabulary.categories
         things = {}
         for thing in facts.objects:
@@ -184,7 +184,7 @@ class GraphSimulator:
         changed = SimulatedObject(one.object_id, one.name, one.looks, relations, one.zones, one.at)
         return [changed if thing is one else thing for thing in things]
 
-    def _build_scene(self, picture_id: str, things: Sequence[SimulatedObject]) -> SceneGraph:
+    def _build_scene(self, image_id: str, things: Sequence[SimulatedObject]) -> SceneGraph:
         """The scene with every relation that holds, both ways where both have a name."""
         related: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in things}
         for thing in things:
@@ -196,16 +196,16 @@ class GraphSimulator:
                 if other.center[0] - thing.center[0] >= MIN_HORIZONTAL_GAP:
                     related[thing.object_id].add((_LEFT_OF, other.object_id))
                     related[other.object_id].add((_RIGHT_OF, thing.object_id))
-        scene = self.facts[picture_id].scene
+        scene = self.facts[image_id].scene
         outdoors = scene.get("location") == "outdoors"
         weather = (
-            _sample_word(self.vocabulary.weathers, make_generator(self.seed, "weather", picture_id))
+            _sample_word(self.vocabulary.weathers, make_generator(self.seed, "weather", image_id))
             if outdoors
             else ""
         )
         return SceneGraph(
-            picture_id=picture_id,
-            split=self.asked[picture_id][0].split,
+            image_id=image_id,
+            split=self.asked[image_id][0].split,
             width=IMAGE_WIDTH,
             height=IMAGE_HEIGHT,
             objects=tuple(

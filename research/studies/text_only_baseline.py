@@ -1,4 +1,4 @@
-"""`rgqa study blind-baseline`: how well a text-only model predicts which questions are edited, before anybody has judged one.
+"""`rgqa study text-only-baseline`: how well a text-only model predicts which questions are edited, before anybody has judged one.
 
 Every screened PT candidate of the data set in use is paired with the question that it was made from: the candidates that `balance`
 would keep for their words, all of them, and those of the paper's rules on the same questions. The attackers are those of the
@@ -93,7 +93,7 @@ def run_text_only_baseline(folds: int, repetitions: int, seed: int, max_pairs: i
 def load_candidates_by_rules(seed: int) -> CandidatesByRules:
     """The candidates of the data set in use: ours as `balance` would keep them and all, and the paper's."""
     folders, p = DatasetFolders(), load_params("balance", BalanceParams)
-    shown = {picture.picture_id for picture in folders.read_records(ImageRecord)}
+    shown = {image.image_id for image in folders.read_records(ImageRecord)}
     questions = {question.question_id: question for question in folders.read_questions_about(shown)}
     screened = sorted(
         (row.candidate for row in folders.read_records(ScreenedCandidate)), key=lambda row: row.candidate_id

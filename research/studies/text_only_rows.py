@@ -1,4 +1,4 @@
-"""Rows that read a set's wording in place of its pictures: what a set's rules reward if this pays.
+"""Rows that read a set's wording in place of its images: what a set's rules reward if this pays.
 
 The confidence is that of the audit's plainest attacker, TF-IDF of word n-grams with logistic regression, which learns the set's
 own labels out of fold: rows of one text, or from one source question, are never on both sides. It needs labels, which no model

@@ -1,6 +1,6 @@
-"""`rgqa study attackers`: what a small transformer, trained on the spot, tells of edited texts beside the audit's attackers.
+"""`rgqa study transformer-attacker`: what a small transformer, trained on the spot, tells of edited texts beside the audit's attackers.
 
-The rows are those of `rgqa study blind-baseline`, the folds too. The transformer counts only if it is no weaker than those
+The rows are those of `rgqa study text-only-baseline`, the folds too. The transformer counts only if it is no weaker than those
 attackers on data that are known to give themselves away: within 0.03 of the best of them on what the paper's rules make of
 the same questions. Needs `dvc repro screen tag`, and torch; nothing of the pipeline does.
 """

@@ -53,7 +53,7 @@ class SubsetTauDifference(Record):
 
 
 class TextOnlyRank(Record):
-    """Where a row that reads no picture, or the wording in place of it, would stand: `place` 1 is above all ranked rows."""
+    """Where a row that reads no image, or the wording in place of it, would stand: `place` 1 is above all ranked rows."""
 
     row: str
     rules: str

@@ -62,7 +62,7 @@ def reweighted_table(found: ValidityResults) -> str:
 
 
 def text_only_table(found: ValidityResults) -> str:
-    """Where rows that see no picture, or read the wording in place of it, would stand."""
+    """Where rows that see no image, or read the wording in place of it, would stand."""
     there = {(one.rules, one.subset) for one in found.sets} | {("", COUNTERFACTUAL_PAIRS)}
     sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER_RULES, OUR_RULES)] + [
         ("", COUNTERFACTUAL_PAIRS)
@@ -81,7 +81,7 @@ def text_only_table(found: ValidityResults) -> str:
     }
     cells.append(["AUROC of the wording alone", *(f"{wording[where]:.3f}" for where in sets)])
     return (
-        f"AUAF of rows that see no picture, or read the wording in place of it, and their place beside {found.num_rows} rows:\n\n"
+        f"AUAF of rows that see no image, or read the wording in place of it, and their place beside {found.num_rows} rows:\n\n"
         + format_markdown_table(cells)
     )
 

@@ -1,4 +1,4 @@
-"""`rgqa study judge-agreement`: how often the judge agrees with the source, and verdicts written out to be read."""
+"""`rgqa study verifier-agreement`: how often the judge agrees with the source, and verdicts written out to be read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def measure_verifier_agreement(num_examples: int, seed: int, num_other_images: i
 
 
 def sample_committed(judged: Sequence[Trial], count: int, seed: int) -> list[Trial]:
-    """`count` of the verdicts dared, by lot, half of them at the question's own picture; in the order of the trials."""
+    """`count` of the verdicts dared, by lot, half of them at the question's own image; in the order of the trials."""
     rng = make_generator(seed, "agreement", "shown")
     chosen = []
     for own in (True, False):
@@ -46,18 +46,16 @@ def format_verdicts(chosen: Sequence[Trial], source: VerifierInputs) -> str:
     for number, trial in enumerate(chosen, 1):
         question, outcome = trial.question, trial.outcome
         where = (
-            "at its own picture"
-            if trial.is_own_image
-            else f"of picture {question.picture_id}, asked of another"
+            "at its own image" if trial.is_own_image else f"of image {question.image_id}, asked of another"
         )
         said = (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
         verdict = " ".join(filter(None, said))
         steps = " -> ".join(f"{step.operation}: {step.argument}" for step in question.program)
-        graph = source.graphs.get(trial.picture_id)
+        graph = source.graphs.get(trial.image_id)
         without = source.related_ids[question.question_id] if trial.is_own_image else frozenset()
-        lines += [f"## {number}. {question.text}", f"{where}, {trial.picture_id}. Program: {steps}"]
+        lines += [f"## {number}. {question.text}", f"{where}, {trial.image_id}. Program: {steps}"]
         lines += [
-            f"Verdict: **{verdict}**. The source's answer at its own picture: {question.answer}",
+            f"Verdict: **{verdict}**. The source's answer at its own image: {question.answer}",
             "Known:",
         ]
         for fact in cite_facts(question.program, graph, source.lexicon, without) if graph else ():

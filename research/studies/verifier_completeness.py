@@ -1,10 +1,10 @@
-"""`rgqa study judge-completeness`: how much the judge decides and how much of that is right, against how complete the graphs
+"""`rgqa study verifier-completeness`: how much the judge decides and how much of that is right, against how complete the graphs
 are.
 
 The questions of a file get complete made-up graphs (`standin_graphs`), which are the truth. Then a share of the facts is left out of
 all graphs at random: of the objects, of the attributes and relations of the rest (a relation and its inverse are one
 fact). On what is left the vocabulary is counted, questions are perturbed, and the judge judges the perturbed candidates, and
-questions asked of other pictures. What is true is told by the reader of the truth that simulated annotators have.
+questions asked of other images. What is true is told by the reader of the truth that simulated annotators have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_picture
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs, perturb_image
 from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.candidates.screening.screen_checks import is_always_answerable
 from pipeline.core.errors import Problems, format_count
@@ -47,14 +47,14 @@ from research.simulated_annotators.word_senses import WordSenses
 from research.studies.simulated_graphs import GraphSimulator
 
 OMISSION_RATES = (0.0, 0.2, 0.5, 0.8)
-OTHER_IMAGE = "of another picture"
+OTHER_IMAGE = "of another image"
 VOCABULARY_PARAMS = VocabularyParams(min_count=1, min_members=2)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedCase:
-    """A question judged at a picture, and what is true. `sort`: which subset it belongs to, or that it is of another
-    picture."""
+    """A question judged at an image, and what is true. `sort`: which subset it belongs to, or that it is of another
+    image."""
 
     group: str
     text: str
@@ -75,15 +75,15 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
     problems = Problems(str(source))
     rows = [row for row in gqa_files.read_questions(source, (split,), problems) if row.program and row.answer]
     problems.raise_if_any()
-    asked = group_by(rows, lambda row: row.picture_id)
+    asked = group_by(rows, lambda row: row.image_id)
     vocabulary = build_vocabulary(
         (), rows, VOCABULARY_PARAMS, lambda lexicon, _: reconstruct_graphs(asked, lexicon)
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     worlds = GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, seed)
     made = [
-        worlds.simulate_scene(picture_id)
-        for picture_id in track(sorted(worlds.facts), "stand-in graphs", unit="picture")
+        worlds.simulate_scene(image_id)
+        for image_id in track(sorted(worlds.facts), "stand-in graphs", unit="image")
     ]
     tags = {
         row.text: row
@@ -92,7 +92,7 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
     answered = sum(len(questions) for _, questions in made)
     things = sum(len(scene.objects) for scene, _ in made) / len(made)
     lines = [
-        f"{answered:,} of {format_count(len(rows), 'question')} have their answer in made-up graphs of {format_count(len(made), 'picture')}, with"
+        f"{answered:,} of {format_count(len(rows), 'question')} have their answer in made-up graphs of {format_count(len(made), 'image')}, with"
         f" {things:.1f} things on average.",
         "",
         "| left out | held to be listed | questions | judged | decided | right | unanswerable | right | answerable | right |",
@@ -113,7 +113,7 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
 
 
 def reconstruct_graphs(asked: Mapping[str, Sequence[Question]], lexicon: Lexicon) -> list[PartialGraph]:
-    """The partial graphs of pictures, sorted by id."""
+    """The partial graphs of images, sorted by id."""
     return [graph for key in sorted(asked) if (graph := build_partial_graph(asked[key], lexicon))]
 
 
@@ -148,29 +148,27 @@ def verify_cases(
         The shares that the graphs are held to list; the cases of which the truth is clear.
     """
     scenes = [
-        omit_facts(scene, omission_rate, make_generator(seed, "left out", scene.picture_id))
+        omit_facts(scene, omission_rate, make_generator(seed, "left out", scene.image_id))
         for scene, _ in simulated_graphs
     ]
-    asked = {scene.picture_id: list(questions) for scene, questions in simulated_graphs}
+    asked = {scene.image_id: list(questions) for scene, questions in simulated_graphs}
     vocabulary = build_vocabulary(
         scenes, (q for some in asked.values() for q in some), VOCABULARY_PARAMS, lambda *_: ()
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     listed = estimate_annotation_recall(scenes, asked, lexicon)
     unlisted = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=listed))
-    told = {graph.picture_id: graph for graph in reconstruct_graphs(asked, lexicon)}
-    published = {scene.picture_id: scene for scene in scenes}
+    told = {graph.image_id: graph for graph in reconstruct_graphs(asked, lexicon)}
+    published = {scene.image_id: scene for scene in scenes}
     facts = {key: build_evidence(key, published, told, lexicon, completeness=unlisted) for key in asked}
     inputs = PerturbInputs(
         asked, facts.get, tags, ReplacementSampler(vocabulary, PerturbParams(balance_words=False))
     )
     ids = sorted(asked)
     cases = []
-    for scene, questions in track(simulated_graphs, f"{omission_rate:.0%} left out", unit="picture"):
-        own, rng = scene.picture_id, make_generator(seed, "foreign", scene.picture_id)
-        asked_here = [
-            row for row in perturb_picture(inputs, own) if isinstance(row, Candidate) and row.program
-        ]
+    for scene, questions in track(simulated_graphs, f"{omission_rate:.0%} left out", unit="image"):
+        own, rng = scene.image_id, make_generator(seed, "foreign", scene.image_id)
+        asked_here = [row for row in perturb_image(inputs, own) if isinstance(row, Candidate) and row.program]
         tried = [(row.subset, row.text, row.program) for row in asked_here]
         others = [
             asked[ids[i]]

@@ -1,4 +1,4 @@
-"""`rgqa study votes`: how many votes it takes, by simulated crowds on the data set's own tasks; needs its complete truth.
+"""`rgqa study votes-needed`: how many votes it takes, by simulated crowds on the data set's own tasks; needs its complete truth.
 
 Eight people (`research.simulated_annotators.annotator_crowds`) judge, three ways: every task by as many, drawn by lot; every candidate by as many whose votes
 count, so that votes of whoever fails the filters are replaced; and one vote after the other until the candidate is sure. In
@@ -50,7 +50,7 @@ FIXED_JUDGEMENTS, FIXED_COUNTED_VOTES, ADAPTIVE_VOTES = (
 MIN_POSTERIORS = (0.8, 0.9, 0.95, 0.98, 0.99)
 VOTES_PER_TASK = (1, 2, 3)  # votes for everybody
 
-TrueAnswer = Callable[[TaskQuestion, str], str]  # what a faultless annotator finds of a question at a picture
+TrueAnswer = Callable[[TaskQuestion, str], str]  # what a faultless annotator finds of a question at an image
 
 
 class VotingCost(Record):
@@ -93,7 +93,7 @@ def simulate_votes(
             task = tasks[keys[person] or ""]
             rng = make_generator(seed, "votes", person.name, task.task_id)
             said = [
-                choose_verdict(true_answer(row, task.picture_id), person, rng)
+                choose_verdict(true_answer(row, task.image_id), person, rng)
                 for row in (task.first, task.second)
             ]
             (first, first_reason), (second, second_reason) = said
@@ -160,7 +160,7 @@ def simulate_strategies(
         most: votes of one candidate, where they are asked one after the other.
     """
     asked = [to_task_mapping(task) for task in tasks.values()]
-    rows = [(task.picture_id, row) for task in tasks.values() for row in (task.first, task.second)]
+    rows = [(task.image_id, row) for task in tasks.values() for row in (task.first, task.second)]
     truth = {row.candidate_id or "": true_answer(row, at) for at, row in rows if row.role == "candidate"}
     ways = [(FIXED_JUDGEMENTS, votes, None) for votes in VOTES_PER_TASK]
     ways += [

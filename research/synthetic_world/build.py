@@ -1,8 +1,8 @@
-"""Write the embedded sample: pictures, scene graphs and questions in GQA's layout, and the truth about them.
+"""Write the embedded sample: images, scene graphs and questions in GQA's layout, and the truth about them.
 
 `rgqa sample build` writes them; `rgqa sample build --check` says whether what lies there is what this code makes.
 
-Writes  source/images/<imageId>.jpg                    testdev pictures; JPEG, so that bytes hang on the encoder's
+Writes  source/images/<imageId>.jpg                    testdev images; JPEG, so that bytes hang on the encoder's
                                                        version: --check compares pixels
         source/sceneGraphs/{train,val}_sceneGraphs.json          incomplete on purpose (graphs.published)
         source/questions1.2/{testdev,train,val}_balanced_questions.json
@@ -32,21 +32,21 @@ from research.synthetic_world.scene_types import SyntheticScene
 from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 
 SEED = 2023  # of everything in the sample; another seed gives another world
-QUESTIONS_PER_PICTURE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
+QUESTIONS_PER_IMAGE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
 JPEG = {
     "quality": 88,
     "subsampling": 0,
     "optimize": True,
 }  # 4:4:4, so that small coloured things keep their colour
-PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one picture
+PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one image
 
 
 def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -> Iterator[tuple[str, bytes]]:
-    """The JSON files, as (path below data/sample, bytes). `scale`: so many times the testdev pictures."""
+    """The JSON files, as (path below data/sample, bytes). `scale`: so many times the testdev images."""
     for split, published_count in SPLIT_SIZES.items():
         count = published_count * (scale if split == "testdev" else 1)
         scenes = [build_complete_graph(world) for world in generate_scenes(seed, split, count)]
-        asked = generate_questions(scenes, seed, per_picture=QUESTIONS_PER_PICTURE[split])
+        asked = generate_questions(scenes, seed, per_image=QUESTIONS_PER_IMAGE[split])
         yield (
             f"source/questions1.2/{split}_balanced_questions.json",
             dump_compact_json({question.question_id: to_gqa(question) for question in asked}),
@@ -62,9 +62,9 @@ def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -
 
 
 def render_images(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
-    """The testdev pictures, as (path below data/sample, JPEG bytes); `scale` as in `documents`."""
+    """The testdev images, as (path below data/sample, JPEG bytes); `scale` as in `documents`."""
     for world in generate_scenes(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
-        yield f"source/images/{world.picture_id}.jpg", encode_jpeg(world)
+        yield f"source/images/{world.image_id}.jpg", encode_jpeg(world)
 
 
 def encode_jpeg(world: SyntheticScene) -> bytes:
@@ -75,7 +75,7 @@ def encode_jpeg(world: SyntheticScene) -> bytes:
 
 
 def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
-    """A scene graph as an entry of GQA's scene graph files (its key is the picture's id)."""
+    """A scene graph as an entry of GQA's scene graph files (its key is the image's id)."""
     setting = {"location": scene.location, "weather": scene.weather}
     return (
         {"width": scene.width, "height": scene.height}
@@ -100,7 +100,7 @@ def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
 
 
 def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
-    """What tells two files of one path apart, or None: JSON by its bytes, pictures by their pixels."""
+    """What tells two files of one path apart, or None: JSON by its bytes, images by their pixels."""
     if not path.endswith(".jpg"):
         return (
             None
@@ -112,7 +112,7 @@ def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
             np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), np.int16) for data in (present, wanted)
         )
     except OSError as error:
-        return f"not a picture: {error}"
+        return f"not an image: {error}"
     if shown.shape != wanted_pixels.shape:
         return f"shape {shown.shape}, the code makes {wanted_pixels.shape}"
     most = int(np.abs(shown - wanted_pixels).max())
@@ -145,7 +145,7 @@ def _find_leftover_files(home: Path, files: dict[str, bytes]) -> list[str]:
 
 def to_gqa_scene_graphs(scenes: list[SceneGraph]) -> dict[str, Any]:
     """Scene graphs as a file of GQA's has them."""
-    return {scene.picture_id: to_gqa_scene_graph(scene) for scene in scenes}
+    return {scene.image_id: to_gqa_scene_graph(scene) for scene in scenes}
 
 
 def dump_compact_json(value: Any) -> bytes:
@@ -180,5 +180,5 @@ def build_sample(all_truth: bool = False) -> None:
 def _build_all(all_truth: bool) -> tuple[Path, dict[str, bytes]]:
     """The sample's folder, and all files as the code makes them, by their paths below it."""
     files = dict(build_documents(all_truth=all_truth))
-    files |= dict(track(render_images(), "drawing", SPLIT_SIZES["testdev"], "picture"))
+    files |= dict(track(render_images(), "drawing", SPLIT_SIZES["testdev"], "image"))
     return DatasetFolders("sample").root, files

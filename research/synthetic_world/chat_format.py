@@ -21,7 +21,7 @@ class ImageUrl(msgspec.Struct):
 
 
 class MessagePart(msgspec.Struct):
-    """Of a message: a text or a picture."""
+    """Of a message: a text or an image."""
 
     type: str
     text: str = ""
@@ -57,16 +57,16 @@ class RequestError(Exception):
 
 
 def parse_turn(message: Message) -> ChatTurn:
-    """A message with its last picture.
+    """A message with its last image.
 
     Raises:
-        Refusal: a picture that is not in the request itself.
+        Refusal: an image that is not in the request itself.
     """
     if not isinstance(message.content, list):
         return ChatTurn(message.role, message.content or "")
     text = "\n".join(part.text for part in message.content if part.type == "text")
     urls = [part.image_url.url for part in message.content if part.image_url]
-    pictures = []
+    images = []
     for url in urls:
         head, _, data = url.partition(",")
         if not (head.startswith("data:image/") and head.endswith(";base64")):
@@ -74,10 +74,10 @@ def parse_turn(message: Message) -> ChatTurn:
                 400, "image_url: wanted data:image/...;base64,..., nothing is fetched from elsewhere"
             )
         try:
-            pictures.append(base64.b64decode(data, validate=True))
+            images.append(base64.b64decode(data, validate=True))
         except binascii.Error as error:
             raise RequestError(400, f"image_url: {error}") from error
-    return ChatTurn(message.role, text, pictures[-1] if pictures else None)
+    return ChatTurn(message.role, text, images[-1] if images else None)
 
 
 def make_choice(

@@ -39,67 +39,69 @@ def verify() -> None:
     run_command(verify_sample)
 
 
-@app.command(epilog="Example: `rgqa sample train-clip --start data/sample/clip --small-steps 0`")
+@app.command(epilog="Example: `rgqa sample train-clip --resume-from data/sample/clip --small-image-steps 0`")
 def train_clip(
-    chunks: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Drawn train pictures, in units of 256.")
+    image_chunks: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Drawn train images, in units of 256.")
     ] = 200,
     text_steps: Annotated[int, typer.Option(min=0, max=1_000_000, help="Steps of texts alone.")] = 3000,
-    small_steps: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Steps of small pictures with their things and texts.")
+    small_image_steps: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Steps of small images with their things and texts.")
     ] = 6000,
-    picture_steps: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Steps of full-sized ones.")
-    ] = 5000,
-    start: Annotated[
+    image_steps: Annotated[int, typer.Option(min=0, max=1_000_000, help="Steps of full-sized ones.")] = 5000,
+    resume_from: Annotated[
         Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Processors used.")] = 2,
+    num_threads: Annotated[int, typer.Option(min=1, max=1024, help="Processors used.")] = 2,
 ) -> None:
-    """Train the sample's own small CLIP on drawn train pictures and their texts; writes data/sample/clip."""
+    """Train the sample's own small CLIP on drawn train images and their texts; writes data/sample/clip."""
     from research.synthetic_world.train_clip import train_sample_clip
 
-    run_command(lambda: train_sample_clip(chunks, (text_steps, small_steps, picture_steps), start, threads))
+    run_command(
+        lambda: train_sample_clip(
+            image_chunks, (text_steps, small_image_steps, image_steps), resume_from, num_threads
+        )
+    )
 
 
 @app.command(epilog="Example: `rgqa sample clip-card`")
 def clip_card() -> None:
-    """After make repro: measure the sample's CLIP on pictures that it never saw, and write its model card."""
+    """After make repro: measure the sample's CLIP on images that it never saw, and write its model card."""
     from research.synthetic_world.clip_model_card import write_card
 
     run_command(write_card)
 
 
-@app.command(epilog="Example: `rgqa sample train-vqa --seed 1 --threads 2`")
+@app.command(epilog="Example: `rgqa sample train-vqa --seed 1 --num-workers 2`")
 def train_vqa(
     seed: Annotated[
         int,
         typer.Option(min=0, max=2**32 - 1, help="Of the nets; drawn worlds and detector serve all seeds."),
     ] = 0,
-    net: Annotated[
+    model: Annotated[
         list[str] | None,
         typer.Option(help="Only this net, and what it starts from; may be repeated."),
     ] = None,
-    threads: Annotated[
+    num_workers: Annotated[
         int, typer.Option(min=1, max=1024, help="Nets trained at a time, each by one processor.")
     ] = 2,
 ) -> None:
     """Train the sample's region detector and answer nets on drawn worlds; writes data/sample/vqa."""
     from research.synthetic_world.train_vqa import train_sample_vqa
 
-    run_command(lambda: train_sample_vqa(seed, net or (), threads))
+    run_command(lambda: train_sample_vqa(seed, model or (), num_workers))
 
 
-@app.command(epilog="Example: `rgqa sample fit-vqa --threads 2`")
+@app.command(epilog="Example: `rgqa sample fit-vqa --num-workers 2`")
 def fit_vqa(
-    threads: Annotated[
+    num_workers: Annotated[
         int, typer.Option(min=1, max=1024, help="Seeds fitted at a time, each by one processor.")
     ] = 2,
 ) -> None:
     """Fit, for all seeds of the answer nets, what detectors need, and choose thresholds; writes data/sample/vqa."""
     from research.synthetic_world.fit_vqa import fit_sample_vqa
 
-    run_command(lambda: fit_sample_vqa(threads))
+    run_command(lambda: fit_sample_vqa(num_workers))
 
 
 @app.command(epilog="Example: `rgqa sample vqa-card`")
@@ -121,35 +123,41 @@ def serve(
     no_logprobs: Annotated[
         bool, typer.Option("--no-logprobs", help="Leave log probabilities out without a word.")
     ] = False,
-    delay: Annotated[float, typer.Option(min=0, max=3600, help="Seconds before each reply.")] = 0.0,
-    fail: Annotated[float, typer.Option(min=0, max=1, help="Share of requests that end with 500.")] = 0.0,
-    truncate: Annotated[
+    delay_seconds: Annotated[float, typer.Option(min=0, max=3600, help="Seconds before each reply.")] = 0.0,
+    failure_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of requests that end with 500.")
+    ] = 0.0,
+    truncation_rate: Annotated[
         float, typer.Option(min=0, max=1, help="Share of replies cut off before the first token.")
     ] = 0.0,
-    rate: Annotated[
+    max_requests_per_second: Annotated[
         int,
         typer.Option(
             min=0, max=1_000_000, help="Requests a second; more get 429 and Retry-After. 0: no limit."
         ),
     ] = 0,
 ) -> None:
-    """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the pictures they are sent."""
+    """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the images they are sent."""
     from research.synthetic_world.model_server import FaultInjection
     from research.synthetic_world.model_server import serve as serve_nets
 
-    faults = FaultInjection(not no_logprobs, delay, fail, truncate, rate)
+    faults = FaultInjection(
+        not no_logprobs, delay_seconds, failure_rate, truncation_rate, max_requests_per_second
+    )
     run_command(lambda: serve_nets(model or ["rp"], seed, port, faults))
 
 
-@app.command(epilog='Example: `rgqa sample twins --pairs 2000 --seed "$(openssl rand -hex 16)"`')
-def twins(
+@app.command(
+    epilog='Example: `rgqa sample counterfactual-pairs --num-pairs 2000 --seed "$(openssl rand -hex 16)"`'
+)
+def counterfactual_pairs(
     seed: Annotated[
         str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
     ],
-    pairs: Annotated[
-        int, typer.Option(min=2, max=1_000_000, help="Questions, each at two pictures; an even number.")
+    num_pairs: Annotated[
+        int, typer.Option(min=2, max=1_000_000, help="Questions, each at two images; an even number.")
     ] = 2000,
-    name: Annotated[
+    dataset: Annotated[
         str, typer.Option(help="Of the data set (default: twins- and the hash's first eight digits).")
     ] = "",
 ) -> None:
@@ -157,11 +165,11 @@ def twins(
     and a release."""
     from research.synthetic_world.counterfactual_release import build_pair_release
 
-    run_command(lambda: build_pair_release(seed, pairs, name))
+    run_command(lambda: build_pair_release(seed, num_pairs, dataset))
 
 
-@app.command(epilog='Example: `rgqa sample draw --seed "$(openssl rand -hex 16)" --out ../fresh`')
-def draw(
+@app.command(epilog='Example: `rgqa sample new-world --seed "$(openssl rand -hex 16)" --out ../fresh`')
+def new_world(
     seed: Annotated[
         str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
     ],

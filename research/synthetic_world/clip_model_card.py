@@ -1,8 +1,8 @@
-"""Measure the sample's CLIP on the testdev pictures, which it never saw, and write its model card: `rgqa sample clip-card`.
+"""Measure the sample's CLIP on the testdev images, which it never saw, and write its model card: `rgqa sample clip-card`.
 
-For every question (existence questions aside, as in `rank`) and every other picture: does the question score higher
-with its own picture? The ceiling is what the complete truth allows: 1 where the question has no answer at the other
-picture, 0.5 where it has one there too.
+For every question (existence questions aside, as in `rank`) and every other image: does the question score higher
+with its own image? The ceiling is what the complete truth allows: 1 where the question has no answer at the other
+image, 0.5 where it has one there too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ RECALL_RANKS = (1, 5, 10)
 
 
 def score_own_image(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """[q, p] for scores [q, p]: 1 where a question scores higher with its own picture `own` [q], 0.5 for a tie."""
+    """[q, p] for scores [q, p]: 1 where a question scores higher with its own image `own` [q], 0.5 for a tie."""
     own_scores = scores[np.arange(len(own)), own][:, None]
     return (own_scores > scores) + 0.5 * (own_scores == scores)
 
 
 def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
-    """The card's figures from scores [q, p], the own picture of each question [q] and the truth [q, p]."""
+    """The card's figures from scores [q, p], the own image of each question [q] and the truth [q, p]."""
     others = np.ones(scores.shape, bool)
     others[np.arange(len(own)), own] = False
     wins, ceiling = score_own_image(scores, own), np.where(answerable, 0.5, 1.0)
@@ -52,7 +52,7 @@ def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray)
 
 
 def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
-    """Figures, how many questions and pictures."""
+    """Figures, how many questions and images."""
     problems = Problems(str(folders.source))
     asked: Sequence[Question] = [
         q
@@ -71,12 +71,12 @@ def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
         ]
     )
     encoder = clip.Encoder(f"local-dir:{folders.clip}", device="cpu")
-    paths = [folders.source / "images" / f"{scene.picture_id}.jpg" for scene in scenes]
-    pictures = encoder.stack_batches(encoder.encode_images(paths, 32), len(paths))
+    paths = [folders.source / "images" / f"{scene.image_id}.jpg" for scene in scenes]
+    images = encoder.stack_batches(encoder.encode_images(paths, 32), len(paths))
     texts = encoder.stack_batches(encoder.encode_texts([q.text for q in asked], 128), len(asked))
-    place_of = {scene.picture_id: i for i, scene in enumerate(scenes)}
-    own = np.array([place_of[q.picture_id] for q in asked])
-    return compute_metrics(texts @ pictures.T, own, answerable), len(asked), len(scenes)
+    place_of = {scene.image_id: i for i, scene in enumerate(scenes)}
+    own = np.array([place_of[q.image_id] for q in asked])
+    return compute_metrics(texts @ images.T, own, answerable), len(asked), len(scenes)
 
 
 CARD_TEMPLATE = """# The sample's CLIP
@@ -88,21 +88,21 @@ machine, without a download; do not use it on photographs.
 |---|---|
 | architecture | open_clip, custom configuration (`open_clip_config.json`): a small convolutional image tower, a narrow text tower |
 | weights | `open_clip_model.safetensors`, {size:.1f} MB, float16, sha256 `{sha}` |
-| trained on | drawn *train* pictures and their texts only (noun phrases and questions), with open_clip's contrastive loss |
+| trained on | drawn *train* images and their texts only (noun phrases and questions), with open_clip's contrastive loss |
 | command | `rgqa sample train-clip` ({run}) |
 | licence | CC BY 4.0, as the sample |
 
 ## Held-out figures
 
-On the {pictures} testdev pictures and {questions:,} testdev questions that are not existence questions; none of them was used
+On the {images} testdev images and {questions:,} testdev questions that are not existence questions; none of them was used
 in training. Made by `rgqa sample clip-card`.
 
 | figure | value | beside it |
 |---|---|---|
-| probability that a question scores higher with its own picture than with another | {probability:.3f} | ceiling by the true scene graphs {ceiling:.3f}, chance 0.5 |
+| probability that a question scores higher with its own image than with another | {probability:.3f} | ceiling by the true scene graphs {ceiling:.3f}, chance 0.5 |
 | share of the way from 0.5 to the ceiling | {share:.1%} | |
-| the same probability where the question has no answer at the other picture | {probability_unanswerable:.3f} | ceiling 1, chance 0.5 |
-| recall at 1 of the own picture among {pictures} | {recall_1:.3f} | chance {chance_1:.3f} |
+| the same probability where the question has no answer at the other image | {probability_unanswerable:.3f} | ceiling 1, chance 0.5 |
+| recall at 1 of the own image among {images} | {recall_1:.3f} | chance {chance_1:.3f} |
 | recall at 5 | {recall_5:.3f} | chance {chance_5:.3f} |
 | recall at 10 | {recall_10:.3f} | chance {chance_10:.3f} |
 """
@@ -111,20 +111,20 @@ in training. Made by `rgqa sample clip-card`.
 def write_card() -> None:
     """Measure the model and write data/sample/clip/MODEL_CARD.md."""
     folders = DatasetFolders("sample")
-    measured, questions, pictures = measure_model(folders)
+    measured, questions, images = measure_model(folders)
     weights = folders.clip / "open_clip_model.safetensors"
     training = read_json(folders.clip / "training.json", list[dict[str, int]])
     text = CARD_TEMPLATE.format(
         size=weights.stat().st_size / 1e6,
         sha=sha256_file(weights),
-        pictures=pictures,
+        images=images,
         questions=questions,
         **measured,
         run="; then ".join(
             ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in training_run.items() if value)
             for training_run in training
         ),
-        **{f"chance_{k}": k / pictures for k in RECALL_RANKS},
+        **{f"chance_{k}": k / images for k in RECALL_RANKS},
     )
     write_text(folders.clip / "MODEL_CARD.md", text)
     report_written(

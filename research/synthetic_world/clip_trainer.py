@@ -26,11 +26,11 @@ from research.synthetic_world.clip_training_data import (
 )
 from research.synthetic_world.scene_types import HEIGHT, WIDTH
 
-SMALL_IMAGE_SIZE = (144, 192)  # height, width of pictures in the second phase
-MAX_SHIFT = 8  # pixels by which a picture is moved at most
+SMALL_IMAGE_SIZE = (144, 192)  # height, width of images in the second phase
+MAX_SHIFT = 8  # pixels by which an image is moved at most
 FINE_STAGE = 2  # the tower's stage with 16 pixels per cell; the last has 32
-SCENES_PER_BATCH = 64  # pictures per step
-OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6  # of each picture or scene in a step
+SCENES_PER_BATCH = 64  # images per step
+OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6  # of each image or scene in a step
 DESCRIBED_SCENES_PER_BATCH = 128  # scenes per step of texts alone
 CONTEXT_LENGTH = 48
 EMBEDDING_DIMENSION = 256
@@ -58,7 +58,7 @@ PREPROCESS_CONFIG = {
 
 
 class ScenePooling(nn.Module):
-    """Pools the noun phrases of a scene's things as the picture tower pools its cells: mean and maximum, then two layers."""
+    """Pools the noun phrases of a scene's things as the image tower pools its cells: mean and maximum, then two layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,10 +79,10 @@ class ClipTrainer:
     """
 
     def __init__(
-        self, pictures: Sequence[np.ndarray], rows: Sequence[SyntheticImage], start: Path | None = None
+        self, images: Sequence[np.ndarray], rows: Sequence[SyntheticImage], start: Path | None = None
     ) -> None:
         torch.manual_seed(SEED)
-        self.pictures, self.scenes = pictures, len(rows)
+        self.images, self.scenes = images, len(rows)
         self.texts = TrainingTexts(rows, open_clip.SimpleTokenizer(context_length=CONTEXT_LENGTH))
         self.centres = np.array(
             [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
@@ -156,7 +156,7 @@ class ClipTrainer:
         )
 
     def cache_text_embeddings(self) -> None:
-        """Encode all texts, and all scenes as told, for the phases of pictures."""
+        """Encode all texts, and all scenes as told, for the phases of images."""
         with torch.no_grad():
             every = np.arange(len(self.texts.tokens))
             self.locked = torch.cat(
@@ -167,9 +167,9 @@ class ClipTrainer:
                 [self._encode_scenes(part, lambda chosen: self.locked[chosen]) for part in scenes]
             )
 
-    def picture_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
-        """Pictures, moved a little (edges repeated): their things against noun phrases, the whole against its texts.
-        Questions of full-sized pictures learn along."""
+    def image_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
+        """Images, moved a little (edges repeated): their things against noun phrases, the whole against its texts.
+        Questions of full-sized images learn along."""
         texts, visual = self.texts, self.model.visual
         rows = rng.integers(0, self.scenes, SCENES_PER_BATCH)
         moved = rng.integers(-MAX_SHIFT, MAX_SHIFT + 1, 2)  # to the right, down
@@ -195,9 +195,9 @@ class ClipTrainer:
         return self._update(loss, rate)
 
     def _prepare_pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Tensor:
-        """Pictures as the tower takes them, float32 [n, 3, *size], moved by so many pixels of the full size."""
-        pictures = np.stack([self.pictures[row // CHUNK_SIZE][row % CHUNK_SIZE] for row in rows])
-        padded = functional.pad(torch.from_numpy(pictures).float(), (MAX_SHIFT,) * 4, mode="replicate")
+        """Images as the tower takes them, float32 [n, 3, *size], moved by so many pixels of the full size."""
+        images = np.stack([self.images[row // CHUNK_SIZE][row % CHUNK_SIZE] for row in rows])
+        padded = functional.pad(torch.from_numpy(images).float(), (MAX_SHIFT,) * 4, mode="replicate")
         left, top = (MAX_SHIFT - int(v) for v in moved)
         pixels = (
             padded[:, :, top : top + IMAGE_SIZE[0], left : left + IMAGE_SIZE[1]].sub(self.mean).div(self.std)
@@ -270,7 +270,7 @@ class ClipTrainer:
 
 
 def _sample_features(features: Tensor, places: np.ndarray) -> Tensor:
-    """What a feature map [n, d, h, w] holds at places [n, k, xy] of its pictures, 0 to 1: [n * k, d]."""
+    """What a feature map [n, d, h, w] holds at places [n, k, xy] of its images, 0 to 1: [n * k, d]."""
     grid = torch.from_numpy(2 * places - 1).float()[:, :, None]
     there = functional.grid_sample(features, grid, align_corners=False, padding_mode="border")[..., 0]
     return there.transpose(1, 2).reshape(-1, features.shape[1])

@@ -1,4 +1,4 @@
-"""What the sample's CLIP learns from: drawn train pictures, and their noun phrases and questions.
+"""What the sample's CLIP learns from: drawn train images, and their noun phrases and questions.
 
 Only train worlds and their texts; the first 640 are the sample's published train split, the others continue the series.
 """
@@ -17,14 +17,14 @@ from pipeline.core.records import Record, SceneGraph, SceneObject
 from research.synthetic_world.ontology import KIND_BY_NAME
 
 SEED = 2023
-CHUNK_SIZE = 256  # pictures per file of the drawn set
-IMAGE_SIZE = (192, 256)  # height, width of pictures as the model sees them
-QUESTIONS_PER_IMAGE = 12  # questions of each picture
+CHUNK_SIZE = 256  # images per file of the drawn set
+IMAGE_SIZE = (192, 256)  # height, width of images as the model sees them
+QUESTIONS_PER_IMAGE = 12  # questions of each image
 WORK_DIR = DATA_DIR / "cache" / "sample_clip"
 
 
 class SyntheticImage(Record):
-    """A train picture's truth and questions; its pixels are in the .npy file beside it."""
+    """A train image's truth and questions; its pixels are in the .npy file beside it."""
 
     scene: SceneGraph
     questions: tuple[str, ...]
@@ -67,7 +67,7 @@ def render_chunk(number: int) -> None:
 
 
 def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
-    """Pictures uint8 [CHUNK, 3, *SIZE] of each chunk, left on the disk until they are needed, and what is known of them."""
+    """Images uint8 [CHUNK, 3, *SIZE] of each chunk, left on the disk until they are needed, and what is known of them."""
     paths = [WORK_DIR / f"train-{number:03d}.npy" for number in range(chunks)]
     rows = [
         row
@@ -78,7 +78,7 @@ def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
 
 
 class TrainingTexts:
-    """Tokens of all texts, each once; noun phrases per thing (all attributes, half, half again), questions per picture."""
+    """Tokens of all texts, each once; noun phrases per thing (all attributes, half, half again), questions per image."""
 
     def __init__(self, rows: Sequence[SyntheticImage], tokenize: Any) -> None:
         rng = np.random.default_rng(SEED)
@@ -99,14 +99,14 @@ class TrainingTexts:
         self.first_question_row = np.cumsum([0] + [len(row.questions) for row in rows])
         self.tokens = tokenize(list(number))
 
-    def sample_objects(self, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One thing of each picture, by lot: rows of `phrases`."""
-        return _sample_rows(self.first_object_row, pictures, rng)
+    def sample_objects(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One thing of each image, by lot: rows of `phrases`."""
+        return _sample_rows(self.first_object_row, images, rng)
 
-    def sample_questions(self, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One question of each picture, by lot, as a row of `tokens`."""
-        return self.questions[_sample_rows(self.first_question_row, pictures, rng)]
+    def sample_questions(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One question of each image, by lot, as a row of `tokens`."""
+        return self.questions[_sample_rows(self.first_question_row, images, rng)]
 
 
-def _sample_rows(first: np.ndarray, pictures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return first[pictures] + (rng.random(len(pictures)) * (first[pictures + 1] - first[pictures])).astype(int)
+def _sample_rows(first: np.ndarray, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return first[images] + (rng.random(len(images)) * (first[images + 1] - first[images])).astype(int)

@@ -1,6 +1,6 @@
-"""Questions on counterfactual twins: each has an answer at one of two pictures that differ in one thing, and none at the other.
+"""Questions on counterfactual twins: each has an answer at one of two images that differ in one thing, and none at the other.
 
-Of each two scenes there are two such questions, one for either side: every text and every picture is once an AQ and once a UQ,
+Of each two scenes there are two such questions, one for either side: every text and every image is once an AQ and once a UQ,
 so that neither alone tells anything.
 """
 
@@ -22,7 +22,7 @@ from research.synthetic_world.random_choice import choose_key
 from research.synthetic_world.scene_graphs import build_complete_graph
 from research.synthetic_world.scene_index import SceneIndex
 
-MAX_DRAWS = 80  # questions drawn at a picture before something else is altered
+MAX_DRAWS = 80  # questions drawn at an image before something else is altered
 WORD_SENSES = WordSenses(
     categories={name: tuple(sorted(members)) for name, members in LEXICON.categories.items()},
     attribute_types=LEXICON.attribute_types,
@@ -66,7 +66,7 @@ def _find_question(
 ) -> tuple[ProposedQuestion | None, int]:
     """A question that has an answer here and lacks what was altered there, if some draws find one, and how many were doubted."""
     ask = QuestionGenerator(
-        SceneIndex(here), make_generator(seed, "twin questions", here.picture_id, scenes.altered_object_id)
+        SceneIndex(here), make_generator(seed, "twin questions", here.image_id, scenes.altered_object_id)
     )
     facts, doubted = (build_scene_evidence(here, LEXICON), build_scene_evidence(there, LEXICON)), 0
     for _ in range(MAX_DRAWS):

@@ -1,8 +1,8 @@
-"""`rgqa sample twins`: counterfactual twins as a data set of their own, and as a release in the form of all others.
+"""`rgqa sample counterfactual-pairs`: counterfactual twins as a data set of their own, and as a release in the form of all others.
 
-Writes  data/<name>/source          pictures and questions in GQA's layout; data/<name>/truth, the complete scene graphs
-        data/release/<name>/1.0.0   the release: each question once at either picture, with the audit of all others, and what
-                                    tells the altered picture of two from the one that it was made from
+Writes  data/<name>/source          images and questions in GQA's layout; data/<name>/truth, the complete scene graphs
+        data/release/<name>/1.0.0   the release: each question once at either image, with the audit of all others, and what
+                                    tells the altered image of two from the one that it was made from
 
 What the twins are hangs on the seed alone, and nothing that is written tells it: its hash is there, so that whoever gave it
 can show later that it was fixed before any model was asked.
@@ -51,7 +51,7 @@ from research.synthetic_world.scene_types import HEIGHT, WIDTH
 from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 VERSION = "1.0.0"
-VALIDATION_RATE = 0.2  # share of the scenes whose items are of part dev
+VALIDATION_RATE = 0.2  # share of the scenes whose items are of split validation
 AUDIT_PARAMS = AuditParams(max_text_auroc={"twins": 0.55}, folds=5, num_replicates=500, seed=0)
 RELEASE_PARAMS = ReleaseParams(
     title="Counterfactual twins of the drawn world",
@@ -60,11 +60,11 @@ RELEASE_PARAMS = ReleaseParams(
     licence_url="https://creativecommons.org/licenses/by/4.0/",
     release_date=date(2026, 11, 23),
     licence_overrides={
-        "pictures": Licence(name="CC BY 4.0", url="https://creativecommons.org/licenses/by/4.0/")
+        "images": Licence(name="CC BY 4.0", url="https://creativecommons.org/licenses/by/4.0/")
     },
     creators=("the authors of the RGQA pipeline",),
     simulated_content=(
-        "Pictures, scene graphs, questions, answers and verdicts: code drew them, and knows them, from a seed.",
+        "Images, scene graphs, questions, answers and verdicts: code drew them, and knows them, from a seed.",
     ),
     personal_information="No person is shown or named.",
 )
@@ -72,7 +72,7 @@ RELEASE_PARAMS = ReleaseParams(
 
 class PairReport(Record):
     """twins.json: pairs of items by what one of them lacks; questions left out as the two readers of the truth did not agree of
-    them; and what tells of a picture whether it is the altered one of two: its CLIP vector, or the list of its things."""
+    them; and what tells of an image whether it is the altered one of two: its CLIP vector, or the list of its things."""
 
     seed_sha256: str
     pairs: int
@@ -111,32 +111,32 @@ def build_pair_release(secret: str, pairs: int, name: str = "") -> None:
             f"{taken[0]} is there; give another --name, or delete {folders.root} and {home.parent}"
         )
     try:
-        made, pictures = _write_source(folders, number, pairs // 2)
-        _write_release(folders, home, mark, made, pictures)
+        made, images = _write_source(folders, number, pairs // 2)
+        _write_release(folders, home, mark, made, images)
     except BaseException:  # half a data set would be taken for a whole one
         shutil.rmtree(folders.root, ignore_errors=True)
         shutil.rmtree(home.parent, ignore_errors=True)
         raise
     report_written(
-        "twins", f"{format_count(pairs, 'question')}, each at two pictures that differ in one thing", home
+        "twins", f"{format_count(pairs, 'question')}, each at two images that differ in one thing", home
     )
 
 
 def _write_source(
     folders: DatasetFolders, seed: int, count: int
 ) -> tuple[list[CounterfactualPair], dict[str, ImageRecord]]:
-    """Draw and write pictures, questions and truth."""
+    """Draw and write images, questions and truth."""
     made: list[CounterfactualPair] = []
-    pictures: dict[str, ImageRecord] = {}
+    images: dict[str, ImageRecord] = {}
     drawn = ordered_map(partial(_generate_pair, seed), range(count), int, choose_num_workers(count, 100), 8)
     for both, files in track(drawn, "twins", count, "scene"):
         made.append(both)
         for world, data in zip(both.scene_pair.scenes, files, strict=True):
-            path = folders.source / "images" / f"{world.picture_id}.jpg"
+            path = folders.source / "images" / f"{world.image_id}.jpg"
             with atomic_write(path) as file:
                 file.write(data)
-            pictures[world.picture_id] = ImageRecord(
-                picture_id=world.picture_id,
+            images[world.image_id] = ImageRecord(
+                image_id=world.image_id,
                 split=world.split,
                 path=path.as_posix(),
                 width=WIDTH,
@@ -153,7 +153,7 @@ def _write_source(
     for path, value in files.items():
         with atomic_write(path) as file:
             file.write(dump_compact_json(value))
-    return made, pictures
+    return made, images
 
 
 def _generate_pair(seed: int, _: int, index: int) -> tuple[CounterfactualPair, tuple[bytes, bytes]]:
@@ -163,42 +163,42 @@ def _generate_pair(seed: int, _: int, index: int) -> tuple[CounterfactualPair, t
 
 
 def get_questions(both: CounterfactualPair) -> list[SampleQuestion]:
-    """The two questions, each of the picture where it has an answer; a picture's digits are its question's id."""
+    """The two questions, each of the image where it has an answer; an image's digits are its question's id."""
     return [
-        to_question(scene.picture_id[1:], scene, question, equivalent=(scene.picture_id[1:],))
+        to_question(scene.image_id[1:], scene, question, equivalent=(scene.image_id[1:],))
         for scene, question in zip(both.truths, both.questions, strict=True)
     ]
 
 
 def make_items(both: CounterfactualPair, scores: dict[tuple[str, str], float]) -> Iterator[Item]:
-    """Each question as an AQ at its own picture, and as a UQ at the other.
+    """Each question as an AQ at its own image, and as a UQ at the other.
 
     Args:
-        scores: CLIP cosine by (picture, text).
+        scores: CLIP cosine by (image, text).
     """
-    first, second = (scene.picture_id for scene in both.truths)
-    part = "dev" if hash_uniform("twins", first) < VALIDATION_RATE else "test"
+    first, second = (scene.image_id for scene in both.truths)
+    split = "validation" if hash_uniform("twins", first) < VALIDATION_RATE else "test"
     for question, other in zip(get_questions(both), (second, first), strict=True):
-        for picture in (question.picture_id, other):
-            lacking = picture == other
+        for image in (question.image_id, other):
+            lacking = image == other
             yield Item(
-                item_id=make_candidate_id("twins", picture, question.question_id)
+                item_id=make_candidate_id("twins", image, question.question_id)
                 if lacking
                 else question.question_id,
                 subset="twins",
-                picture_id=picture,
+                image_id=image,
                 question_id=question.question_id,
                 text=question.text,
                 unanswerable=lacking,
                 answer="" if lacking else question.answer,
                 pair_id=question.question_id,
-                part=part,
+                split=split,
                 structural=question.structural,
                 semantic=question.semantic,
                 detailed=question.detailed,
                 category=both.scene_pair.category if lacking else None,
-                score=scores[picture, question.text],
-                pairing_reason="the same question at the other of two pictures that differ in one thing",
+                score=scores[image, question.text],
+                pairing_reason="the same question at the other of two images that differ in one thing",
             )
 
 
@@ -207,15 +207,15 @@ def _write_release(
     home: Path,
     mark: str,
     made: Sequence[CounterfactualPair],
-    pictures: dict[str, ImageRecord],
+    images: dict[str, ImageRecord],
 ) -> None:
-    vectors, scores = _embed_with_clip(made, pictures)
+    vectors, scores = _embed_with_clip(made, images)
     items = sorted(
         (item for both in made for item in make_items(both, scores)), key=make_release_order(VERSION)
     )
     known = {row.question_id: row for both in made for row in get_questions(both)}
     marked = make_canary(folders.dataset, mark)
-    write_subset(home, "twins", items, pictures, marked, RELEASE_PARAMS)
+    write_subset(home, "twins", items, images, marked, RELEASE_PARAMS)
     write_jsonl(
         home / "provenance.jsonl", (_make_provenance(item, known[item.question_id]) for item in items)
     )
@@ -232,7 +232,7 @@ def _write_release(
         file.write(render_pair_sheet(items, folders.source / "images"))
     build_wheel(home / "scorers", VERSION)
     write_harness_folder(
-        home, items, {key: row.path for key, row in pictures.items()}, VERSION, RELEASE_PARAMS.include_images
+        home, items, {key: row.path for key, row in images.items()}, VERSION, RELEASE_PARAMS.include_images
     )
     write_checksums(home)
 
@@ -246,7 +246,7 @@ def _make_provenance(item: Item, question: SampleQuestion) -> Provenance:
     return Provenance(
         item=item,
         source_text=question.text,
-        source_picture_id=question.picture_id,
+        source_image_id=question.image_id,
         program=question.program,
         verifier_result=told,
         votes_invalid=0,
@@ -256,18 +256,18 @@ def _make_provenance(item: Item, question: SampleQuestion) -> Provenance:
 
 
 def _embed_with_clip(
-    made: Sequence[CounterfactualPair], pictures: dict[str, ImageRecord]
+    made: Sequence[CounterfactualPair], images: dict[str, ImageRecord]
 ) -> tuple[dict[str, np.ndarray], dict[tuple[str, str], float]]:
-    """The vector of each picture by the sample's CLIP, and the cosine of each picture and text of an item."""
+    """The vector of each image by the sample's CLIP, and the cosine of each image and text of an item."""
     encoder = Encoder(f"local-dir:{DatasetFolders('sample').clip}", device="cpu")
     texts = sorted({question.text for both in made for question in both.questions})
     shown = encoder.stack_batches(
-        encoder.encode_images([row.path for row in pictures.values()], 32), len(pictures)
+        encoder.encode_images([row.path for row in images.values()], 32), len(images)
     )
     said = dict(zip(texts, encoder.stack_batches(encoder.encode_texts(texts, 128), len(texts)), strict=True))
-    vectors = dict(zip(pictures, shown, strict=True))
+    vectors = dict(zip(images, shown, strict=True))
     return vectors, {
-        (scene.picture_id, question.text): round(float(vectors[scene.picture_id] @ said[question.text]), 6)
+        (scene.image_id, question.text): round(float(vectors[scene.image_id] @ said[question.text]), 6)
         for both in made
         for scene in both.truths
         for question in both.questions
@@ -277,11 +277,11 @@ def _embed_with_clip(
 def _build_report(
     mark: str, made: Sequence[CounterfactualPair], vectors: dict[str, np.ndarray]
 ) -> PairReport:
-    """What the twins are, and whether the altered picture of two can be told: by its vector, or by a list of its things with
-    their looks and what carries them. Folds are by scene, so that both pictures of one are on one side."""
+    """What the twins are, and whether the altered image of two can be told: by its vector, or by a list of its things with
+    their looks and what carries them. Folds are by scene, so that both images of one are on one side."""
     worlds = [(world, both, at) for both in made for at, world in enumerate(both.scene_pair.scenes)]
     labels = np.array([at != both.scene_pair.num_layouts for _, both, at in worlds], int)
-    scenes = np.array([both.truths[0].picture_id for both in made], object).repeat(2)
+    scenes = np.array([both.truths[0].image_id for both in made], object).repeat(2)
     folds = Folds(labels, scenes, AUDIT_PARAMS.folds, AUDIT_PARAMS.seed)
     listed = [
         Counter(
@@ -300,7 +300,7 @@ def _build_report(
     things = np.array([[row[word] for word in words] for row in listed], float)
     by_vector, by_things = (
         evaluate_attack(score_by_vectors(table, folds), folds, AUDIT_PARAMS.num_replicates)
-        for table in (np.array([vectors[world.picture_id] for world, _, _ in worlds]), things)
+        for table in (np.array([vectors[world.image_id] for world, _, _ in worlds]), things)
     )
     return PairReport(
         seed_sha256=mark,
@@ -319,13 +319,13 @@ def format_card(report: PairReport, items: Sequence[Item], table: str, marked: s
     rows = "\n".join(f"| {name} | {count:,} |" for name, count in report.categories.items())
     return f"""# {RELEASE_PARAMS.title} {VERSION}
 
-![Of each kind of alteration a question, at the picture where it has an answer and at the one where it has none](card.png)
+![Of each kind of alteration a question, at the image where it has an answer and at the one where it has none](card.png)
 
-{format_count(report.pairs, "question")}, each asked of two drawn pictures that differ in one thing: at one it has an answer, at the other what it
-presupposes is missing. Every text and every picture is once an AQ and once a UQ, so that neither alone reveals the label.
+{format_count(report.pairs, "question")}, each asked of two drawn images that differ in one thing: at one it has an answer, at the other what it
+presupposes is missing. Every text and every image is once an AQ and once a UQ, so that neither alone reveals the label.
 Made to measure other benchmarks: how do they rank models, and how does this one?
 
-> **Pictures, questions and verdicts come from code.** No person has judged these items. That an AQ has an answer and a UQ has
+> **Images, questions and verdicts come from code.** No person has judged these items. That an AQ has an answer and a UQ has
 > none was decided by the generator's verifier and by a reader of the complete truth that shares no code with it; {format_count(report.num_excluded, "question")}
 > of which the two did not agree, or the reader could not tell, were left out.
 
@@ -336,13 +336,13 @@ Made to measure other benchmarks: how do they rank models, and how does this one
 The seed is not told. Its SHA-256 is `{report.seed_sha256}`.
 
     rgqa-run RELEASE --model MODEL          # as of every release; RELEASE is this folder
-    rgqa-score RELEASE PREDICTIONS          # {format_count(len(items), "item")}; thresholds on part dev, figures on part test
+    rgqa-score RELEASE PREDICTIONS          # {format_count(len(items), "item")}; thresholds on split validation, figures on split test
 
 ## What can be told without looking at both
 
 {table}
 
-Which of two pictures is the altered one, not the one that it was made from (AUROC, folds by scene): by its CLIP vector
+Which of two images is the altered one, not the one that it was made from (AUROC, folds by scene): by its CLIP vector
 {format_auroc(report.embedding_attack)}, by the list of its things {format_auroc(report.objects_attack)}.
 
 ## Canary

@@ -68,7 +68,7 @@ def generate_scene_pairs(seed: int, index: int) -> Iterator[ScenePair]:
             sides = [world, replace(world, objects=tuple(changed))]
             laid_out = int(rng.integers(2))
             first, second = (
-                replace(side, picture_id=f"n{2 * index + at:06d}")
+                replace(side, image_id=f"n{2 * index + at:06d}")
                 for at, side in enumerate(reversed(sides) if laid_out else sides)
             )
             yield ScenePair((first, second), thing.object_id, category, laid_out)

@@ -1,4 +1,4 @@
-"""Twins to look at: of each kind of alteration a question, with the picture where it has an answer above the one where it has none."""
+"""Twins to look at: of each kind of alteration a question, with the image where it has an answer above the one where it has none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def render_pair_sheet(items: Iterable[Item], images: Path) -> bytes:
     """A PNG of the first pair of each category; the same items give the same bytes.
 
     Args:
-        images: the folder of the pictures, `<picture id>.jpg`.
+        images: the folder of the images, `<image id>.jpg`.
     """
     pairs: dict[str, dict[bool, Item]] = {}
     shown: dict[str, dict[bool, Item]] = {}
@@ -44,8 +44,8 @@ def render_pair_sheet(items: Iterable[Item], images: Path) -> bytes:
             top += LINE
         top = GAP + 4 * LINE + GAP // 2
         for unanswerable, colour in ((False, AQ_COLOR), (True, UQ_COLOR)):
-            picture = load_rgb(images / f"{pair[unanswerable].picture_id}.jpg")
-            sheet.paste(picture.resize((WIDTH, HEIGHT)), (left, top))
+            image = load_rgb(images / f"{pair[unanswerable].image_id}.jpg")
+            sheet.paste(image.resize((WIDTH, HEIGHT)), (left, top))
             pen.text((left, top + HEIGHT + 3), pair[unanswerable].answer or "no answer", colour, font)
             top += HEIGHT + LINE + GAP
     file = io.BytesIO()

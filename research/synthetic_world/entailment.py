@@ -1,4 +1,4 @@
-"""Whether the answer to one question follows from the answer to another about the same picture.
+"""Whether the answer to one question follows from the answer to another about the same image.
 
 As in GQA, things are told apart by their ids, however they are described; what the other question presupposes
 of them is granted, since it is known to have an answer.
@@ -44,7 +44,7 @@ def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexic
 
 def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[Statement]:
     """In this world words are exact: what is said to be red is none of the other colours that a program speaks of. (The
-    judge holds that of real pictures people may call the same sight red and pink.)"""
+    judge holds that of real images people may call the same sight red and pink.)"""
     values = {value for operation in program for value in operation.values}
     has = {
         (statement.subject, statement.value)

@@ -31,7 +31,7 @@ from research.synthetic_world.vqa_worlds import SEED, WorldSubset
 BASE_MODEL = "vanilla"  # for which all is fitted
 TARGET_RISKS, TARGET_COSTS = (0.01, 0.05, 0.1, 0.2), (1.0, 10.0, 100.0)
 BLOCK_SIZE = 16_384  # questions that are looked at before all but their features are forgotten
-CHECK_EVERY = 5  # of the pictures of `fit`: the Selector is checked on them
+CHECK_EVERY = 5  # of the images of `fit`: the Selector is checked on them
 SELECTOR_SETTINGS: tuple[dict[str, Any], ...] = (  # of the Selector, to choose from
     {"hidden": 64, "epochs": 10, "rate": 1e-3},
     {"hidden": 256, "epochs": 10, "rate": 1e-3},
@@ -66,7 +66,7 @@ def predict_by_name(
 ) -> ModelOutputs:
     """What a net makes of questions of a part, from the regions that it knows."""
     store = open_regions(vqa_worlds.WORK_DIR / part, NET_CONFIGS[net].region_source)
-    asks = [VqaQuery(question.picture_id, question.text) for question in asked]
+    asks = [VqaQuery(question.image_id, question.text) for question in asked]
     return predict(load_net(train_vqa.get_model_path(net, seed)), asks, store, step)
 
 
@@ -77,7 +77,7 @@ def fit_methods(seed: int) -> tuple[FittedDetectors, dict[str, float]]:
     right = get_answer_indices(data.questions, seen.answers)
     scaling = fit_scaling(seen.logits, right[:, None] == np.arange(len(seen.answers)))
     graded = GradedOutputs(
-        [q.picture_id for q in data.questions], seen, (seen.logits.argmax(axis=1) == right).astype(float)
+        [q.image_id for q in data.questions], seen, (seen.logits.argmax(axis=1) == right).astype(float)
     )
     selector, tries = choose_selector(graded, data.get_image_indices % CHECK_EVERY == 0, seed)
     return FittedDetectors(fit_base_gaussians(seed), scaling, selector), tries
@@ -118,8 +118,8 @@ def choose_selector(graded: GradedOutputs, check: np.ndarray, seed: int) -> tupl
 def select_rows(graded: GradedOutputs, rows: np.ndarray) -> GradedOutputs:
     """Those questions for which `rows` [n] is true."""
     seen = ModelOutputs(graded.outputs.answers, graded.outputs.logits[rows], graded.outputs.features[rows])
-    pictures = [picture for picture, one in zip(graded.pictures, rows, strict=True) if one]
-    return GradedOutputs(pictures, seen, graded.accuracy[rows])
+    images = [image for image, one in zip(graded.images, rows, strict=True) if one]
+    return GradedOutputs(images, seen, graded.accuracy[rows])
 
 
 def predict_subset(

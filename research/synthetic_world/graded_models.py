@@ -1,4 +1,4 @@
-"""Nets of graded strength beside the sample's own: trained for less time, on fewer pictures, or blind in part.
+"""Nets of graded strength beside the sample's own: trained for less time, on fewer images, or blind in part.
 
 The board's rows are mostly one net with several confidences; these show whether a benchmark ranks nets by how good they are.
 They learn from the first worlds of part `learn`, which are drawn if they are not there, with the sample's own detector; the row of
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from research.synthetic_world.vqa_training_data import SubsetData
 
 SEED = 0
-BATCH_SIZE = 32  # pictures that the detector sees at once
+BATCH_SIZE = 32  # images that the detector sees at once
 
 
 class TrainingGrade(NamedTuple):
-    """How a net is trained: so many units of CHUNK pictures, epochs, with random pairs or without; `seen`: it sees so many of
-    the regions that score best, and not the picture as a whole (0: all of them, and the whole)."""
+    """How a net is trained: so many units of CHUNK images, epochs, with random pairs or without; `seen`: it sees so many of
+    the regions that score best, and not the image as a whole (0: all of them, and the whole)."""
 
     chunks: int
     epochs: float
@@ -46,7 +46,7 @@ class TrainingGrade(NamedTuple):
 
 GRADES: dict[str, TrainingGrade] = {
     "first_epoch": TrainingGrade(2, 1),
-    "few_pictures": TrainingGrade(1, 6),
+    "few_images": TrainingGrade(1, 6),
     "third_epoch": TrainingGrade(2, 3),
     "short_plain": TrainingGrade(2, 4, "none"),
     "half_blind": TrainingGrade(2, 4, num_regions=4),
@@ -97,14 +97,14 @@ def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetDat
     rows = [
         row for path in files for row in msgspec.json.decode(path.read_bytes(), type=list[SyntheticImage])
     ]
-    ids = [row.scene.picture_id for row in rows]
+    ids = [row.scene.image_id for row in rows]
     path = out / f"{part}.npz"
     if not path.exists() or len(_load_model(path)[0]) < len(ids):
         _detect_regions(part, chunks, path)
     features, boxes = (array[: len(ids)] for array in _load_model(path))
-    scenes = {row.scene.picture_id: row.scene for row in rows}
+    scenes = {row.scene.image_id: row.scene for row in rows}
     questions = [question for row in rows for question in row.questions]
-    place_of = {picture: place for place, picture in enumerate(ids)}
+    place_of = {image: place for place, image in enumerate(ids)}
     return SubsetData(questions, scenes, place_of), ArrayStore(ids, features, boxes)
 
 
@@ -133,7 +133,7 @@ def _detect_regions(part: WorldSubset, chunks: int, path: Path) -> None:
 
 
 def keep_best_regions(store: ArrayStore, seen: int) -> ArrayStore:
-    """Of each picture the `seen` regions that score best, without the picture as a whole; 0: the store as it is."""
+    """Of each image the `seen` regions that score best, without the image as a whole; 0: the store as it is."""
     from research.reference_models.region_stores import ArrayStore
 
     if not seen:

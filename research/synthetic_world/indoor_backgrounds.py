@@ -14,7 +14,7 @@ SKIRTING = HORIZON - 10  # y where the skirting board begins
 
 
 def draw_room(place: str) -> str:
-    """The picture of a room without its things, as SVG elements of a picture WIDTH x HEIGHT."""
+    """The image of a room without its things, as SVG elements of an image WIDTH x HEIGHT."""
     wall, floor = WALLS[place], FLOORS[place]
     on_wall, on_floor = {
         "kitchen": _tiles,

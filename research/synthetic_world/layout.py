@@ -1,4 +1,4 @@
-"""Which things may be together in one picture, and in which order they are painted.
+"""Which things may be together in one image, and in which order they are painted.
 
 Things that belong together (a table and what is on it, a person with clothes and what they hold) are painted
 together, in the order of their depth.
@@ -65,7 +65,7 @@ def _carried_order(thing: PlacedObject) -> tuple[int, float, str]:
 
 
 def is_valid_layout(things: list[PlacedObject]) -> bool:
-    """Whether all things can stand in one picture: nothing leaves it, is hidden too much, or looks as if it belonged
+    """Whether all things can stand in one image: nothing leaves it, is hidden too much, or looks as if it belonged
     to another thing. Clothes do not hide their wearer, nor a container or table what belongs in or under it. What a
     small thing carries may cover it (an apple on a plate), other things may not."""
     if not all(is_inside_image(thing.box, 0 if thing.placement == "head" else MARGIN) for thing in things):

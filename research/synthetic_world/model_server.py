@@ -1,5 +1,5 @@
 """A server of OpenAI's form (`/v1/models`, `/v1/chat/completions`) on 127.0.0.1 behind which the sample's own answer nets look
-at the picture of the request: to try `rgqa run`, and its faults, without a model and without a network."""
+at the image of the request: to try `rgqa run`, and its faults, without a model and without a network."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class ModelServer(ThreadingHTTPServer):
         try:
             said = self.net.generate(request.model, turns)
         except (OSError, ValueError) as error:
-            raise RequestError(400, f"the picture cannot be read ({error})") from error
+            raise RequestError(400, f"the image cannot be read ({error})") from error
         most = request.max_completion_tokens or request.max_tokens or len(said)
         said, short = ([], True) if cut else (said[:most], len(said) > most)
         choices = [

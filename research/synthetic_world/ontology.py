@@ -57,7 +57,7 @@ class ObjectKind:
     Attributes:
         name, plural: as questions say it; `number` is "plural" for names that are plural themselves (jeans).
         category: the hypernym that questions use ("What kind of furniture ..."); "" for none.
-        size: width and height in pixels of a picture 448 wide, for an object of middle size.
+        size: width and height in pixels of an image 448 wide, for an object of middle size.
         rests: where it may be: "floor" (stands on floor or ground), "top" (on something that supports),
             "wall", "sky", "hand" (held by a person), "head"/"body" (worn), "inside" (in something that contains).
     """

@@ -21,7 +21,7 @@ _RAYS = "M392 6V-4M392 78V88M356 42H346M428 42H438M366 16L359 9M418 16L425 9M366
 
 
 def draw_landscape(place: str, weather: str) -> str:
-    """The picture of a place outdoors without its things, as SVG elements of a picture WIDTH x HEIGHT."""
+    """The image of a place outdoors without its things, as SVG elements of an image WIDTH x HEIGHT."""
     color = GROUNDS[place]
     if weather == "rainy":
         color = mix_colors(color, "#4a5560", 0.22)

@@ -13,7 +13,7 @@ from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS,
 
 Box = tuple[float, float, float, float]  # x, y, w, h
 
-MARGIN = 4  # pixels that stay free along the picture's border
+MARGIN = 4  # pixels that stay free along the image's border
 SUN_BOX = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
 _HELD_AT = {
     "umbrella": (0.5, 0.93),
@@ -44,7 +44,7 @@ def is_inside_image(box: Box, margin: float = MARGIN) -> bool:
 
 
 def place_on_floor(rng: np.random.Generator, look: SampledAppearance, depths: tuple[int, int]) -> Box | None:
-    """A box on the floor with its lower edge within `depths`; None when it would not fit into the picture."""
+    """A box on the floor with its lower edge within `depths`; None when it would not fit into the image."""
     base = float(rng.uniform(*depths))
     width, height = look.width * compute_perspective(base), look.height * compute_perspective(base)
     if width > WIDTH - 2 * MARGIN or base - height < MARGIN:

@@ -1,4 +1,4 @@
-"""`rgqa sample draw`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline and its evaluation run on it.
+"""`rgqa sample new-world`: a world that nobody has seen, drawn from a secret seed, and the whole pipeline and its evaluation run on it.
 
 Writes, into a folder of its own that is laid out like the project's
     params.yaml            the sample's parameters
@@ -6,7 +6,7 @@ Writes, into a folder of its own that is laid out like the project's
     data/<name>/           source and truth as the sample has them, its CLIP and its answer nets; interim/, as stages write it
     data/release/<name>/   the release
 
-The sample's pictures, questions and releases are public, so a model may have learnt them; what comes from a secret seed it
+The sample's images, questions and releases are public, so a model may have learnt them; what comes from a secret seed it
 cannot have. The seed is written nowhere, its hash is: it shows later that the seed was not chosen by what models scored.
 """
 
@@ -72,7 +72,7 @@ def build_private_world(secret_seed: str, output_dir: Path | None) -> None:
             write_json(home / STATE_FILENAME, drawn)
     report_written(
         "draw",
-        f"a world of {SPLIT_SIZES['testdev']} pictures through {format_count(len(stages), 'stage')}",
+        f"a world of {SPLIT_SIZES['testdev']} images through {format_count(len(stages), 'stage')}",
         home,
     )
 
@@ -90,10 +90,10 @@ def _read_state(home: Path, wanted: PrivateWorld) -> PrivateWorld:
 
 
 def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -> None:
-    """Pictures, questions, graphs and truth; the sample's models; parameters. `scale`: so many times the sample's pictures."""
+    """Images, questions, graphs and truth; the sample's models; parameters. `scale`: so many times the sample's images."""
     sample, folder = DatasetFolders("sample"), home / "data" / name
     write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=mark))
-    drawn = track(render_images(number, scale), "drawing", scale * SPLIT_SIZES["testdev"], "picture")
+    drawn = track(render_images(number, scale), "drawing", scale * SPLIT_SIZES["testdev"], "image")
     for path, data in chain(build_documents(number, scale=scale), drawn):
         with atomic_write(folder / path) as file:
             file.write(data)
@@ -104,7 +104,7 @@ def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -
     section["embed"] = section["embed"] | {"model": f"local-dir:data/{name}/{sample.clip.name}"}
     section["release"] = section["release"] | {
         "title": f"RGQA drawn world {mark[:8]}",
-        "origin": f"{section['release']['origin'].strip()} The seed's SHA-256 is {mark}.",
+        "origin": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {mark}.",
     }
     written = {"version": params["version"], "dataset": name, name: section}
     write_text(home / PARAMS_FILE, yaml.safe_dump(written, sort_keys=False, width=110))

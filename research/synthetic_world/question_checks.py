@@ -1,10 +1,10 @@
-"""What is checked of one question of the sample, given the facts of its picture.
+"""What is checked of one question of the sample, given the facts of its image.
 
 - Its answer is right and the only right one.
 - The object ids in its program exist, are of things of the name beside them and among those that its steps
   find; `-` stands only where nothing is found.
 - Annotations point to words that name their object; whatever the text names is annotated.
-- Entailed and equivalent questions are of the same picture, and their answers follow from this one's.
+- Entailed and equivalent questions are of the same image, and their answers follow from this one's.
 - semanticStr says what the program says, and the full answer says the answer.
 """
 
@@ -55,7 +55,7 @@ class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
 def find_faults(
     question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Evidence
 ) -> Iterator[str]:
-    """Everything wrong with a question; `entries` are those of its split, `facts` is its picture's truth."""
+    """Everything wrong with a question; `entries` are those of its split, `facts` is its image's truth."""
     try:
         program = parse_program(entry.semantic, question_id)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""A question as it is proposed for a picture: text, program, answer, and what knowing the answer tells."""
+"""A question as it is proposed for an image: text, program, answer, and what knowing the answer tells."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class QuestionGenerator:
         return self.choose(others) if others else None
 
     def choose_absent_kind(self, suits: Callable[[ObjectKind], bool] = lambda _: True) -> str | None:
-        """Name of a kind that suits and could well be in such a place, but is not in this picture."""
+        """Name of a kind that suits and could well be in such a place, but is not in this image."""
         there = {item.name for item in self.scene_index.scene.objects}
         names = [
             kind.name

@@ -1,6 +1,6 @@
 """Questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
 
-A picture's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
+An image's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
 yes and no by the toss of a coin. Every answer follows from the complete graph, and every "the" has one clear
 referent.
 """
@@ -31,7 +31,7 @@ from research.synthetic_world.scene_index import ANTONYMS, SceneIndex
 
 Family = Callable[[QuestionGenerator], ProposedQuestion | None]
 # Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
-# family a picture may have. Where a scene has no question of a family the draw is repeated, so that rare ones
+# family an image may have. Where a scene has no question of a family the draw is repeated, so that rare ones
 # have larger shares here than among the questions.
 _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (attributes.query_attribute, 17, 4),
@@ -67,10 +67,10 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
 )
 FAMILY_RATES = {family: share for family, share, _ in _FAMILIES}
 MAX_PER_FAMILY = {family: most for family, _, most in _FAMILIES}
-MAX_ATTEMPTS = 60  # draws per question before a picture is left with fewer
+MAX_ATTEMPTS = 60  # draws per question before an image is left with fewer
 MAX_SAME_TARGET = 3  # questions about one object, at most
 MAX_WORDS = 22  # words of a question; GQA's have at most 25
-REPHRASE_RATE = 0.4  # share of pictures that try to ask one question again in other words
+REPHRASE_RATE = 0.4  # share of images that try to ask one question again in other words
 
 # GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
 _TYPES = {
@@ -104,25 +104,23 @@ class SampleQuestion(Question, frozen=True, kw_only=True):
     answer_annotations: dict[str, str]
 
 
-def generate_questions(
-    scenes: Sequence[SceneGraph], seed: int, per_picture: int = 12
-) -> list[SampleQuestion]:
-    """Questions of every scene, in the order of the scenes; ids are the picture's digits and two more.
+def generate_questions(scenes: Sequence[SceneGraph], seed: int, per_image: int = 12) -> list[SampleQuestion]:
+    """Questions of every scene, in the order of the scenes; ids are the image's digits and two more.
 
     Raises:
         ValueError: a scene is not complete, so that what is not listed may still be there.
     """
-    incomplete = [scene.picture_id for scene in scenes if not scene.is_complete]
+    incomplete = [scene.image_id for scene in scenes if not scene.is_complete]
     if incomplete:
         raise ValueError(f"questions need complete scenes; not complete: {', '.join(incomplete[:10])}")
-    return [question for scene in scenes for question in _generate_for_scene(scene, seed, per_picture)]
+    return [question for scene in scenes for question in _generate_for_scene(scene, seed, per_image)]
 
 
 def _generate_for_scene(scene: SceneGraph, seed: int, count: int) -> list[SampleQuestion]:
     chosen = _sample_proposals(
-        QuestionGenerator(SceneIndex(scene), make_generator(seed, "questions", scene.picture_id)), count
+        QuestionGenerator(SceneIndex(scene), make_generator(seed, "questions", scene.image_id)), count
     )
-    prefix = "".join(character for character in scene.picture_id if character.isdigit())
+    prefix = "".join(character for character in scene.image_id if character.isdigit())
     numbered = {f"{prefix}{number:02d}": proposal for number, proposal in enumerate(chosen)}
     return [
         to_question(
@@ -146,10 +144,10 @@ def to_question(
     entailed: tuple[str, ...] = (),
     equivalent: tuple[str, ...] = (),
 ) -> SampleQuestion:
-    """A proposal as a question of the scene's picture; `entailed` and `equivalent` are ids of the picture's questions."""
+    """A proposal as a question of the scene's image; `entailed` and `equivalent` are ids of the image's questions."""
     return SampleQuestion(
         question_id=question_id,
-        picture_id=scene.picture_id,
+        image_id=scene.image_id,
         split=scene.split,
         text=proposal.text,
         answer=proposal.answer,
@@ -246,7 +244,7 @@ def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
 def to_gqa(question: SampleQuestion) -> dict[str, Any]:
     """The question as an entry of GQA's question files (its key is the question's id)."""
     return {
-        "imageId": question.picture_id,
+        "imageId": question.image_id,
         "question": question.text,
         "answer": question.answer,
         "fullAnswer": question.full_answer,

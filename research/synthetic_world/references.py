@@ -1,6 +1,6 @@
 """Definite noun phrases: which words, and which steps of a program, single out one object of a scene.
 
-A reference is used only when it is clear: exactly one object of the picture fits, and nothing else comes
+A reference is used only when it is clear: exactly one object of the image fits, and nothing else comes
 close (an object that lies half to the left is no rival ruled out by a pixel). It often says more than is
 needed, as people do.
 """
@@ -223,7 +223,7 @@ def _with_negation(
 def _with_position(
     view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
-    """`the dog on the left of the picture`."""
+    """`the dog on the left of the image`."""
     where = view.get_position(base.object_id, "hposition")
     unclear = any(view.get_position(j, "hposition") in (where, None) for j in rivals)
     if where is None or "hposition" in hidden or unclear:

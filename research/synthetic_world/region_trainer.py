@@ -1,4 +1,4 @@
-"""The sample's region detector: trained on cells of the CLIP tower's maps, tried on pictures that it never saw.
+"""The sample's region detector: trained on cells of the CLIP tower's maps, tried on images that it never saw.
 
 Cells that hold the middle of a thing are all taken, of the others some, which count for all. A cell learns which kinds have
 their middle there (focal loss, Lin et al. 2017); with its kind it learns the thing's looks, and where its box lies.
@@ -34,7 +34,7 @@ from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, LOCATIONS,
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, open_pixels, read_worlds
 
 REGION_NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*LOCATIONS, *WEATHERS))
-NUM_EMPTY_CELLS = 18  # cells without a thing that are taken of each picture
+NUM_EMPTY_CELLS = 18  # cells without a thing that are taken of each image
 BATCH_SIZE = 1024
 _KIND_INDEX = {name: place for place, name in enumerate(REGION_NAMES.kinds)}
 
@@ -56,7 +56,7 @@ class TrainingCells(NamedTuple):
 
 
 def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> TrainingCells:
-    """The cells of all pictures of a part."""
+    """The cells of all images of a part."""
     scenes, rng = [row.scene for row in read_worlds(part)], make_generator(SEED, "cells", part)
     rows: list[list[np.ndarray]] = [[] for _ in TrainingCells._fields]
     place = first = 0
@@ -72,8 +72,8 @@ def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> Train
 
 
 class SceneObjects(NamedTuple):
-    """The things of a picture, of whose map they are at some cells: cell [t], kind [t], looks [t, looks] bool, boxes [t, 4] (middle
-    from the cell's middle, size; shares of the picture) float32."""
+    """The things of an image, of whose map they are at some cells: cell [t], kind [t], looks [t, looks] bool, boxes [t, 4] (middle
+    from the cell's middle, size; shares of the image) float32."""
 
     cell: np.ndarray
     kind: np.ndarray
@@ -99,7 +99,7 @@ def get_scene_objects(scene: SceneGraph, high: int, wide: int) -> SceneObjects:
 def _get_image_cells(
     grid: np.ndarray, scene: SceneGraph, rng: np.random.Generator, first: int
 ) -> TrainingCells:
-    """Cells of one picture's map [channels, h, w]; `first` is the row of its first cell."""
+    """Cells of one image's map [channels, h, w]; `first` is the row of its first cell."""
     channels, high, wide = grid.shape
     things = get_scene_objects(scene, high, wide)
     held, cell = np.unique(things.cell, return_inverse=True)
@@ -129,11 +129,11 @@ def train_head(cells: TrainingCells, epochs: int, rate: float = 3e-3) -> RegionH
     things, whole = len(cells.kind) // per_epoch, max(8, len(cells.whole) // per_epoch)
     for number in track(range(epochs * per_epoch), "region head", epochs * per_epoch, "step"):
         rng = make_generator(SEED, "head", str(number))
-        rows, some, pictures = (
+        rows, some, images = (
             rng.integers(0, len(array), count)
             for array, count in ((cells.maps, BATCH_SIZE), (cells.kind, things), (cells.whole, whole))
         )
-        loss = head_loss(head, cells, rows, some, pictures)
+        loss = head_loss(head, cells, rows, some, images)
         for group in optimiser.param_groups:
             group["lr"] = learning_rate_at(number, epochs * per_epoch, rate)
         optimiser.zero_grad(set_to_none=True)
@@ -143,17 +143,17 @@ def train_head(cells: TrainingCells, epochs: int, rate: float = 3e-3) -> RegionH
 
 
 def head_loss(
-    head: RegionHead, cells: TrainingCells, rows: np.ndarray, things: np.ndarray, pictures: np.ndarray
+    head: RegionHead, cells: TrainingCells, rows: np.ndarray, things: np.ndarray, images: np.ndarray
 ) -> torch.Tensor:
-    """The loss on these cells, things and whole pictures."""
-    x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[pictures]])
+    """The loss on these cells, things and whole images."""
+    x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[images]])
     hidden = head.embed_cells(torch.from_numpy(x.astype(np.float32)))
-    of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(pictures)])
+    of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(images)])
     kind = (
         kind_focal_losses(head, of_cells, cells.kinds[rows]) * torch.from_numpy(cells.weights[rows])
     ).mean()
     told = SceneObjects(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
-    return kind + objects_loss(head, of_things, told) + scene_loss(head, of_whole, cells.settings[pictures])
+    return kind + objects_loss(head, of_things, told) + scene_loss(head, of_whole, cells.settings[images])
 
 
 def kind_focal_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) -> torch.Tensor:
@@ -171,13 +171,13 @@ def objects_loss(head: RegionHead, cells: torch.Tensor, things: SceneObjects) ->
 
 
 def scene_loss(head: RegionHead, whole: torch.Tensor, settings: np.ndarray) -> torch.Tensor:
-    """The loss of places and weathers [p, settings] bool of whole pictures [p, hidden]."""
+    """The loss of places and weathers [p, settings] bool of whole images [p, hidden]."""
     wanted = torch.from_numpy(settings).float()
     return 2 * functional.binary_cross_entropy_with_logits(head.setting(whole), wanted)
 
 
 def detect_regions(tower: ImageTower, head: RegionHead, part: WorldSubset, batch: int = 32) -> Regions:
-    """The regions of all pictures of a part."""
+    """The regions of all images of a part."""
     found = [
         find_regions(tower, head, pixels[start : start + batch])
         for pixels in track(open_pixels(part), f"regions of {part}")

@@ -70,7 +70,7 @@ def scene_to_svg(world: SyntheticScene) -> str:
 def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
     """A scene as pixels: uint8 [height, width, 3], red green blue.
 
-    The same picture as `scene_svg` shows to within rounding, but each background is drawn only once.
+    The same image as `scene_svg` shows to within rounding, but each background is drawn only once.
     """
     _check_place(world)
     behind = _backdrop(world.location, world.weather, width, height)
@@ -81,7 +81,7 @@ def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT
 
 
 def render_object(thing: PlacedObject, size: int, ground: str = "#e9edf0") -> np.ndarray:
-    """One thing alone in a square picture on a plain ground: uint8 [size, size, 3]."""
+    """One thing alone in a square image on a plain ground: uint8 [size, size, 3]."""
     x, y, w, h = thing.box
     side = 1.08 * max(w, h)
     svg = _document(
@@ -150,12 +150,12 @@ def _get_appearance(thing: PlacedObject) -> Appearance:
 def _check_place(world: SyntheticScene) -> None:
     if world.location not in ontology.LOCATIONS:
         raise ValueError(
-            f"{world.picture_id}: place {world.location!r} is none of {', '.join(ontology.LOCATIONS)}"
+            f"{world.image_id}: place {world.location!r} is none of {', '.join(ontology.LOCATIONS)}"
         )
     allowed = ("",) if world.location in ontology.INDOORS else ontology.WEATHERS
     if world.weather not in allowed:
         raise ValueError(
-            f"{world.picture_id}: weather {world.weather!r} in the {world.location}; "
+            f"{world.image_id}: weather {world.weather!r} in the {world.location}; "
             f"allowed: {', '.join(map(repr, allowed))}"
         )
 
@@ -189,6 +189,6 @@ def _document(body: str, x: float, y: float, w: float, h: float) -> str:
 
 def _rasterize(svg: str, width: int, height: int) -> np.ndarray:
     if width < 1 or height < 1:
-        raise ValueError(f"a picture of {width} x {height} pixels; both must be at least 1")
+        raise ValueError(f"an image of {width} x {height} pixels; both must be at least 1")
     data = resvg_py.svg_to_bytes(svg_string=svg, width=width, height=height, skip_system_fonts=True)
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"))

@@ -4,7 +4,7 @@ Every relation follows from the boxes and the order of painting, by the rules be
 relation that holds is listed, in both directions where both have a name.
 
     to the left of / to the right of   the boxes overlap by at most a fifth of the narrower one's width, and the gap
-                                       between them in height is at most half the picture
+                                       between them in height is at most half the image
     above / below                      the same turned by a right angle, and the boxes overlap in width
     in front of / behind               A is painted over B and covers at least a tenth of B's box
     near, next to                      on the floor or on one supporter, less than 40 pixels apart in width and in
@@ -26,7 +26,7 @@ from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedObject, Sy
 
 MAX_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
 MAX_CROSS_AXIS_DISTANCE = (
-    0.5  # of the picture's height (width): more than this, and left/right (above/below) is not said
+    0.5  # of the image's height (width): more than this, and left/right (above/below) is not said
 )
 MAX_NEAR_DISTANCE = 40  # pixels
 MIN_COVERED = 0.1  # of the box behind
@@ -47,7 +47,7 @@ def build_complete_graph(world: SyntheticScene) -> SceneGraph:
     relations = find_relations(world)
     objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.objects]
     return SceneGraph(
-        picture_id=world.picture_id,
+        image_id=world.image_id,
         split=world.split,
         width=WIDTH,
         height=HEIGHT,
@@ -179,7 +179,7 @@ def omit_facts(scene: SceneGraph, seed: int) -> SceneGraph:
     and relations drawn at random, until a fifth of all facts, rounded to a whole number, is gone. Place, weather,
     boxes and names stay as they are.
     """
-    rng = make_generator(seed, "published", scene.picture_id)
+    rng = make_generator(seed, "published", scene.image_id)
     every = get_facts(scene)
     wanted = round(OMITTED_FACT_RATE * len(every))
     gone: set[Fact] = set()
@@ -195,7 +195,7 @@ def omit_facts(scene: SceneGraph, seed: int) -> SceneGraph:
         _remove_facts(item, gone) for item in scene.objects if ("object", item.object_id) not in gone
     )
     return SceneGraph(
-        picture_id=scene.picture_id,
+        image_id=scene.image_id,
         split=scene.split,
         width=scene.width,
         height=scene.height,

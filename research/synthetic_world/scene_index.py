@@ -11,7 +11,7 @@ ANTONYMS = {"to the left of": "to the right of", "above": "below", "in front of"
 ANTONYMS |= {right: left for left, right in ANTONYMS.items()}
 # How near is near? Such a relation adds to a clear reference, it does not make one.
 VAGUE_RELATIONS = ("near", "next to")
-BORDER_MARGIN = 0.04  # of the picture's side: no place is told of a centre so near the border between two
+BORDER_MARGIN = 0.04  # of the image's side: no place is told of a centre so near the border between two
 # What people may also call by the category.
 _WIDER_CATEGORIES = {
     "food": ("fruit",),

@@ -18,7 +18,7 @@ from research.synthetic_world.scene_statistics import SampledAppearance
 from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedObject
 
 _MIN_OBJECTS, _MAX_OBJECTS = 8, 12  # things planned in a scene
-_CROWDED_RATE = 0.25  # chance that a thing may cover another or be covered, where the picture allows it
+_CROWDED_RATE = 0.25  # chance that a thing may cover another or be covered, where the image allows it
 _BODY_PARTS = ("head", "body", "legs")
 
 

@@ -75,7 +75,7 @@ MIN_OBJECT_AREA = 420  # square pixels; what would be drawn smaller than this is
 _PATTERN_ODDS = 0.4
 _PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
 
-# Two things of one kind in a picture differ in colour, and never by one of these pairs.
+# Two things of one kind in an image differ in colour, and never by one of these pairs.
 _SIMILAR_COLORS = {
     frozenset(pair)
     for pair in (

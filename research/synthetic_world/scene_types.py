@@ -1,7 +1,7 @@
 """What a scene consists of: things with a place, a look, and an order of painting.
 
 `scenes` makes these, `drawing` shows them, `graphs` turns them into scene graphs. Coordinates are pixels of a
-picture WIDTH x HEIGHT, y downwards. Things are listed back to front: a later thing covers an earlier one.
+image WIDTH x HEIGHT, y downwards. Things are listed back to front: a later thing covers an earlier one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class PlacedObject:
 class SyntheticScene:
     """A whole scene: a place (ontology.PLACES), the weather ("" indoors) and its things, back to front."""
 
-    picture_id: str
+    image_id: str
     split: Split
     location: str
     weather: str

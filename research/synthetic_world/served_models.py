@@ -1,4 +1,4 @@
-"""What the sample's own answer nets say in a conversation: each reply as a distribution over tokens, from a look at the picture.
+"""What the sample's own answer nets say in a conversation: each reply as a distribution over tokens, from a look at the image.
 
 A net gives each answer a probability of its own, and a confidence that there is one. As a language model has it, the
 likeliest answer is one token with the confidence as its probability, the others share what is left in proportion; the rest,
@@ -34,7 +34,7 @@ SERVED_MODELS: dict[str, LeaderboardRow] = {
     if row.detector in ("msp", row.net) and not row.answer_net and row.net not in REGION_SOURCES
 }
 UNANSWERABLE = "unanswerable"
-MAX_CACHED_REGIONS = 512  # pictures whose regions are remembered: several requests ask about one
+MAX_CACHED_REGIONS = 512  # images whose regions are remembered: several requests ask about one
 # Talk about the question, not the question itself: no question of the sample has these words.
 _META_PATTERN = re.compile(
     r"\b(un)?answer\w*|\bquestions?\b|\bcorrect\b|\bconfiden\w+|\bsure\b|\bcertain\b|\byes or no\b|\btrue or false\b",
@@ -46,18 +46,18 @@ _SENTENCE_END_PATTERN = re.compile(r"(?<=[?.!:])\s+|\n+")
 
 
 class ChatTurn(NamedTuple):
-    """A message: who says it (system, user, assistant), its text, and the bytes of its last picture, if it has one."""
+    """A message: who says it (system, user, assistant), its text, and the bytes of its last image, if it has one."""
 
     role: str
     text: str
-    picture: bytes | None = None
+    image: bytes | None = None
 
 
 class ParsedRequest(NamedTuple):
-    """What a conversation asks for last: a question, of a picture (None: of none), and how to reply."""
+    """What a conversation asks for last: a question, of an image (None: of none), and how to reply."""
 
     question: str
-    picture: bytes | None
+    image: bytes | None
     reply_format: str  # "word", "refuse", "yes", "true", "number" or "word and number"
 
 
@@ -92,28 +92,28 @@ class ServedModel:
         """What the net says next: for each token its probabilities, likeliest first.
 
         Raises:
-            OSError: the picture cannot be read.
+            OSError: the image cannot be read.
         """
         wanted = parse_request(turns)
         with self._lock:
-            answers, confidence = self._predict(name, wanted.question, wanted.picture)
+            answers, confidence = self._predict(name, wanted.question, wanted.image)
         return make_token_distributions(answers, confidence, wanted.reply_format)
 
-    def _predict(self, name: str, question: str, picture: bytes | None) -> tuple[dict[str, float], float]:
+    def _predict(self, name: str, question: str, image: bytes | None) -> tuple[dict[str, float], float]:
         """Each answer's own probability, and the confidence that there is one."""
         net = self._nets[name]
         batch: tuple[np.ndarray, ...] = (net.vocabulary.encode([question]),)
         if not net.net.shape.blind:
-            batch = (*batch, *self._detect_regions(picture), np.zeros(1, np.int64))
+            batch = (*batch, *self._detect_regions(image), np.zeros(1, np.int64))
         seen = forward(net, batch)
         confidence = float(score_row(SERVED_MODELS[name], {SERVED_MODELS[name].net: seen}).confidence[0])
         return dict(zip(seen.answers, expit(seen.logits[0].astype(float)).tolist(), strict=True)), confidence
 
-    def _detect_regions(self, picture: bytes | None) -> tuple[np.ndarray, np.ndarray]:
-        """Features [1, M, d] and boxes [1, M, 4]; where there is no picture, of a grey one."""
-        key = hashlib.sha256(picture or b"").hexdigest()
+    def _detect_regions(self, image: bytes | None) -> tuple[np.ndarray, np.ndarray]:
+        """Features [1, M, d] and boxes [1, M, 4]; where there is no image, of a grey one."""
+        key = hashlib.sha256(image or b"").hexdigest()
         if key not in self._regions:
-            file = BytesIO(picture or _grey_image())
+            file = BytesIO(image or _grey_image())
             found = find_regions(self._tower, self._head, load_images([file], self._tower.size))
             self._regions[key] = (found.features.astype(np.float32), found.boxes)
             while len(self._regions) > MAX_CACHED_REGIONS:
@@ -123,22 +123,22 @@ class ServedModel:
 
 
 def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
-    """The question of the last message with a picture, or of a later one; the last message of the user says how to reply.
+    """The question of the last message with an image, or of a later one; the last message of the user says how to reply.
 
     >>> wanted_of([Turn("user", "Is it red? Say yes or no.", b"0"), Turn("assistant", "no"), Turn("user", "What is it?", b"1"),
     ...            Turn("assistant", "cup"), Turn("user", "Can this question be answered? Yes or no.")])
-    LastAsk(question='What is it?', picture=b'1', form='yes')
+    LastAsk(question='What is it?', image=b'1', form='yes')
     """
     users = [turn for turn in turns if turn.role == "user"] or [ChatTurn("user", "")]
-    first = max((place for place, turn in enumerate(users) if turn.picture), default=0)
-    if users[first].picture is None:
+    first = max((place for place, turn in enumerate(users) if turn.image), default=0)
+    if users[first].image is None:
         first = len(users) - 1
         while first and not _find_questions(users[first].text):
             first -= 1
     asked = [text for turn in users[first:] for text in _find_questions(turn.text)]
     question = asked[-1] if asked else users[first].text.strip()
     last = users[-1].text
-    return ParsedRequest(question, users[first].picture, _detect_reply_format(last, question in last))
+    return ParsedRequest(question, users[first].image, _detect_reply_format(last, question in last))
 
 
 def _find_questions(text: str) -> list[str]:

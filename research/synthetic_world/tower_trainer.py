@@ -1,6 +1,6 @@
-"""The sample's own picture tower: trained from nothing together with a region head, on pictures and their truth alone.
+"""The sample's own image tower: trained from nothing together with a region head, on images and their truth alone.
 
-It takes what `region_trainer` teaches a head on the CLIP's maps, with every cell of every picture; half of the pictures are
+It takes what `region_trainer` teaches a head on the CLIP's maps, with every cell of every image; half of the images are
 mirrored. Checkpoints are compared on part `choose`.
 """
 
@@ -38,7 +38,7 @@ LEARNING_RATE = 3e-3
 
 
 class ImageBatch(NamedTuple):
-    """Pictures uint8 [b, 3, h, w] with their things, whose `cell` counts on through all maps, and settings [b, settings]."""
+    """Images uint8 [b, 3, h, w] with their things, whose `cell` counts on through all maps, and settings [b, settings]."""
 
     pixels: np.ndarray
     things: SceneObjects
@@ -46,7 +46,7 @@ class ImageBatch(NamedTuple):
 
 
 class ImageDataset:
-    """All pictures of some parts with their truth; pixels stay on the disk."""
+    """All images of some parts with their truth; pixels stay on the disk."""
 
     def __init__(self, parts: Sequence[WorldSubset]) -> None:
         self._chunks = [chunk for part in parts for chunk in open_pixels(part)]
@@ -58,7 +58,7 @@ class ImageDataset:
         return len(self._things)
 
     def get_batch(self, rows: np.ndarray, mirror: np.ndarray) -> ImageBatch:
-        """The pictures at places `rows` [b]; those where `mirror` [b] is true with left and right changed."""
+        """The images at places `rows` [b]; those where `mirror` [b] is true with left and right changed."""
         size = len(self._chunks[0])
         pixels = np.stack([self._chunks[row // size][row % size] for row in rows])
         pixels[mirror] = pixels[mirror, :, :, ::-1]
@@ -76,7 +76,7 @@ class ImageDataset:
 
 
 def mirror_objects(things: SceneObjects) -> SceneObjects:
-    """The things of the picture with left and right changed."""
+    """The things of the image with left and right changed."""
     down, across = np.divmod(things.cell, MAP_SIZE[1])
     boxes = things.boxes * np.array([-1, 1, 1, 1], np.float32)
     return things._replace(cell=down * MAP_SIZE[1] + MAP_SIZE[1] - 1 - across, boxes=boxes)
@@ -85,8 +85,8 @@ def mirror_objects(things: SceneObjects) -> SceneObjects:
 class TowerTraining:
     """A tower and its head in training, as `net_training.train` runs it."""
 
-    def __init__(self, pictures: ImageDataset, recipe: TrainingConfig) -> None:
-        self.pictures, self.training_config = pictures, recipe
+    def __init__(self, images: ImageDataset, recipe: TrainingConfig) -> None:
+        self.images, self.config = images, recipe
         torch.manual_seed(SEED)
         self.tower = ResidualTower(IMAGE_SIZE)
         self.head = RegionHead(self.tower.widths[-1], REGION_NAMES)
@@ -96,20 +96,18 @@ class TowerTraining:
 
     def make_batch(self, number: int) -> ImageBatch:
         """What step `number` learns from."""
-        per_epoch = max(1, len(self.pictures) // self.training_config.batch_size)
+        per_epoch = max(1, len(self.images) // self.config.batch_size)
         epoch, place = divmod(number, per_epoch)
-        order = make_generator(SEED, "tower epoch", str(epoch)).permutation(len(self.pictures))
-        rows = order[place * self.training_config.batch_size : (place + 1) * self.training_config.batch_size]
+        order = make_generator(SEED, "tower epoch", str(epoch)).permutation(len(self.images))
+        rows = order[place * self.config.batch_size : (place + 1) * self.config.batch_size]
         turned = make_generator(SEED, "tower", str(number)).random(len(rows)) < 0.5
-        return self.pictures.get_batch(rows, turned)
+        return self.images.get_batch(rows, turned)
 
     def step(self, number: int, batch: ImageBatch | None = None) -> float:
         """One step; returns its loss. `batch` is what `self.make_batch(number)` said."""
         loss = tower_loss(self.tower, self.head, batch or self.make_batch(number))
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate_at(
-                number, self.training_config.num_steps, self.training_config.learning_rate
-            )
+            group["lr"] = learning_rate_at(number, self.config.num_steps, self.config.learning_rate)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()
@@ -130,7 +128,7 @@ class TowerTraining:
 
 
 def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> torch.Tensor:
-    """The head's losses on all cells of the pictures' maps: of kinds as many as there are things (Lin et al. 2017)."""
+    """The head's losses on all cells of the images' maps: of kinds as many as there are things (Lin et al. 2017)."""
     x = tower.normalize(shown.pixels).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         maps = tower(x)
@@ -143,10 +141,10 @@ def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> tor
     return kind + objects_loss(head, cells[at], shown.things) + scene_loss(head, whole, shown.settings)
 
 
-def make_training_config(pictures: int) -> TrainingConfig:
-    """Steps and rate for so many pictures."""
+def make_training_config(images: int) -> TrainingConfig:
+    """Steps and rate for so many images."""
     return TrainingConfig(
-        round(NUM_EPOCHS * pictures / BATCH_SIZE),
+        round(NUM_EPOCHS * images / BATCH_SIZE),
         batch_size=BATCH_SIZE,
         learning_rate=LEARNING_RATE,
         checkpoint_interval=200,

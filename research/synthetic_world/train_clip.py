@@ -1,16 +1,16 @@
-"""Train the sample's own small CLIP on drawn train pictures and their texts, with open_clip's contrastive loss:
-`rgqa sample train-clip` draws the pictures, trains, and writes data/sample/clip.
+"""Train the sample's own small CLIP on drawn train images and their texts, with open_clip's contrastive loss:
+`rgqa sample train-clip` draws the images, trains, and writes data/sample/clip.
 
 Three phases, all with `open_clip.ClipLoss`. First texts alone: a question against its scene as texts tell it, which is
-the noun phrases ("a small red cup") of its things, pooled as the picture tower pools its cells; no pixel is needed, so
-it is cheap, and the texts find their places. Then pictures, with the texts locked (Zhai et al. 2022, LiT), so that each
+the noun phrases ("a small red cup") of its things, pooled as the image tower pools its cells; no pixel is needed, so
+it is cheap, and the texts find their places. Then images, with the texts locked (Zhai et al. 2022, LiT), so that each
 text is encoded only once: the feature map at the middle of each thing against the thing's noun phrase, which teaches what
-things look like, and the picture's vector against its questions and its scene as told. Pictures are small at first and
+things look like, and the image's vector against its questions and its scene as told. Images are small at first and
 full-sized in the third phase, where the questions learn along, and a finer map inside the tower learns the things' names
-too, since most things are small. How many are drawn decides how well the model does on pictures that it has not seen:
+too, since most things are small. How many are drawn decides how well the model does on images that it has not seen:
 with 14,336 it learned many by heart.
 
-An interrupted run goes on from the last checkpoint in data/cache/sample_clip; `--start FOLDER` begins with the weights of
+An interrupted run goes on from the last checkpoint in data/cache/sample_clip; `--resume-from FOLDER` begins with the weights of
 an earlier run, and training.json lists the runs that a model has behind it.
 """
 
@@ -48,14 +48,14 @@ def learning_rate_at(step: int, steps: int) -> float:
 
 
 def train(
-    trainer: ClipTrainer, text_steps: int, small_steps: int, picture_steps: int, every: int = 200
+    trainer: ClipTrainer, text_steps: int, small_steps: int, image_steps: int, every: int = 200
 ) -> None:
     """The three phases; a checkpoint and a usable model every so many steps."""
     import torch
 
     from research.synthetic_world.clip_trainer import SMALL_IMAGE_SIZE
 
-    path, steps = WORK_DIR / "checkpoint.pt", [text_steps, small_steps, picture_steps]
+    path, steps = WORK_DIR / "checkpoint.pt", [text_steps, small_steps, image_steps]
     first = [0, text_steps, text_steps + small_steps, sum(steps)]  # the step that each phase begins with
     start, recent = 0, []
     if path.exists():
@@ -72,7 +72,7 @@ def train(
         else:
             if number in (start, first[1]):
                 trainer.cache_text_embeddings()
-            recent.append(trainer.picture_step(rng, rate, (SMALL_IMAGE_SIZE, IMAGE_SIZE)[phase - 1]))
+            recent.append(trainer.image_step(rng, rate, (SMALL_IMAGE_SIZE, IMAGE_SIZE)[phase - 1]))
         if (number + 1) % every == 0 or number + 1 in first:
             print(f"step {number + 1} of {first[3]}, loss {np.mean(recent):.3f}", flush=True)
             recent.clear()
@@ -84,10 +84,10 @@ def train(
 def train_sample_clip(
     chunks: int, steps: tuple[int, int, int], start: Path | None = None, threads: int = 2
 ) -> None:
-    """Draw the pictures, train, and write data/sample/clip.
+    """Draw the images, train, and write data/sample/clip.
 
     Args:
-        chunks: drawn train pictures, in units of CHUNK. steps: of texts alone, of small pictures, of full-sized ones.
+        chunks: drawn train images, in units of CHUNK. steps: of texts alone, of small images, of full-sized ones.
         start: a folder with the weights of an earlier run, to go on from.
     """
     earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
@@ -101,12 +101,12 @@ def train_sample_clip(
 
     torch.set_num_threads(threads)
     train(ClipTrainer(*load_chunks(chunks), start=start), *steps)
-    names = ("text_steps", "small_steps", "picture_steps")
-    run = {"pictures": chunks * CHUNK_SIZE, **dict(zip(names, steps, strict=True))}
+    names = ("text_steps", "small_steps", "image_steps")
+    run = {"images": chunks * CHUNK_SIZE, **dict(zip(names, steps, strict=True))}
     write_json(OUTPUT_DIR / "training.json", [*earlier, run])
-    text_steps, small_steps, picture_steps = steps
+    text_steps, small_steps, image_steps = steps
     report_written(
         "train_clip",
-        f"{chunks * CHUNK_SIZE:,} pictures, {text_steps:,} + {small_steps:,} + {picture_steps:,} steps",
+        f"{chunks * CHUNK_SIZE:,} images, {text_steps:,} + {small_steps:,} + {image_steps:,} steps",
         OUTPUT_DIR,
     )

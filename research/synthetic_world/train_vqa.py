@@ -215,7 +215,7 @@ def train_model(name: str, seed: int) -> ModelRun:
 
 
 def _find_hard_negatives() -> np.ndarray:
-    """For each picture of `learn` the questions of others that the sample's CLIP finds most like it, [p, HARD]."""
+    """For each image of `learn` the questions of others that the sample's CLIP finds most like it, [p, HARD]."""
     from pipeline.candidates.encoders import clip
     from research.reference_models.image_towers import ClipTower
     from research.reference_models.pseudo_pairs import find_hard_pairs
@@ -229,9 +229,7 @@ def _find_hard_negatives() -> np.ndarray:
         vectors = encoder.stack_batches(encoder.encode_texts(texts.tolist(), 256), len(texts))
         tower = ClipTower(CLIP_DIR)
         shown = (chunk[at : at + 32] for chunk in open_pixels("learn") for at in range(0, len(chunk), 32))
-        pictures = np.concatenate([tower.embed_images(pixels).numpy() for pixels in shown])
+        images = np.concatenate([tower.embed_images(pixels).numpy() for pixels in shown])
         with atomic_write(path) as file:
-            np.save(
-                file, find_hard_pairs(pictures, vectors[place], data.get_image_indices, NUM_HARD_NEGATIVES)
-            )
+            np.save(file, find_hard_pairs(images, vectors[place], data.get_image_indices, NUM_HARD_NEGATIVES))
     return np.load(path)

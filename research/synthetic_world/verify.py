@@ -27,11 +27,11 @@ def find_question_faults(
     entries: Mapping[str, CheckedQuestion], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
     """(where, what) of everything wrong with the questions of one split; `truths` are its complete scenes."""
-    known = {picture_id: build_scene_evidence(scene, LEXICON) for picture_id, scene in truths.items()}
+    known = {image_id: build_scene_evidence(scene, LEXICON) for image_id, scene in truths.items()}
     for question_id, entry in sorted(entries.items()):
         where = f"question {question_id} ({entry.question})"
         if entry.image_id not in known:
-            yield where, f"its picture {entry.image_id} has no complete scene graph"
+            yield where, f"its image {entry.image_id} has no complete scene graph"
             continue
         for fault in find_faults(question_id, entry, entries, known[entry.image_id]):
             yield where, fault
@@ -41,8 +41,8 @@ def find_graph_faults(
     published: Mapping[str, SceneGraph], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
     """(where, what) of everything that published graphs state and that is not so."""
-    for picture_id, scene in sorted(published.items()):
-        where, truth = f"picture {picture_id}", truths.get(picture_id)
+    for image_id, scene in sorted(published.items()):
+        where, truth = f"image {image_id}", truths.get(image_id)
         if truth is None:
             yield where, "published, but it has no complete scene graph"
             continue
@@ -90,11 +90,11 @@ def load_sample(
     published = list(read_scene_graphs(home / "source/sceneGraphs", PUBLISHED_SPLITS, problems))
     problems.raise_if_any()
     truths |= {split: regenerate_scenes(split) for split in PUBLISHED_SPLITS}
-    return entries, {split: _by_picture(scenes) for split, scenes in truths.items()}, _by_picture(published)
+    return entries, {split: _by_image(scenes) for split, scenes in truths.items()}, _by_image(published)
 
 
-def _by_picture(scenes: list[SceneGraph]) -> dict[str, SceneGraph]:
-    return {scene.picture_id: scene for scene in scenes}
+def _by_image(scenes: list[SceneGraph]) -> dict[str, SceneGraph]:
+    return {scene.image_id: scene for scene in scenes}
 
 
 def verify_sample() -> None:

@@ -40,20 +40,20 @@ Weights are float16 (the figures below are measured with them), {size:.1f} MB in
 
 ## What they learned from
 
-| part | worlds | pictures | questions of each | for |
+| part | worlds | images | questions of each | for |
 |---|---|---|---|---|
 {parts}
 
-No part shares a picture with another, with what the CLIP was trained on, or with the published sample; nothing of testdev
+No part shares an image with another, with what the CLIP was trained on, or with the published sample; nothing of testdev
 was read. Checkpoints were chosen on part `choose`; the figures below are of part `report`.
 
 All nets but those marked * start from `base` of their seed (`own_...` from `own_base`; {base:g} epochs of answerable questions) and see {more:g} more;
-those marked * but the bases are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another picture, one for
+those marked * but the bases are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another image, one for
 each answerable one.
 
-## The detector on {report} val pictures
+## The detector on {report} val images
 
-Trained on {look} pictures, {epochs} epochs, {head_cpu:.0f} CPU-s. Found at a score of 0.3 with an overlap of one half:
+Trained on {look} images, {epochs} epochs, {head_cpu:.0f} CPU-s. Found at a score of 0.3 with an overlap of one half:
 recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
 {own}
 ## The nets on {asked} val questions
@@ -70,8 +70,8 @@ Accuracy by structural type, mean over seeds:
 {fitted}"""
 
 FITTED_TEMPLATE = """
-The drawn questions lean: of the pictures that there are, some answers to a question are likelier than others ("Is there a
-cloud in the sky?"), and a net that sees no picture learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR
+The drawn questions lean: of the images that there are, some answers to a question are likelier than others ("Is there a
+cloud in the sky?"), and a net that sees no image learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR
 2019, section 3.4), so accuracy is also given of the {kept} of these questions that are left when, in each of GQA's local groups, the
 commonest answer is cut down to the second commonest and groups of one answer are left out (our rule, simpler than theirs);
 structural types count as before. {blind}
@@ -83,7 +83,7 @@ structural types count as before. {blind}
 ## When to answer
 
 Fitted by `rgqa sample fit-vqa` for each seed's net `vanilla`: vector scaling and the Selector (Whitehead et al., ECCV 2022,
-section 4) on part `fit`, the Selector's settings and epoch chosen on a fifth of its pictures. On the {asked} questions of part
+section 4) on part `fit`, the Selector's settings and epoch chosen on a fifth of its images. On the {asked} questions of part
 `report`, in %, mean over seeds (lowest to highest); AUC is the area under risk over coverage, lower is better; C@R is how
 much can be answered at risk R with the best threshold. {reached}
 
@@ -98,10 +98,10 @@ much can be answered at risk R with the best threshold. {reached}
 OWN_TOWER_TEMPLATE = """
 ### Another with a tower of its own
 
-`regions_own.safetensors`: a convolutional tower and a head, trained together from random weights on the {pictures:,} pictures of
-{parts} and their truth ({epochs:g} epochs, half of the pictures mirrored, {cpu:.0f} CPU-s); the checkpoint was chosen on `choose`. **It never
+`regions_own.safetensors`: a convolutional tower and a head, trained together from random weights on the {images:,} images of
+{parts} and their truth ({epochs:g} epochs, half of the images mirrored, {cpu:.0f} CPU-s); the checkpoint was chosen on `choose`. **It never
 saw the CLIP**, so the nets on it (`own_...`) show what comes from the CLIP that also chose the candidates. The nets learn from
-pictures that the tower has learned from, too; those on the CLIP's maps do not.
+images that the tower has learned from, too; those on the CLIP's maps do not.
 Recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
 """
 
@@ -143,7 +143,7 @@ def format_card(told: TrainingRuns, fits: FittingRuns, size: float) -> str:
         both=BASE_EPOCHS + MORE_EPOCHS,
         report=f"{WORLD_SERIES['report'].chunks * CHUNK_SIZE:,}",
         asked=f"{WORLD_SERIES['report'].chunks * CHUNK_SIZE * WORLD_SERIES['report'].questions_per_image:,}",
-        look=f"{head.pictures:,}",
+        look=f"{head.images:,}",
         epochs=head.epochs,
         head_cpu=head.cpu_seconds,
         recall=head.report["recall"],
@@ -161,7 +161,7 @@ def _format_own_tower(told: TrainingRuns) -> str:
     if run is None:
         return ""
     return OWN_TOWER_TEMPLATE.format(
-        pictures=run.pictures,
+        images=run.images,
         parts=" and ".join(f"`{part}`" for part in OWN_TOWER_SUBSETS),
         epochs=run.epochs,
         cpu=run.cpu_seconds,

@@ -3,7 +3,7 @@ tells them, and as they are. Both detectors are trained here; regions lie beside
 
 Writes  <part>/found.npy, boxes.npy, kinds.npy, scores.npy    of the detector; the same with `-own` of the own tower's
         <part>/told.npy, true.npy, boxes-true.npy             as a caption tells them; the truth
-        <part>/pictures.json                                  the pictures' ids
+        <part>/images.json                                  the images' ids
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DetectorRun(Record):
     what its checkpoints were chosen by (on `choose`), by step."""
 
     epochs: int
-    pictures: int
+    images: int
     cpu_seconds: float
     report: dict[str, float]
     tries: dict[str, float] = field(default_factory=dict)
@@ -59,17 +59,17 @@ def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
         save_head(path, region_trainer.train_head(region_trainer.gather_cells(tower, "look"), HEAD_EPOCHS))
     spent, head = round(time.process_time() - began, 1), load_head(path)
     for part in (*MODEL_SUBSETS, "fit"):
-        if known is None or not (WORK_DIR / part / "pictures.json").exists():
+        if known is None or not (WORK_DIR / part / "images.json").exists():
             found = _write_found(tower, head, part)
             scenes = [row.scene for row in read_worlds(part)]
             true = make_ground_truth_regions(scenes, head)
             caption = make_caption_features(found.features, head.names, head.hidden)
             _write(part, {"told": caption, "true": true.features, "boxes-true": true.boxes})
             write_json(
-                WORK_DIR / part / "pictures.json", [one.picture_id for one in scenes]
+                WORK_DIR / part / "images.json", [one.image_id for one in scenes]
             )  # last: all is there
-    pictures = WORLD_SERIES["look"].chunks * CHUNK_SIZE
-    return known or DetectorRun(epochs=HEAD_EPOCHS, pictures=pictures, cpu_seconds=spent, report=_report())
+    images = WORLD_SERIES["look"].chunks * CHUNK_SIZE
+    return known or DetectorRun(epochs=HEAD_EPOCHS, images=images, cpu_seconds=spent, report=_report())
 
 
 def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
@@ -83,13 +83,13 @@ def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
     torch.set_num_threads(1)
     anew, run = known is None, known
     if run is None:
-        pictures = tower_trainer.ImageDataset(OWN_TOWER_SUBSETS)
-        own = tower_trainer.TowerTraining(pictures, tower_trainer.make_training_config(len(pictures)))
+        images = tower_trainer.ImageDataset(OWN_TOWER_SUBSETS)
+        own = tower_trainer.TowerTraining(images, tower_trainer.make_training_config(len(images)))
         trained = train(own, WORK_DIR / "tower.pt", own.score, partial(print, "own tower:", flush=True))
         save_head(path, own.head, own.tower)
         run = DetectorRun(
             epochs=tower_trainer.NUM_EPOCHS,
-            pictures=len(pictures),
+            images=len(images),
             cpu_seconds=round(trained.cpu_seconds, 1),
             report={},
             tries={str(step): round(value, 4) for step, value in trained.scores.items()},

@@ -23,12 +23,12 @@ from research.reference_models.tokenization import WordVocabulary
 from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, read_worlds
 
-NUM_HARD_NEGATIVES = 160  # questions of other pictures for each, for RP hard: the paper's 1,000 of 943,000 are as many of 164,000
+NUM_HARD_NEGATIVES = 160  # questions of other images for each, for RP hard: the paper's 1,000 of 943,000 are as many of 164,000
 
 
 @dataclass(frozen=True)
 class SubsetData:
-    """A part's questions and where its pictures lie in its stores."""
+    """A part's questions and where its images lie in its stores."""
 
     questions: list[SampleQuestion]
     scenes: dict[str, SceneGraph]
@@ -37,19 +37,19 @@ class SubsetData:
     @classmethod
     def read(cls, part: WorldSubset) -> SubsetData:
         rows = read_worlds(part)
-        place_of = {row.scene.picture_id: place for place, row in enumerate(rows)}
-        scenes = {row.scene.picture_id: row.scene for row in rows}
+        place_of = {row.scene.image_id: place for place, row in enumerate(rows)}
+        scenes = {row.scene.image_id: row.scene for row in rows}
         return cls([question for row in rows for question in row.questions], scenes, place_of)
 
     @property
     def get_image_indices(self) -> np.ndarray:
-        """The place of each question's picture."""
-        return np.array([self.image_index[question.picture_id] for question in self.questions])
+        """The place of each question's image."""
+        return np.array([self.image_index[question.image_id] for question in self.questions])
 
 
 def open_regions(folder: Path, kind: RegionSource) -> ArrayStore:
     """The regions of a part as `train_vqa` wrote them."""
-    ids = read_json(folder / "pictures.json", list[str])
+    ids = read_json(folder / "images.json", list[str])
     features = np.load(folder / ("found-own.npy" if kind == "own" else f"{kind}.npy"), mmap_mode="r")
     placed = np.load(
         folder / (f"boxes-{kind}.npy" if kind in ("own", "true") else "boxes.npy"), mmap_mode="r"
@@ -66,7 +66,7 @@ def encode_questions(data: SubsetData, words: WordVocabulary, answers: Sequence[
         words.encode([question.text for question in data.questions]).astype(np.int16),
         data.get_image_indices,
         np.array([number.get(question.answer, -1) for question in data.questions]),
-        np.array([get_attention_targets(q, data.scenes[q.picture_id]) for q in data.questions], np.float16),
+        np.array([get_attention_targets(q, data.scenes[q.image_id]) for q in data.questions], np.float16),
     )
 
 
@@ -90,9 +90,9 @@ def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[t
 def compute_metrics(asked: LoadedModel, data: SubsetData, store: ArrayStore) -> dict[str, float]:
     """Accuracy by GQA's structural types, and AUAF and AUROC against as many random pairs, a fifth of which has an answer."""
     pairs = sample_random_pairs(data.get_image_indices, make_generator(SEED, "val pairs"))
-    own = [VqaQuery(q.picture_id, q.text) for q in data.questions]
+    own = [VqaQuery(q.image_id, q.text) for q in data.questions]
     pseudo = [
-        VqaQuery(q.picture_id, data.questions[j].text) for q, j in zip(data.questions, pairs, strict=True)
+        VqaQuery(q.image_id, data.questions[j].text) for q, j in zip(data.questions, pairs, strict=True)
     ]
     seen = predict(asked, own + pseudo, store)
     answerable = np.arange(len(own) + len(pseudo)) < len(own)

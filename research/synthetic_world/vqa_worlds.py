@@ -1,7 +1,7 @@
-"""The worlds that the sample's nets learn from and are tried on: pictures with their truth and questions, drawn in
+"""The worlds that the sample's nets learn from and are tried on: images with their truth and questions, drawn in
 chunks into data/cache/sample_vqa.
 
-Five parts, disjoint in pictures, none of them published or seen by the sample's CLIP: `look` teaches the region
+Five parts, disjoint in images, none of them published or seen by the sample's CLIP: `look` teaches the region
 detector, `learn` the nets; on `choose` checkpoints, ratios and thresholds are chosen, on `report` the figures of the model
 card are measured; on `fit` what is said of a net's confidence is fitted. The first two are train worlds, the others val
 worlds.
@@ -23,8 +23,8 @@ from research.synthetic_world.questions import SampleQuestion
 
 WorldSubset = Literal["look", "learn", "choose", "report", "fit"]
 SEED = 2023  # of the sample's world
-CHUNK_SIZE = 256  # pictures per file
-IMAGE_SIZE = (192, 256)  # height, width of pictures as the sample's CLIP sees them
+CHUNK_SIZE = 256  # images per file
+IMAGE_SIZE = (192, 256)  # height, width of images as the sample's CLIP sees them
 WORK_DIR = DATA_DIR / "cache" / "sample_vqa"
 
 
@@ -49,7 +49,7 @@ WORLD_SERIES: dict[WorldSubset, WorldSeries] = {
 
 
 class SyntheticImage(Record):
-    """A picture's complete truth and its questions; its pixels are in the .npy file beside it."""
+    """An image's complete truth and its questions; its pixels are in the .npy file beside it."""
 
     scene: SceneGraph
     questions: tuple[SampleQuestion, ...]
@@ -89,13 +89,13 @@ def list_chunks(parts: Sequence[WorldSubset]) -> list[tuple[WorldSubset, int]]:
 
 
 def open_pixels(part: WorldSubset) -> Iterator[np.ndarray]:
-    """Pictures uint8 [CHUNK, 3, *SIZE], chunk by chunk, left on the disk until they are needed."""
+    """Images uint8 [CHUNK, 3, *SIZE], chunk by chunk, left on the disk until they are needed."""
     for _, number in list_chunks([part]):
         yield np.load(WORK_DIR / f"{part}-{number:03d}.npy", mmap_mode="r")
 
 
 def read_worlds(part: WorldSubset) -> list[SyntheticImage]:
-    """What is known of the pictures of a part, in the order of the pictures."""
+    """What is known of the images of a part, in the order of the images."""
     return [
         row
         for _, number in list_chunks([part])

@@ -21,11 +21,11 @@ CONTACT = "Lee, lee@example.org"
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
-def made_task(number: int, pictures: int = 5) -> Task:
+def made_task(number: int, images: int = 5) -> Task:
     """Task `t0007`; the filter question's known verdict is "valid" for even numbers, it comes second."""
     return Task(
         task_id=f"t{number:04}",
-        picture_id=f"n{number % pictures}",
+        image_id=f"n{number % images}",
         subset=SUBSETS[number % len(SUBSETS)],
         first=TaskQuestion(
             key=f"a{number}", text=f"What color is cup {number}?", role="candidate", candidate_id=f"c{number}"
@@ -56,13 +56,13 @@ def write_batch(tasks: list[Task]) -> None:
     """The tasks as stage `batch` leaves them."""
     home = DatasetFolders().stage_dir("batch")
     write_jsonl(home / "tasks.jsonl", tasks)
-    pictures = {task.picture_id: f"data/tiny/source/images/{task.picture_id}.png" for task in tasks}
+    images = {task.image_id: f"data/tiny/source/images/{task.image_id}.png" for task in tasks}
     rows = [
         to_label_studio_task(
             task,
             ImageRecord(
-                picture_id=task.picture_id,
-                path=pictures[task.picture_id],
+                image_id=task.image_id,
+                path=images[task.image_id],
                 width=8,
                 height=8,
                 split="testdev",

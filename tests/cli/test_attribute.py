@@ -1,4 +1,4 @@
-"""`rgqa look` on the tiny project with nets of random weights."""
+"""`rgqa attribute` on the tiny project with nets of random weights."""
 
 import json
 import subprocess
@@ -75,14 +75,14 @@ def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair
 def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
     words, page = tmp_path / "words.json", tmp_path / "look.html"
     words.write_text(
-        json.dumps({pair.uq.picture: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
+        json.dumps({pair.uq.image: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
     )
     write_attributions(AttributionOptions((pair.uq.id,), "rp", out=page, ocr_words=words))
     assert "1 soup &amp; co 0.80" in page.read_text()
     words.write_text('[{"text": "soup", "box": [9, 9, 3, 3]}]')
     assert "turned round" in refused(items=(pair.uq.id,), words=words)
     words.write_text('[{"text": "soup", "box": [9, 9, 9000, 9000]}]')
-    assert "boxes outside of the picture" in refused(items=(pair.uq.id,), words=words)
+    assert "boxes outside of the image" in refused(items=(pair.uq.id,), words=words)
 
 
 def test_what_cannot_be_looked_at_is_told(pair):

@@ -22,13 +22,13 @@ def pope(path, count=120, shares=(0.1, 0.8)):
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["audit", *map(str, words), "--repetitions", "50"])
+    return CliRunner().invoke(app, ["audit", *map(str, words), "--bootstrap", "50"])
 
 
 def test_screen_figures_and_page(tmp_path):
     pope(tmp_path / "pope.json")
     ran = run(
-        tmp_path / "pope.json", "--json", tmp_path / "f.json", "--page", tmp_path / "p.html", "--folds", 3
+        tmp_path / "pope.json", "--json", tmp_path / "f.json", "--html", tmp_path / "p.html", "--folds", 3
     )
     assert ran.exit_code == 0, ran.output
     assert (
@@ -53,7 +53,9 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
         for p in range(20)
     ]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ran = run(tmp_path / "s.jsonl", "--balance", tmp_path / "out.jsonl", "--json", tmp_path / "f.json")
+    ran = run(
+        tmp_path / "s.jsonl", "--balanced-subset", tmp_path / "out.jsonl", "--json", tmp_path / "f.json"
+    )
     assert ran.exit_code == 0, ran.output
     kept = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert all(row in rows for row in kept)
@@ -73,17 +75,17 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
     ("words", "message"),
     [
         (("nosuch.json",), "nosuch.json: no such file"),
-        (("{}", "--text", "text"), "give --text and --label together"),
+        (("{}", "--text-column", "text"), "give --text-column and --label-column together"),
         (
-            ("{}", "--text", "text", "--label", "nosuch"),
+            ("{}", "--text-column", "text", "--label-column", "nosuch"),
             "nosuch: no such column; there are question_id, image",
         ),
         (("{}", "--where", "label=yes"), "none of 60 rows is 'no'"),
-        (("{}", "--balance", "s.json"), "--balance s.json: "),
-        (("{}", "--page", "s.json"), "--page s.json: "),
+        (("{}", "--balanced-subset", "s.json"), "--balanced-subset s.json: "),
+        (("{}", "--html", "s.json"), "--html s.json: "),
         (("{}", "--json", "link.json"), "--json link.json: "),
-        (("{}", "--json", "x", "--page", "x"), "--page x: "),
-        (("{}", "--annotations", "s.json", "--balance", "."), "--balance .: "),
+        (("{}", "--json", "x", "--html", "x"), "--html x: "),
+        (("{}", "--annotations", "s.json", "--balanced-subset", "."), "--balanced-subset .: "),
         (("pipe",), "pipe: a pipe where a file was expected"),
         (("/dev/zero",), "/dev/zero: a device where a file was expected"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
@@ -105,7 +107,7 @@ def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, 
 def test_a_set_that_cannot_be_balanced_is_said_and_nothing_is_written(tmp_path):
     rows = [{"image": f"p{i}", "text": f"Is it t{i}?", "label": ("no", "yes")[i % 2]} for i in range(20)]
     (tmp_path / "s.json").write_text(json.dumps(rows))
-    ran = run(tmp_path / "s.json", "--balance", tmp_path / "out.json", "--json", tmp_path / "f.json")
+    ran = run(tmp_path / "s.json", "--balanced-subset", tmp_path / "out.json", "--json", tmp_path / "f.json")
     assert (
         ran.exit_code == 1
         and "no part of it is balanced" in ran.stderr
@@ -164,7 +166,7 @@ def release(home, **audit):
     asked = [
         {
             "question_id": row["question_id"],
-            "picture_id": row["img_id"],
+            "image_id": row["img_id"],
             "split": "testdev",
             "text": row["sent"],
             "answer": "red",
@@ -235,5 +237,5 @@ def test_everything_wrong_with_a_release_is_said_at_once(tmp_path):
 def test_a_balanced_subset_is_of_one_set(tmp_path):
     for name in ("clip-hard", "pt-easy"):
         subset(tmp_path / f"r/rgqa/{name}.json", name)
-    ran = run(tmp_path / "r", "--balance", tmp_path / "out.json")
-    assert ran.exit_code == 1 and "--balance takes one set" in ran.stderr
+    ran = run(tmp_path / "r", "--balanced-subset", tmp_path / "out.json")
+    assert ran.exit_code == 1 and "--balanced-subset takes one set" in ran.stderr

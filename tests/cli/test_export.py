@@ -1,4 +1,4 @@
-"""`rgqa table`: the same rows as CSV, Excel and Parquet."""
+"""`rgqa export`: the same rows as CSV, Excel and Parquet."""
 
 import json
 

@@ -16,7 +16,7 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
     create_dataset("birds", tmp_path)
     document = yaml.safe_load((tmp_path / "params.yaml").read_text())
-    assert document["birds"] == document["gqa"] == {"rank": {"cap": 5}, "tag": {}}
+    assert document["birds"] == document["gqa"] == {"rank": {"max_question_uses": 5}, "tag": {}}
     assert document["dataset"] == "sample"
     assert {p.name for p in (tmp_path / "data" / "birds").iterdir()} == {
         "source",
@@ -32,7 +32,7 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
 
 
 def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
-    said = "  release:\n    title: RGQA\n    origin: >-\n      Pictures of GQA.\n    licence: CC BY 4.0\n"
+    said = "  release:\n    title: RGQA\n    origin: >-\n      Images of GQA.\n    licence: CC BY 4.0\n"
     (tmp_path / "params.yaml").write_text(
         f"dataset: birds\n\ngqa:\n  rank:\n    cap: 5\n{said}  tag: {{}}\n# end\n"
     )

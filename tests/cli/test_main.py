@@ -62,20 +62,20 @@ def test_a_mistyped_option_or_command_is_one_message():
 @pytest.mark.parametrize(
     "words",
     [
-        "publish RELEASE --as-demo",
-        "publish RELEASE --hub owner/name --to published",
+        "publish RELEASE --allow-simulated",
+        "publish RELEASE --hub owner/name --destination published",
         "annotate serve --stop --port 8081",
-        "annotate invite ann --leave --adjudicator --pay much",
-        "fetch gqa --dry-run --accept-changed",
-        "fetch gqa --offline --cache kept --jobs 3",
+        "annotate invite ann --remove --adjudicator --pay much",
+        "fetch gqa --dry-run --accept-changes",
+        "fetch gqa --offline --cache-dir kept --jobs 3",
         "look 00095300 --model rp --method rollout",
         "look 00095300 --model hf-vqa/x --seed 1",
-        "study validity --twins x --images-again y",
+        "study validity --counterfactual-release x --replication-images y",
     ],
 )
 def test_an_option_without_effect_is_refused_by_name(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ended = CliRunner().invoke(app, words.replace("--adjudicator", "--expert").split())
+    ended = CliRunner().invoke(app, words.replace("--adjudicator", "--adjudicator").split())
     assert ended.exit_code == 1 and "no effect" in ended.stderr
     assert any(word in ended.stderr for word in words.split() if word.startswith("--"))
     assert [*tmp_path.iterdir()] == []

@@ -15,8 +15,8 @@ def command(released, server, *more):
         server,
         "--model",
         "net",
-        "--pictures",
-        str(released / "pictures"),
+        "--images",
+        str(released / "images"),
     ]
     return CliRunner().invoke(app, [*words, *more])
 
@@ -25,7 +25,7 @@ def test_the_command_draws_plots_beside_the_scores(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     released = make_release(tmp_path, 6)
     with small_server() as server:
-        done = command(released, server.url, "--subset", "pt-hard", "--recipe", "token-probability")
+        done = command(released, server.url, "--subset", "pt-hard", "--confidence", "token-probability")
     assert done.exit_code == 0 and "AUAF" in done.stdout, done.stderr
     folder = tmp_path / "runs/net-refuse-token-probability"
     assert (folder / "plots/pt-hard-acc-fpr.svg").is_file() and "plots ->" in done.stderr

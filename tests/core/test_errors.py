@@ -10,12 +10,12 @@ from pipeline.core.errors import Problems, UserError, format_error, run_command
 
 def test_all_problems_are_told_at_once(capsys):
     problems = Problems("questions.json")
-    problems.add("q1", "no picture")
+    problems.add("q1", "no image")
     problems.add("q2", "no answer")
     with pytest.raises(SystemExit) as end:
         run_command(problems.raise_if_any)
     assert end.value.code == 1
-    assert capsys.readouterr().err == "error: questions.json: 2 problems\n  q1: no picture\n  q2: no answer\n"
+    assert capsys.readouterr().err == "error: questions.json: 2 problems\n  q1: no image\n  q2: no answer\n"
 
 
 def test_no_problems_raise_nothing():

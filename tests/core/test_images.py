@@ -45,12 +45,12 @@ RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 def cornered() -> Image.Image:
     """6 x 4, blue, its left upper quarter red."""
-    picture = Image.new("RGB", (6, 4), BLUE)
-    picture.paste(RED, (0, 0, 3, 2))
-    return picture
+    image = Image.new("RGB", (6, 4), BLUE)
+    image.paste(RED, (0, 0, 3, 2))
+    return image
 
 
-# EXIF 2.32, tag 0x0112: where the stored picture's 0th row and 0th column are shown -> where its first corner is.
+# EXIF 2.32, tag 0x0112: where the stored image's 0th row and 0th column are shown -> where its first corner is.
 CORNERS = {
     1: (0, 0),  # row at the top, column at the left
     2: (0, -1),  # top, right
@@ -70,9 +70,9 @@ def test_a_photo_is_turned_as_its_exif_says(tmp_path, orientation, ending):
     cornered().resize((48, 32), Image.Resampling.NEAREST).save(
         path, exif=exif(orientation), quality=100, subsampling=0
     )
-    picture = load_rgb(path).resize((6, 4) if orientation < 5 else (4, 6), Image.Resampling.NEAREST)
-    assert picture.size == ((6, 4) if orientation < 5 else (4, 6))
-    pixels = np.asarray(picture)
+    image = load_rgb(path).resize((6, 4) if orientation < 5 else (4, 6), Image.Resampling.NEAREST)
+    assert image.size == ((6, 4) if orientation < 5 else (4, 6))
+    pixels = np.asarray(image)
     row, column = CORNERS[orientation]
     assert np.abs(pixels[row, column].astype(int) - RED).max() <= 2
     assert np.abs(pixels[-1 - row, -1 - column].astype(int) - BLUE).max() <= 2
@@ -106,7 +106,7 @@ def test_what_moves_is_refused_and_one_frame_is_not(tmp_path, ending):
     assert load_rgb(tmp_path / f"b.{ending}").size == (3, 2)
 
 
-def test_a_phones_photo_of_several_pictures_is_its_first(tmp_path):
+def test_a_phones_photo_of_several_images_is_its_first(tmp_path):
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     frames[0].save(tmp_path / "a.jpg", format="MPO", save_all=True, append_images=frames[1:])
     red, _, blue = np.asarray(load_rgb(tmp_path / "a.jpg"))[4, 4]

@@ -17,12 +17,12 @@ from pipeline.core.json_files import (
 )
 from pipeline.core.records import ImageRecord
 
-PICTURE = ImageRecord(picture_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
+IMAGE = ImageRecord(image_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
 
 
 def test_records_come_back_as_they_were_written_and_ids_keep_their_zeros(tmp_path):
-    write_jsonl(tmp_path / "p.jsonl", [PICTURE])
-    assert list(read_jsonl(tmp_path / "p.jsonl", ImageRecord)) == [PICTURE]
+    write_jsonl(tmp_path / "p.jsonl", [IMAGE])
+    assert list(read_jsonl(tmp_path / "p.jsonl", ImageRecord)) == [IMAGE]
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
@@ -58,9 +58,9 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"picture_id": 7}', "Expected `str`, got `int` - at `$.picture_id`"),
-        ('{"picture_id": "7"', "line 1: not a Picture"),
-        ('{"picture_id": "7", "colour": 1}', "line 1: not a Picture"),
+        ('{"image_id": 7}', "Expected `str`, got `int` - at `$.image_id`"),
+        ('{"image_id": "7"', "line 1: not a Image"),
+        ('{"image_id": "7", "colour": 1}', "line 1: not a Image"),
     ],
 )
 def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
@@ -106,7 +106,7 @@ def test_a_content_key_depends_on_where_its_parts_are_divided():
 
 
 @pytest.mark.parametrize(
-    "values", [[], [1], ["a\nb", {"b": [1, {"a": "ä\u2028"}], "a": {}}, [], [[]]], [PICTURE, PICTURE]]
+    "values", [[], [1], ["a\nb", {"b": [1, {"a": "ä\u2028"}], "a": {}}, [], [[]]], [IMAGE, IMAGE]]
 )
 def test_a_list_written_one_value_at_a_time_has_the_bytes_of_one_written_at_once(values, tmp_path):
     write_json(tmp_path / "whole.json", values)

@@ -26,14 +26,14 @@ ASKED = [
     ("01", "n1"),
     ("02", "n2"),
     ("04", "é/1"),
-]  # (question, picture), in the order of the file
+]  # (question, image), in the order of the file
 
 
-def question(question_id: str, picture_id: str) -> Question:
+def question(question_id: str, image_id: str) -> Question:
     text = "Ob die Tür „rot“ ist?\n" * 3  # longer in bytes than in characters, and with a line's end
     return Question(
         question_id=question_id,
-        picture_id=picture_id,
+        image_id=image_id,
         split="testdev",
         text=text,
         answer="yes",
@@ -48,7 +48,7 @@ def file(tmp_path):
 
 
 def test_records_of_a_key_come_in_the_order_of_the_file(file):
-    groups = GroupedIndex(file, Question, "picture_id")
+    groups = GroupedIndex(file, Question, "image_id")
     assert groups["n2"] == [question("03", "n2"), question("02", "n2")]
     assert groups["é/1"] == [question("04", "é/1")]
     assert (list(groups), len(groups)) == (["n2", "n1", "é/1"], 3)
@@ -58,7 +58,7 @@ def test_records_of_a_key_come_in_the_order_of_the_file(file):
 
 
 def test_of_several_records_of_a_single_key_the_last_counts(file):
-    assert UniqueIndex(file, Question, "picture_id")["n2"] == question("02", "n2")
+    assert UniqueIndex(file, Question, "image_id")["n2"] == question("02", "n2")
 
 
 def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
@@ -78,21 +78,21 @@ def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
 
 def test_an_empty_file_has_no_keys(tmp_path):
     (tmp_path / "q.jsonl").touch()
-    assert dict(GroupedIndex(tmp_path / "q.jsonl", Question, "picture_id")) == {}
+    assert dict(GroupedIndex(tmp_path / "q.jsonl", Question, "image_id")) == {}
 
 
 def test_several_files_are_one_group(file, tmp_path):
     write_jsonl(tmp_path / "more.jsonl", [question("05", "n2"), question("06", "n9")])
-    groups = GroupedIndex([file, tmp_path / "more.jsonl"], Question, "picture_id")
+    groups = GroupedIndex([file, tmp_path / "more.jsonl"], Question, "image_id")
     assert [q.question_id for q in groups["n2"]] == ["03", "02", "05"]
     assert [q.question_id for q in groups["n9"]] == ["06"]
     assert (sorted(groups), len(groups), groups.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
 
 
 def test_of_several_files_the_one_with_the_wrong_line_is_named(file, tmp_path):
-    (tmp_path / "more.jsonl").write_bytes(b'{"picture_id": "n7", "colour": 1}\n')
+    (tmp_path / "more.jsonl").write_bytes(b'{"image_id": "n7", "colour": 1}\n')
     (tmp_path / "empty.jsonl").touch()
-    groups = GroupedIndex([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "picture_id")
+    groups = GroupedIndex([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "image_id")
     with pytest.raises(UserError, match=r"more\.jsonl, line 1: not a Question"):
         groups["n7"]
 
@@ -105,25 +105,25 @@ def alive() -> int:
 def test_no_record_is_held_but_those_asked_for(tmp_path):
     write_jsonl(tmp_path / "q.jsonl", [question(f"{i:04}", f"n{i % 100}") for i in range(1000)])
     before = alive()
-    groups = GroupedIndex(tmp_path / "q.jsonl", Question, "picture_id")
+    groups = GroupedIndex(tmp_path / "q.jsonl", Question, "image_id")
     assert sum(len(groups[key]) for key in groups) == 1000
     asked = groups["n5"]
-    assert len(asked) == 10  # 1,000 questions on 100 pictures
+    assert len(asked) == 10  # 1,000 questions on 100 images
     assert alive() <= before + 20
 
 
-@pytest.mark.parametrize("bad, line", [(b'{"picture_id": 7}\n', 5), (b"{\n", 5)])
+@pytest.mark.parametrize("bad, line", [(b'{"image_id": 7}\n', 5), (b"{\n", 5)])
 def test_a_line_without_the_key_is_named_at_once(file, bad, line):
     with file.open("ab") as end:
         end.write(bad)
     with pytest.raises(UserError, match=rf"q\.jsonl, line {line}: not a Question"):
-        GroupedIndex(file, Question, "picture_id")
+        GroupedIndex(file, Question, "image_id")
 
 
 def test_a_record_that_is_none_is_named_when_it_is_read(file):
     with file.open("ab") as end:
-        end.write(b'{"picture_id": "n9", "colour": 1}\n')
-    groups = GroupedIndex(file, Question, "picture_id")
+        end.write(b'{"image_id": "n9", "colour": 1}\n')
+    groups = GroupedIndex(file, Question, "image_id")
     with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
         groups["n9"]
 
@@ -141,9 +141,7 @@ def test_rows_in_memory_are_grouped_in_their_order_and_an_unknown_key_has_none()
 def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
     rows = [
         ScreenedCandidate(
-            candidate=Candidate(
-                candidate_id=key, subset="pt-easy", picture_id="n1", question_id="q", text="Ä"
-            ),
+            candidate=Candidate(candidate_id=key, subset="pt-easy", image_id="n1", question_id="q", text="Ä"),
             verifier_result=VerifierResult(answerability="unknown"),
         )
         for key in ("b", "a")
@@ -164,7 +162,7 @@ def test_what_is_taken_of_a_record_is_found_by_the_number_of_its_line(file):
 
 
 def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as_they_stand(file):
-    rows = SortedJsonl(file, Question, lambda row: row.picture_id.encode())
+    rows = SortedJsonl(file, Question, lambda row: row.image_id.encode())
     expected = [question(*pair) for pair in (("01", "n1"), ("03", "n2"), ("02", "n2"), ("04", "é/1"))]
     assert (list(rows), len(rows)) == (expected, 4)
     assert list(rows) == expected

@@ -33,10 +33,10 @@ def test_outside_a_project_it_is_said_where_to_run(tmp_path, monkeypatch):
         DatasetFolders()
 
 
-def test_records_are_read_by_their_kind_and_questions_by_their_pictures(tmp_path, monkeypatch):
+def test_records_are_read_by_their_kind_and_questions_by_their_images(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     questions = [
-        Question(question_id=i, picture_id=f"n{i}", split="testdev", text="?", answer="yes") for i in "123"
+        Question(question_id=i, image_id=f"n{i}", split="testdev", text="?", answer="yes") for i in "123"
     ]
     write_jsonl("data/birds/interim/ingest/questions.jsonl", questions)
     folders = DatasetFolders("birds")

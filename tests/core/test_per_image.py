@@ -8,22 +8,22 @@ from pipeline.core.per_image import list_image_ids, select_counts, write_per_ima
 from pipeline.core.records import DroppedCandidate, ImageRecord, SourceQuestionScore
 
 
-def dropped(picture_id, subset):
+def dropped(image_id, subset):
     return DroppedCandidate(
-        candidate_id=f"{subset}_{picture_id}",
+        candidate_id=f"{subset}_{image_id}",
         subset=subset,
-        picture_id=picture_id,
+        image_id=image_id,
         question_id="q",
         text="?",
         stage="test",
-        reason=f"of {picture_id}",
+        reason=f"of {image_id}",
     )
 
 
-def rows_of(score, picture_id):
-    """Of each picture a row of the last subset, a score, and a row of the first subset."""
-    scored = SourceQuestionScore(question_id=picture_id, score=score)
-    return [dropped(picture_id, "pt-hard"), scored, dropped(picture_id, "clip-easy")]
+def rows_of(score, image_id):
+    """Of each image a row of the last subset, a score, and a row of the first subset."""
+    scored = SourceQuestionScore(question_id=image_id, score=score)
+    return [dropped(image_id, "pt-hard"), scored, dropped(image_id, "clip-easy")]
 
 
 def keys(row):
@@ -32,12 +32,12 @@ def keys(row):
     return [(row.subset, "dropped", row.reason)]
 
 
-def test_rows_are_written_by_type_then_subset_then_picture_and_counted(tmp_path, monkeypatch):
+def test_rows_are_written_by_type_then_subset_then_image_and_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(per_image, "choose_num_workers", lambda *_: 2)
     files = {"dropped.jsonl": DroppedCandidate, "scores.jsonl": SourceQuestionScore}
     counts = write_per_image(tmp_path, ["a", "b", "c"], files, partial(float, 0.5), rows_of, keys)
-    rows = [(row.subset, row.picture_id) for row in read_jsonl(tmp_path / "dropped.jsonl", DroppedCandidate)]
-    assert rows == [(subset, picture) for subset in ("clip-easy", "pt-hard") for picture in "abc"]
+    rows = [(row.subset, row.image_id) for row in read_jsonl(tmp_path / "dropped.jsonl", DroppedCandidate)]
+    assert rows == [(subset, image) for subset in ("clip-easy", "pt-hard") for image in "abc"]
     scores = list(read_jsonl(tmp_path / "scores.jsonl", SourceQuestionScore))
     assert [(row.question_id, row.score) for row in scores] == [("a", 0.5), ("b", 0.5), ("c", 0.5)]
     assert counts["pt-hard", "scores", ""] == 3 and counts.total() == 3 * 4
@@ -48,13 +48,13 @@ def test_counts_of_a_subset_are_told_by_what_is_counted():
     assert select_counts(counts, "pt-easy", "edits", "none") == {"edits": {"object": 2}, "none": {}}
 
 
-def test_pictures_come_in_the_order_of_candidate_ids(tmp_path, monkeypatch):
+def test_images_come_in_the_order_of_candidate_ids(tmp_path, monkeypatch):
     # "n1+..." < "n10+..." < "n1a+...", as "+" sorts before digits and letters.
     monkeypatch.chdir(tmp_path)
-    pictures = [
-        ImageRecord(picture_id=i, split="testdev", path="", width=1, height=1, sha256="")
+    images = [
+        ImageRecord(image_id=i, split="testdev", path="", width=1, height=1, sha256="")
         for i in ("n1a", "n10", "n1")
     ]
     folders = DatasetFolders("d")
-    write_jsonl(folders.stage_dir("ingest") / "pictures.jsonl", pictures)
+    write_jsonl(folders.stage_dir("ingest") / "images.jsonl", images)
     assert list_image_ids(folders) == ["n1", "n10", "n1a"]

@@ -113,16 +113,16 @@ def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_
         rank.main()
         found.append({path.name: path.read_bytes() for path in (project / "rank").iterdir()})
     assert found[0] == found[1] == found[2] and "candidates.jsonl" in found[0]
-    assert given == [(project / "embed/pictures.npy", project / "embed/texts.npy")] * 2
+    assert given == [(project / "embed/images.npy", project / "embed/texts.npy")] * 2
 
 
 def test_scores_closer_than_float32_are_ranked_alike_when_the_vectors_are_sent(by_ray, monkeypatch):
-    pictures, texts, owners, texts_of = near_ties()
-    table = table_of(owners, texts_of, len(pictures), len(texts))
+    images, texts, owners, texts_of = near_ties()
+    table = table_of(owners, texts_of, len(images), len(texts))
     found = []
     for number in (1, 3):
         monkeypatch.setattr(topk, "choose_num_workers", lambda *_, number=number: number)
-        found.append(top_and_bottom_k(pictures, texts, table, 200, 50))
+        found.append(top_and_bottom_k(images, texts, table, 200, 50))
     here, there = ([array.tobytes() for end in one[:2] for array in end] for one in found)
     assert here == there and found[0].redone == found[1].redone
 
@@ -134,7 +134,7 @@ def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(wo
     CACHE_PATH.unlink()
     broken, kept = Path("data/world/source/images/b.png"), Path("data/world/source/images/b.png").read_bytes()
     broken.write_bytes(b"")
-    copies = iter((2, 4))  # of the network, for texts and for pictures
+    copies = iter((2, 4))  # of the network, for texts and for images
     with monkeypatch.context() as patch, pytest.raises(UserError) as caught:
         patch.setenv("RGQA_ENGINE", "ray")
         patch.setattr(clip, "num_model_replicas", lambda *_, **__: (next(copies), 0.0))

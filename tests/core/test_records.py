@@ -14,7 +14,7 @@ KINDS = [
 CANDIDATE = Candidate(
     candidate_id="ptEasy_n01+002",
     subset="pt-easy",
-    picture_id="n01",
+    image_id="n01",
     question_id="002",
     text="What color is the bus?",
     program=(
@@ -26,7 +26,7 @@ CANDIDATE = Candidate(
 
 
 def test_the_id_of_a_candidate_is_written_as_rgqa_writes_it():
-    # the example of RGQA's own files: a question of picture 460556
+    # the example of RGQA's own files: a question of image 460556
     assert make_candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
     ids = {make_candidate_id(subset, "n1", "01") for subset in SUBSETS}
     assert ids == {"clipeasy_n1+01", "cliphard_n1+01", "pteasy_n1+01", "pthard_n1+01"}
@@ -87,7 +87,7 @@ def test_two_vocabularies_never_share_a_table():
 
 def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
     dropped = CANDIDATE.as_dropped("screen", "repeated", "of another one")
-    for name in ("candidate_id", "subset", "picture_id", "question_id", "text"):
+    for name in ("candidate_id", "subset", "image_id", "question_id", "text"):
         assert getattr(dropped, name) == getattr(CANDIDATE, name)
     assert (dropped.stage, dropped.reason, dropped.detail) == ("screen", "repeated", "of another one")
 

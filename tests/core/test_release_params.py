@@ -15,13 +15,13 @@ LEAST = {
 
 def test_what_params_yaml_says_is_read():
     given = LEAST | {
-        "licences": {"pictures": {"name": "X", "url": "http://x.org"}},
+        "licences": {"images": {"name": "X", "url": "http://x.org"}},
         "derived_from": {"GQA": "https://g.org"},
         "collected": ["2026-02-03", "2026-02-04"],
     }
     p = convert_params(given, ReleaseParams, "release")
     assert (
-        p.licence_overrides == {"pictures": Licence(name="X", url="http://x.org")}
+        p.licence_overrides == {"images": Licence(name="X", url="http://x.org")}
         and p.annotation_dates[1].day == 4
     )
     assert p.creators == () and p.url == ""
@@ -38,7 +38,7 @@ def test_all_that_is_wrong_is_told_at_once():
 def test_an_address_that_becomes_a_link_is_one():
     bad = {
         "licence_url": "javascript:alert(1)",
-        "licences": {"pictures": {"name": "X", "url": "x"}},
+        "licences": {"images": {"name": "X", "url": "x"}},
         "url": "not a url",
         "derived_from": {"GQA": "data:text/html,x"},
     }

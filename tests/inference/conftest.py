@@ -1,4 +1,4 @@
-"""A small release with pictures, and a model that says what a test wants, asked through inspect_ai for real."""
+"""A small release with images, and a model that says what a test wants, asked through inspect_ai for real."""
 
 import base64
 import io
@@ -42,16 +42,16 @@ def said(*texts, tokens=None, stop="stop"):
 
 @pytest.fixture
 def pictured(release):  # noqa: F811
-    """The release of `conftest.release`, whose questions differ, with a folder of pictures n1, n2, n3."""
+    """The release of `conftest.release`, whose questions differ, with a folder of images n1, n2, n3."""
     for file in (release / "rgqa").glob("*.json"):
         rows = json.loads(file.read_text())
         for row in rows:
             row["sent"] = f"What color is the {row['question_id']}?"
         file.write_text(json.dumps(rows))
-    pictures = release / "pictures"
-    pictures.mkdir()
+    images = release / "images"
+    images.mkdir()
     for name, color in (("n1", "red"), ("n2", "green"), ("n3", "blue")):
-        (pictures / f"{name}.png").write_bytes(png(color))
+        (images / f"{name}.png").write_bytes(png(color))
     return release
 
 
@@ -68,7 +68,7 @@ def answer(pictured, tmp_path):
         model = get_model(
             "mockllm/model", custom_outputs=lambda messages, tools, choice, config: say(messages, config)
         )
-        task = release_task(pictured, pictures=pictured / "pictures", **options)
+        task = release_task(pictured, images=pictured / "images", **options)
         (log,) = run_tasks(
             task, model=model, log_dir=str(tmp_path / "logs"), display="none", log_level="error"
         )
@@ -77,8 +77,8 @@ def answer(pictured, tmp_path):
     return run
 
 
-def picture_in(message):
-    """The bytes of the picture in a message."""
+def image_in(message):
+    """The bytes of the image in a message."""
     (uri,) = [part.image for part in message.content if part.type == "image"]
     return base64.b64decode(uri.partition(",")[2])
 

@@ -18,7 +18,7 @@ KEY = "key-that-nobody-may-see"
 
 
 class SmallServer(ThreadingHTTPServer):
-    """What it says owes all to the question and the picture. `asked` counts each question beside the probe's."""
+    """What it says owes all to the question and the image. `asked` counts each question beside the probe's."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -56,11 +56,11 @@ class SmallServer(ThreadingHTTPServer):
         )
         text = " ".join(part["text"] for part in parts if part["type"] == "text")
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-        picture = base64.b64decode(urls[0].partition(",")[2]) if urls and self.sees else b""
+        image = base64.b64decode(urls[0].partition(",")[2]) if urls and self.sees else b""
         if text != PROBE_QUESTION:
             with self.lock:
                 self.asked[text.splitlines()[0]] += 1
-        digest = hashlib.sha256(picture + text.encode()).digest()
+        digest = hashlib.sha256(image + text.encode()).digest()
         said = "unanswerable" if digest[0] < 64 else ("red", "blue", "yes", "no")[digest[1] % 4]
         logprob = -digest[2] / 100
         tokens = [{"token": said, "logprob": logprob, "bytes": None, "top_logprobs": [{"token": said, "logprob": logprob, "bytes": None}, {"token": "Yes", "logprob": -3.0, "bytes": None}]}]  # fmt: skip
@@ -193,13 +193,13 @@ def small_server(**how):
 
 
 def make_release(folder, count=60):
-    """A release 1.0.0 of `count` pairs, one AQ and one UQ on each picture, all of them in two subsets, part test."""
+    """A release 1.0.0 of `count` pairs, one AQ and one UQ on each image, all of them in two subsets, part test."""
     release = folder / "toy" / "1.0.0"
     (release / "rgqa").mkdir(parents=True)
-    (release / "pictures").mkdir()
+    (release / "images").mkdir()
     rows, items = [], []
     for number in range(count):
-        (release / "pictures" / f"n{number}.png").write_bytes(
+        (release / "images" / f"n{number}.png").write_bytes(
             make_square_png((number % 256, number // 256, 50), 4)
         )
         for kind, answer in (("a", ("red", "blue", "yes", "no")[number % 4]), ("u", "UQ")):

@@ -43,20 +43,20 @@ def test_all_options_that_cannot_be_are_told_at_once():
                 "-1",
                 "--max-tokens",
                 "0",
-                "--samples",
+                "--num-replies",
                 "1",
                 "--model-arg",
                 "x",
                 "--model-arg",
                 "api_key=sk",
             ],
-            *["--price-in", "nan", "--server", "ftp://x"],
+            *["--input-price", "nan", "--server", "ftp://x"],
         )
     assert error.value.problems == [
         "--limit is -1, wanted 0 to 1,000,000",
-        "--samples is 1, wanted 2 to 1,000",
+        "--num-replies is 1, wanted 2 to 1,000",
         "--max-tokens is 0, wanted 1 to 10,000,000",
-        "--price-in is nan, wanted 0 to 1,000,000",
+        "--input-price is nan, wanted 0 to 1,000,000",
         "--model-arg x: wanted NAME=VALUE",
         "--model-arg api_key: a key is taken from the environment alone",
         "--server is 'ftp://x', wanted an address such as http://127.0.0.1:8000",
@@ -90,7 +90,7 @@ def test_every_option_has_an_example():
 
 def test_the_help_says_what_prompts_and_recipes_there_are():
     told = " ".join(make_parser().format_help().split())
-    for option, known in (("--prompt", PROMPTS), ("--recipe", CONFIDENCE_METHODS)):
+    for option, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS)):
         assert f"{option} {{{','.join(known)}}} " in told
         for name, one in known.items():
             assert f"{option} {name} {one.help}" in told

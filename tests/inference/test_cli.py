@@ -31,15 +31,15 @@ def line(released, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
 
     def make(server, *more):
-        pictures = ["--pictures", str(released / "pictures")]
-        return [str(released), "--server", server.url, "--model", "net", *pictures, "--out", "run", *more]
+        images = ["--images", str(released / "images")]
+        return [str(released), "--server", server.url, "--model", "net", *images, "--out", "run", *more]
 
     return make
 
 
 def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, tmp_path):
     with small_server() as server:
-        main(line(server, "--recipe", "token-probability"))
+        main(line(server, "--confidence", "token-probability"))
     shown = capsys.readouterr()
     assert "run: 24 of 24 items answered" in shown.err and "-> run" in shown.err
     assert "AUAF" in shown.out and "clip-easy" in shown.out and "pt-hard" in shown.out
@@ -187,7 +187,7 @@ def test_where_nothing_is_answered_nothing_is_scored(line, capsys):
 
 def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
     with small_server(logprobs=False) as server, pytest.raises(SystemExit) as end:
-        main(line(server, "--recipe", "p-true"))
+        main(line(server, "--confidence", "p-true"))
     assert end.value.code == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith("error: openai-api/server/net gives no log probabilities")
@@ -196,7 +196,7 @@ def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
 def test_the_help_needs_no_inspect_ai():
     code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
     done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True)
-    assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--recipe" in done.stdout
+    assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--confidence" in done.stdout
 
 
 def test_without_inspect_ai_it_is_said_how_to_install_it(released):

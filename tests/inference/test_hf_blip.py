@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 from pipeline.inference import hf_blip  # noqa: E402
 from pipeline.inference.hf_vqa import load_vqa_model  # noqa: E402
 from pipeline.inference.hf_vqa_base import ImageQuestion  # noqa: E402
-from tests.inference.tiny_models import QUESTIONS, picture, tiny_blip  # noqa: E402
+from tests.inference.tiny_models import QUESTIONS, image, tiny_blip  # noqa: E402
 
 LISTED = ("yes", "no", "red cup", "blue", "the table is red")
 
@@ -33,11 +33,11 @@ def processor(blip):
 
 @pytest.fixture
 def shown():
-    return [ImageQuestion(question, picture(k)) for k, question in enumerate(QUESTIONS)]
+    return [ImageQuestion(question, image(k)) for k, question in enumerate(QUESTIONS)]
 
 
 def read(processor, one):
-    with Image.open(io.BytesIO(one.picture)) as image:
+    with Image.open(io.BytesIO(one.image)) as image:
         return processor(images=image.convert("RGB"), text=one.question, return_tensors="pt")
 
 
@@ -61,7 +61,7 @@ def test_what_blip_writes_has_the_probability_of_its_tokens(blip, model, process
 def test_padding_after_the_end_of_an_answer_counts_nothing(blip, shown, model, processor):
     """A batch of one length whose answers end at different places: each as alone."""
     net = load_vqa_model(str(blip), {"device": "cpu"})
-    many = [ImageQuestion("is the cup red?", picture(seed)) for seed in range(24)]
+    many = [ImageQuestion("is the cup red?", image(seed)) for seed in range(24)]
     together = net.predict(many)
     assert {reply.is_answer_truncated for reply in together} == {True, False}
     for one, reply in zip(many, together, strict=True):
@@ -94,12 +94,10 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
 
 def test_a_long_question_keeps_its_end_mark(blip, shown):
     net = load_vqa_model(str(blip), {"device": "cpu"})  # takes 32 words
-    long = ImageQuestion("is the cup red ? " * 9, shown[0].picture)
+    long = ImageQuestion("is the cup red ? " * 9, shown[0].image)
     cut, whole = net.predict([long, shown[0]])
     assert cut.is_question_truncated and not whole.is_question_truncated
-    (same,) = net.predict(
-        [ImageQuestion("is the cup red ? " * 6, shown[0].picture)]
-    )  # 30 words and two marks
+    (same,) = net.predict([ImageQuestion("is the cup red ? " * 6, shown[0].image)])  # 30 words and two marks
     assert not same.is_question_truncated and (same.answer, pytest.approx(same.probability)) == (
         cut.answer,
         cut.probability,

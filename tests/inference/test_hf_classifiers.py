@@ -15,7 +15,7 @@ from pipeline.inference.hf_vqa_base import ImageQuestion, hash_weights  # noqa: 
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
-    picture,
+    image,
     tiny_lxmert,
     tiny_vilt,
 )
@@ -36,7 +36,7 @@ def lxmert(tmp_path_factory):
 @pytest.fixture
 def shown():
     pairs = zip(QUESTIONS, SIZES, strict=True)
-    return [ImageQuestion(question, picture(k, size), f"n{k}") for k, (question, size) in enumerate(pairs)]
+    return [ImageQuestion(question, image(k, size), f"n{k}") for k, (question, size) in enumerate(pairs)]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def vilt_by_hand(folder, one):
     """Logits [K] as the model card of ViLT gets them."""
     model = transformers.ViltForQuestionAnswering.from_pretrained(folder).eval()
     processor = transformers.ViltProcessor.from_pretrained(folder)
-    with torch.no_grad(), Image.open(io.BytesIO(one.picture)) as image:
+    with torch.no_grad(), Image.open(io.BytesIO(one.image)) as image:
         return model(**processor(image.convert("RGB"), one.question, return_tensors="pt")).logits[0].numpy()
 
 
@@ -106,10 +106,10 @@ def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_cha
 
 def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
     net = load_vqa_model(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
-    long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].picture)
+    long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].image)
     replies = net.predict([long, shown[0]])
     assert [reply.is_question_truncated for reply in replies] == [True, False]
-    kept = ImageQuestion("is the cup red ? is the cup red ?", shown[0].picture)  # its first 10 words
+    kept = ImageQuestion("is the cup red ? is the cup red ?", shown[0].image)  # its first 10 words
     assert replies[0].distribution == pytest.approx(net.predict([kept])[0].distribution, abs=1e-5)
 
 
@@ -156,8 +156,8 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
                 visual_pos=torch.tensor(told["boxes"][row : row + 1]),
             ).question_answering_score[0]
         assert reply.distribution == pytest.approx(said.sigmoid().numpy(), abs=1e-5)
-    with pytest.raises(ValueError, match="has no picture 'n9'"):
-        net.predict([shown[0]._replace(picture_id="n9")])
+    with pytest.raises(ValueError, match="has no image 'n9'"):
+        net.predict([shown[0]._replace(image_id="n9")])
 
 
 def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
@@ -167,7 +167,7 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
         load_vqa_model(str(lxmert), {})
     for changed, words in (
         ({"boxes": np.ones((4, 36, 3))}, r"boxes \(4, 36, 3\) do not fit together"),
-        ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted shares of the picture, 0 to 1"),
+        ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted shares of the image, 0 to 1"),
         ({"ids": np.array(["n0"])}, r"ids \(1,\)"),
         ({"ids": np.array([{}], object)}, "wanted an .npz"),
     ):
@@ -175,6 +175,6 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
             load_vqa_model(str(lxmert), {"features": regions(**changed)[0]})
 
 
-def test_a_picture_that_cannot_be_read_is_an_error(vilt):
+def test_a_image_that_cannot_be_read_is_an_error(vilt):
     with pytest.raises(ValueError, match="not a JPEG"):
         load_vqa_model(str(vilt), {"device": "cpu"}).predict([ImageQuestion("is it?", b"none")])

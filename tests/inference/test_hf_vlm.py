@@ -22,7 +22,7 @@ from inspect_ai.model import (  # noqa: E402
     get_model,
 )
 
-from tests.inference.tiny_models import CHAT, picture, tiny_llava  # noqa: E402
+from tests.inference.tiny_models import CHAT, image, tiny_llava  # noqa: E402
 
 QUESTION = "is the cup red ?"
 
@@ -38,7 +38,7 @@ def model(folder):
 
 
 def asked(question=QUESTION, data=None):
-    uri = "data:image/png;base64," + base64.b64encode(data or picture(1)).decode()
+    uri = "data:image/png;base64," + base64.b64encode(data or image(1)).decode()
     return ChatMessageUser(content=[ContentImage(image=uri), ContentText(text=question)])
 
 
@@ -64,8 +64,8 @@ def by_hand(folder, text, data, most=6):
 
 def test_it_says_the_likeliest_tokens_with_their_log_probabilities(model, folder):
     for seed in (1, 2, 5):
-        output = said(model, [asked(data=picture(seed))], temperature=0, logprobs=True, top_logprobs=3)
-        tokens, rows = by_hand(folder, f"USER : <image> {QUESTION} ASSISTANT :", picture(seed))
+        output = said(model, [asked(data=image(seed))], temperature=0, logprobs=True, top_logprobs=3)
+        tokens, rows = by_hand(folder, f"USER : <image> {QUESTION} ASSISTANT :", image(seed))
         ended = tokens[-1] == 2
         tokens = tokens[:-1] if ended else tokens
         content = output.choices[0].logprobs.content
@@ -82,7 +82,7 @@ def test_a_later_turn_sees_the_earlier_ones(model, folder):
     turns = [asked(), ChatMessageAssistant(content="yes"), ChatMessageUser(content="can it be answered ?")]
     output = said(model, turns, temperature=0)
     text = f"USER : <image> {QUESTION} ASSISTANT : yes USER : can it be answered ? ASSISTANT :"
-    tokens, _ = by_hand(folder, text, picture(1))
+    tokens, _ = by_hand(folder, text, image(1))
     marks = {"<s>", "</s>", "<pad>", "<unk>", "<image>"}
     assert output.completion.split() == [CHAT[k] for k in tokens if CHAT[k] not in marks]
 

@@ -26,7 +26,7 @@ from pipeline.inference.hf_vqa_base import ImageQuestion  # noqa: E402
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
-    picture,
+    image,
     tiny_blip,
     tiny_vilt,
 )
@@ -49,13 +49,13 @@ def evaluated(model, tmp_path, samples, **config):
 
 
 def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
-    samples = [Sample(id=k, input=[asked(q, picture(k))]) for k, q in enumerate(QUESTIONS * 5)]
+    samples = [Sample(id=k, input=[asked(q, image(k))]) for k, q in enumerate(QUESTIONS * 5)]
     model = get_model(f"hf-vqa/{vilt}", device="cpu", batch_size=4)
     log = evaluated(model, tmp_path, samples, logprobs=True, top_logprobs=3)
     assert log.status == "success"
     net = load_vqa_model(str(vilt), {"device": "cpu"})
     for k, sample in enumerate(log.samples):
-        (wanted,) = net.predict([ImageQuestion(QUESTIONS[k % 4], picture(k))])
+        (wanted,) = net.predict([ImageQuestion(QUESTIONS[k % 4], image(k))])
         kept = decode_distribution(sample.output.metadata["distribution"]).astype(float)
         assert kept == pytest.approx(wanted.distribution, abs=1e-3)
         (token,) = sample.output.choices[0].logprobs.content
@@ -68,9 +68,9 @@ def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
 
 def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
     model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
-    samples = [Sample(id=seed, input=[asked("is the cup red?", picture(seed))]) for seed in range(8)]
+    samples = [Sample(id=seed, input=[asked("is the cup red?", image(seed))]) for seed in range(8)]
     log = evaluated(model, tmp_path, samples, logprobs=True)
-    replies = model.api.net.say([ImageQuestion("is the cup red?", picture(seed)) for seed in range(8)])
+    replies = model.api.net.say([ImageQuestion("is the cup red?", image(seed)) for seed in range(8)])
     for sample, reply in zip(log.samples, replies, strict=True):
         assert sample.output.stop_reason == ("max_tokens" if reply.unfinished else "stop")
     assert {reply.unfinished for reply in replies} == {True, False}
@@ -79,28 +79,30 @@ def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
     assert output.choices[0].logprobs.content[0].top_logprobs is None
 
 
-def test_one_broken_picture_spoils_no_other(vilt, tmp_path):
-    samples = [Sample(id=k, input=[asked("is it?", picture(k) if k != 2 else b"none")]) for k in range(5)]
+def test_one_broken_image_spoils_no_other(vilt, tmp_path):
+    samples = [Sample(id=k, input=[asked("is it?", image(k) if k != 2 else b"none")]) for k in range(5)]
     log = evaluated(get_model(f"hf-vqa/{vilt}", device="cpu"), tmp_path, samples)
     assert [sample.error is not None for sample in log.samples] == [False, False, True, False, False]
     assert "not a JPEG" in log.samples[2].error.message
 
 
 def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
-    turns = [asked("is it?", picture(0)), ChatMessageUser(content="Can it be answered?")]
+    turns = [asked("is it?", image(0)), ChatMessageUser(content="Can it be answered?")]
     text = [ChatMessageUser(content="is it?")]
-    two = [asked("is it?", picture(0)), asked("is it?", picture(1))]
+    two = [asked("is it?", image(0)), asked("is it?", image(1))]
     samples = [Sample(id=k, input=messages) for k, messages in enumerate((turns, text, two))]
     model = get_model(f"hf-vqa/{vilt}", device="cpu")
     log = evaluated(model, tmp_path, samples)
-    assert all("--prompt bare --recipe token-probability" in sample.error.message for sample in log.samples)
-    log = evaluated(model, tmp_path, [Sample(input=[asked("is it?", picture(0))])], num_choices=3)
+    assert all(
+        "--prompt bare --confidence token-probability" in sample.error.message for sample in log.samples
+    )
+    log = evaluated(model, tmp_path, [Sample(input=[asked("is it?", image(0))])], num_choices=3)
     assert "says one answer" in log.samples[0].error.message
 
 
-def test_the_pictures_id_comes_with_its_message(tmp_path):
+def test_the_images_id_comes_with_its_message(tmp_path):
     (tmp_path / "a.png").write_bytes(b"1")
-    assert parse_image_question([asked(" is it?\n", b"1", metadata={"picture": "n7"})]) == ImageQuestion(
+    assert parse_image_question([asked(" is it?\n", b"1", metadata={"image": "n7"})]) == ImageQuestion(
         "is it?", b"1", "n7"
     )
     assert read_image_bytes(str(tmp_path / "a.png")) == b"1"

@@ -1,4 +1,4 @@
-"""What the models of transformers share: names of answers, hashes, pictures."""
+"""What the models of transformers share: names of answers, hashes, images."""
 
 import hashlib
 from types import SimpleNamespace

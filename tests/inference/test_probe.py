@@ -36,8 +36,8 @@ class FakeModel:
         self.configs.append(config)
         if self.refuses and self.refuses(config):
             raise StatusError(self.status)
-        (picture,) = [part.image for part in messages[0].content if part.type == "image"]
-        pixel = Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2]))).getpixel((0, 0))
+        (image,) = [part.image for part in messages[0].content if part.type == "image"]
+        pixel = Image.open(io.BytesIO(base64.b64decode(image.partition(",")[2]))).getpixel((0, 0))
         said = {RED: "Red", BLUE: "Blue"}[pixel] if self.sees else "Grey"
         tops = [SimpleNamespace(token="x")] * (
             2 if "top_logprobs" in self.gives and config.top_logprobs else 1
@@ -74,9 +74,9 @@ def test_a_model_that_sees_is_asked_twice_and_nothing_is_warned_of():
     assert all(config.temperature == 0 and config.logprobs is None for config in model.configs)
 
 
-def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_picture_is_sent():
+def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
     (warning,) = found(FakeModel(sees=False), "refusal").warnings
-    assert warning == "net says 'grey' of a red and of a blue square: it may not see pictures"
+    assert warning == "net says 'grey' of a red and of a blue square: it may not see images"
     assert found(FakeModel(sees=False), "refusal", blind=True).warnings == ()
 
 
@@ -96,7 +96,7 @@ def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_
 def test_without_log_probabilities_recipes_that_need_none_are_proposed(recipe):
     line = problem(FakeModel(), recipe)
     assert line == (
-        f"net gives no log probabilities, which recipe {recipe} needs; take --recipe verbal (or agreement, refusal)."
+        f"net gives no log probabilities, which recipe {recipe} needs; take --confidence verbal (or agreement, refusal)."
         " Nothing was asked"
     )
 
@@ -104,7 +104,7 @@ def test_without_log_probabilities_recipes_that_need_none_are_proposed(recipe):
 def test_the_chosen_token_alone_is_enough_for_one_recipe_and_not_for_the_other():
     assert found(FakeModel(["logprobs"]), "token-probability").warnings == ()
     line = problem(FakeModel(["logprobs"]), "p-true")
-    assert "of the chosen token alone" in line and "take --recipe token-probability (or verbal," in line
+    assert "of the chosen token alone" in line and "take --confidence token-probability (or verbal," in line
     assert found(FakeModel(["logprobs", "top_logprobs"]), "p-true").warnings == ()
 
 
@@ -161,6 +161,6 @@ def test_a_package_that_is_missing_is_named(model, missing, words, monkeypatch):
     assert error.value.problems == [words]
 
 
-def test_the_square_is_a_picture_of_one_colour():
-    picture = Image.open(io.BytesIO(make_square_png((1, 2, 3), 5)))
-    assert picture.size == (5, 5) and picture.getcolors() == [(25, (1, 2, 3))]
+def test_the_square_is_a_image_of_one_colour():
+    image = Image.open(io.BytesIO(make_square_png((1, 2, 3), 5)))
+    assert image.size == (5, 5) and image.getcolors() == [(25, (1, 2, 3))]

@@ -1,9 +1,9 @@
-"""Each recipe by a real run of inspect_ai on part dev: the items a1 ("red") and u1, both on picture n1."""
+"""Each recipe by a real run of inspect_ai on split validation: the items a1 ("red") and u1, both on image n1."""
 
 import pytest
 from inspect_ai.model import ContentText
 
-from .conftest import first_word, picture_in, png, said, tokens
+from .conftest import first_word, image_in, png, said, tokens
 
 
 def scores(log):
@@ -29,7 +29,7 @@ def test_the_probability_of_the_answers_tokens(answer):
             said("red", tokens=tokens(("re", 0.5), ("d", 0.6))) if known else said("unanswerable", tokens=[])
         )
 
-    assert confidences(answer(say, part="dev", recipe="token-probability")) == {
+    assert confidences(answer(say, split="validation", recipe="token-probability")) == {
         "a1": pytest.approx(0.3),
         "u1": 0,
     }
@@ -45,7 +45,7 @@ def test_p_true_is_a_second_turn_and_the_answer_stays_the_reply(answer):
         yes, no = (0.6, 0.2) if item_in(messages) == "a1" else (0.1, 0.7)
         return said("Yes", tokens=first_word("Yes", yes=yes, no=no))
 
-    run = answer(say, part="dev", prompt="word", recipe="p_true")
+    run = answer(say, split="validation", prompt="word", recipe="p_true")
     assert confidences(run) == {"a1": pytest.approx(0.75), "u1": pytest.approx(0.125)}
     assert {sample.output.completion for sample in run.samples} == {"red"}
     assert scores(run)["a1"].metadata["raw"] == ["red", "Yes"]
@@ -54,12 +54,12 @@ def test_p_true_is_a_second_turn_and_the_answer_stays_the_reply(answer):
 def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
     def say(messages, config):
         if len(messages) == 1:
-            assert "Reply with yes or no." in messages[0].text and picture_in(messages[0]) == png("red")
+            assert "Reply with yes or no." in messages[0].text and image_in(messages[0]) == png("red")
             return said("no", tokens=first_word("no", yes=0.2, no=0.6))
-        assert len(messages) == 3 and isinstance(messages[2].content, str)  # the picture was shown already
+        assert len(messages) == 3 and isinstance(messages[2].content, str)  # the image was shown already
         return said("blue", tokens=[])
 
-    run = answer(say, part="dev", prompt="ask", recipe="p-true")
+    run = answer(say, split="validation", prompt="ask", recipe="p-true")
     assert confidences(run) == {"a1": pytest.approx(0.25), "u1": pytest.approx(0.25)}  # 0.2 / 0.8
     assert scores(run)["u1"].value["refused"] == 1 and scores(run)["u1"].answer == "blue"
 
@@ -70,7 +70,7 @@ def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
             return said("red")
         return said("85%" if item_in(messages) == "a1" else "I cannot say")
 
-    run = answer(say, part="dev", recipe="verbal")
+    run = answer(say, split="validation", recipe="verbal")
     assert confidences(run) == {"a1": 0.85}
     (failed,) = [sample for sample in run.samples if sample.error]
     assert failed.id == "u1" and failed.error.message == "no confidence: verbal, from 'I cannot say'"
@@ -86,7 +86,7 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
         assert config.temperature == 0.7
         return said(*replies) if config.num_choices == 5 else said(replies[config.seed - 8])
 
-    run = answer(say, part="dev", recipe="agreement", samples=5, at_once=at_once, seed=7, single=True)
+    run = answer(say, split="validation", recipe="agreement", samples=5, at_once=at_once, seed=7, single=True)
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 5 and score.answer == "red"  # "red" and "Red." of five
     assert score.metadata["raw"] == replies
@@ -94,13 +94,17 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
 
 
 def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
-    run = answer(lambda messages, config: said("red"), part="dev", recipe="agreement", samples=4, single=True)
+    run = answer(
+        lambda messages, config: said("red"), split="validation", recipe="agreement", samples=4, single=True
+    )
     (score,) = scores(run).values()
     assert score.value["confidence"] == 1 and len(score.metadata["raw"]) == 4
 
 
 def test_what_is_cut_off_is_an_error_and_no_answer(answer):
-    run = answer(lambda messages, config: said("red, because", stop="max_tokens"), part="dev", single=True)
+    run = answer(
+        lambda messages, config: said("red, because", stop="max_tokens"), split="validation", single=True
+    )
     (sample,) = run.samples
     assert confidences(run) == {} and sample.error.message == "truncated: allow more tokens: 'red, because'"
     assert sample.metadata["raw"] == ["red, because"]
@@ -111,7 +115,7 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
         seed = config.seed
         return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
 
-    run = answer(say, part="dev", recipe="agreement", samples=4, at_once=False, single=True)
+    run = answer(say, split="validation", recipe="agreement", samples=4, at_once=False, single=True)
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 4 and score.answer == "red"  # two of the four that were asked for
     assert sorted(score.metadata["raw"]) == ["blue", "green", "red", "red"]
@@ -120,31 +124,34 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
 def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
     replies = [said("red").choices[0], *said(*["red and"] * 9, stop="max_tokens").choices]
     run = answer(
-        lambda *_: said().model_copy(update={"choices": replies}), part="dev", recipe="agreement", single=True
+        lambda *_: said().model_copy(update={"choices": replies}),
+        split="validation",
+        recipe="agreement",
+        single=True,
     )
     assert list(confidences(run).values()) == [1 / 10]
 
 
-def test_a_thought_whose_beginning_the_server_kept_is_no_part_of_the_answer(answer):
+def test_a_thought_whose_beginning_the_server_kept_is_no_split_of_the_answer(answer):
     text = "A bowl? No, it is red.</think>\n\nRed"
-    run = answer(lambda *_: said(text), part="dev", single=True)
+    run = answer(lambda *_: said(text), split="validation", single=True)
     (score,) = scores(run).values()
     assert (score.answer, score.metadata["raw"]) == ("Red", [text])
 
 
 def test_reasoning_without_an_end_is_truncated_whatever_the_server_calls_it(answer):
-    run = answer(lambda messages, config: said("<think>The cup is", stop="stop"), part="dev")
+    run = answer(lambda messages, config: said("<think>The cup is", stop="stop"), split="validation")
     assert confidences(run) == {}
     assert {sample.error.message.partition(":")[0] for sample in run.samples} == {"truncated"}
 
 
-def test_marks_of_a_chat_template_are_no_part_of_the_answer(answer):
-    run = answer(lambda messages, config: said("<answer>red</answer><|im_end|>"), part="dev")
+def test_marks_of_a_chat_template_are_no_split_of_the_answer(answer):
+    run = answer(lambda messages, config: said("<answer>red</answer><|im_end|>"), split="validation")
     assert {sample.output.completion for sample in run.samples} == {"red"}
 
 
 def test_what_a_filter_stops_is_a_refusal_without_words(answer):
-    run = answer(lambda messages, config: said("red is", stop="content_filter"), part="dev")
+    run = answer(lambda messages, config: said("red is", stop="content_filter"), split="validation")
     assert confidences(run) == {"a1": 0.0, "u1": 0.0}
     assert {sample.output.completion for sample in run.samples} == {""}
 
@@ -153,11 +160,11 @@ def test_a_reply_that_the_server_marks_as_a_refusal_is_one(answer):
     def say(messages, config):
         return said([ContentText(text="Red things", refusal=True)])
 
-    assert confidences(answer(say, part="dev")) == {"a1": 0.0, "u1": 0.0}
+    assert confidences(answer(say, split="validation")) == {"a1": 0.0, "u1": 0.0}
 
 
 def test_a_server_without_log_probabilities_gives_errors_and_no_numbers(answer):
-    run = answer(lambda messages, config: said("red"), part="dev", recipe="token-probability")
+    run = answer(lambda messages, config: said("red"), split="validation", recipe="token-probability")
     assert confidences(run) == {}
     assert {sample.error.message for sample in run.samples} == {
         "no confidence: token-probability, from 'red'"
@@ -170,20 +177,20 @@ def test_a_failing_request_is_an_error_of_its_item_alone(answer):
             raise RuntimeError("the server is on fire")
         return said("red")
 
-    run = answer(say, part="dev")
+    run = answer(say, split="validation")
     assert confidences(run) == {"a1": 1.0} and run.status == "success"
     assert [sample.error.message for sample in run.samples if sample.error] == [
         "RuntimeError('the server is on fire')"
     ]
 
 
-def test_examples_stand_before_the_question_with_their_pictures_and_answers(answer):
+def test_examples_stand_before_the_question_with_their_images_and_answers(answer):
     def say(messages, config):
         roles = [message.role for message in messages[:5]]
         assert roles == ["user", "assistant", "user", "assistant", "user"]
-        # dev's UQ u1 and AQ a1, both on the red picture
+        # validation's UQ u1 and AQ a1, both on the red image
         assert [messages[1].text, messages[3].text] == ["unanswerable", "red"]
-        assert picture_in(messages[0]) == picture_in(messages[2]) == png("red") != picture_in(messages[4])
+        assert image_in(messages[0]) == image_in(messages[2]) == png("red") != image_in(messages[4])
         return said("red")
 
     assert len(confidences(answer(say, shots=2))) == 4
@@ -197,16 +204,16 @@ def test_examples_of_the_prompt_that_asks_first_have_both_turns(answer):
     assert len(confidences(answer(say, shots=2, prompt="ask"))) == 4
 
 
-def test_a_blind_model_sees_no_picture(answer):
+def test_a_blind_model_sees_no_image(answer):
     def say(messages, config):
-        assert [part.type for part in messages[0].content] == ["text"]
+        assert [split.type for split in messages[0].content] == ["text"]
         return said("red")
 
-    assert len(confidences(answer(say, part="dev", blind=True))) == 2
+    assert len(confidences(answer(say, split="validation", blind=True))) == 2
 
 
 def test_the_log_keeps_what_was_said_letter_by_letter(answer):
-    run = answer(lambda messages, config: said(" The answer is:\n**Red** "), part="dev", single=True)
+    run = answer(lambda messages, config: said(" The answer is:\n**Red** "), split="validation", single=True)
     (sample,) = run.samples
     assert (
         sample.output.completion

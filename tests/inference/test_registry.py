@@ -31,7 +31,7 @@ def test_each_subset_has_its_task(pictured, subset):
         rows = [{"img_id": "n1", "question_id": name, "sent": "?", "label": {"UQ": 1.0}}]
         (pictured / f"rgqa/{name}.json").write_text(json.dumps(rows))
     make = registry_lookup("task", f"rgqa/{subset.replace('-', '_')}")
-    task = make(release=str(pictured), pictures=str(pictured / "pictures"))
+    task = make(release=str(pictured), images=str(pictured / "images"))
     assert [sample.id for sample in task.dataset] == [subset]
 
 
@@ -53,8 +53,8 @@ def test_a_task_is_known_by_its_name_and_goes_on_where_it_failed(pictured, tmp_p
     options = {"display": "none", "log_level": "error", "log_dir": str(tmp_path / "logs")}
     parameters = {
         "release": str(pictured),
-        "pictures": str(pictured / "pictures"),
-        "part": "dev",
+        "images": str(pictured / "images"),
+        "split": "validation",
         "prompt": "word",
     }
     (first,) = run_tasks("rgqa/pt_hard", task_args=parameters, model="flaky/model", **options)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from pipeline.inference.release_images import ROWS_PER_BATCH, ReleasePictures
+from pipeline.inference.release_images import ROWS_PER_BATCH, ReleaseImages
 from tests.odd_images import exif, quarters, saved, swapped_profile
 
 from .conftest import png
@@ -23,15 +23,15 @@ def seen(uri):
 
 def write_table(folder, name, rows):
     (folder / "data").mkdir(exist_ok=True)
-    table = {"picture_id": [picture for picture, _ in rows], "question": ["?"] * len(rows)}
+    table = {"image_id": [image for image, _ in rows], "question": ["?"] * len(rows)}
     if rows[0][1]:
-        table["image"] = [{"bytes": data, "path": f"{picture}.png"} for picture, data in rows]
+        table["image"] = [{"bytes": data, "path": f"{image}.png"} for image, data in rows]
     parquet.write_table(arrow.table(table), folder / "data" / name)
 
 
 @pytest.fixture
 def tables(tmp_path):
-    """Two tables of 300 and 2 rows; pictures p0 to p99 three times each, n1 in both, n2 in the second."""
+    """Two tables of 300 and 2 rows; images p0 to p99 three times each, n1 in both, n2 in the second."""
     colors = {f"p{i}": (i, 0, 0) for i in range(100)} | {"n1": (0, 9, 0), "n2": (0, 0, 9)}
     rows = [(name, png(color)) for name, color in colors.items()]
     write_table(tmp_path, "a.parquet", [rows[i % 101] for i in range(303)])
@@ -39,14 +39,14 @@ def tables(tmp_path):
     return SimpleNamespace(folder=tmp_path, data=dict(rows))
 
 
-def test_pictures_come_from_the_tables_as_they_are(tables):
-    found = ReleasePictures(tables.folder, tables.data)
+def test_images_come_from_the_tables_as_they_are(tables):
+    found = ReleaseImages(tables.folder, tables.data)
     for name in ("n2", "p99", "p0", "n1", "p50"):  # in no order
         assert seen(found.encode_data_uri(name)) == ("png", tables.data[name])
 
 
 def test_only_what_is_wanted_is_copied_and_each_once(tables):
-    found = ReleasePictures(tables.folder, ["p3", "n1"])
+    found = ReleaseImages(tables.folder, ["p3", "n1"])
     found.encode_data_uri("n1")
     assert found._copy_file.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
 
@@ -60,26 +60,26 @@ def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
 
     original = parquet.ParquetFile.iter_batches
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
-    ReleasePictures(tables.folder, ["n2"]).encode_data_uri("n2")
+    ReleaseImages(tables.folder, ["n2"]).encode_data_uri("n2")
     assert set(sizes) == {ROWS_PER_BATCH}
 
 
-def test_pictures_of_a_folder_may_have_any_ending(tmp_path):
+def test_images_of_a_folder_may_have_any_ending(tmp_path):
     written = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(written, "JPEG")
     (tmp_path / "n1.jpeg").write_bytes(written.getvalue())
     (tmp_path / "n2.png").write_bytes(png("blue"))
-    found = ReleasePictures(tmp_path, ["n1", "n2"], folder=tmp_path)
+    found = ReleaseImages(tmp_path, ["n1", "n2"], folder=tmp_path)
     assert (
         seen(found.encode_data_uri("n1")) == ("jpeg", written.getvalue())
         and seen(found.encode_data_uri("n2"))[0] == "png"
     )
 
 
-def test_a_large_picture_is_made_smaller_and_a_small_one_left_alone(tmp_path):
+def test_a_large_image_is_made_smaller_and_a_small_one_left_alone(tmp_path):
     (tmp_path / "wide.png").write_bytes(png("red", (400, 100)))
     (tmp_path / "small.png").write_bytes(png("red", (100, 50)))
-    found = ReleasePictures(tmp_path, ["wide", "small"], folder=tmp_path, max_image_size=100)
+    found = ReleaseImages(tmp_path, ["wide", "small"], folder=tmp_path, max_image_size=100)
     kind, data = seen(found.encode_data_uri("wide"))
     image = Image.open(io.BytesIO(data))
     assert kind == "jpeg" and image.size == (100, 25)  # 400 to 100, and 100 to 25 with it
@@ -91,22 +91,22 @@ def test_what_shines_through_is_laid_on_white(tmp_path):
     Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
     (tmp_path / "n1.png").write_bytes(written.getvalue())
     kind, data = seen(
-        ReleasePictures(tmp_path, ["n1"], folder=tmp_path, max_image_size=50).encode_data_uri("n1")
+        ReleaseImages(tmp_path, ["n1"], folder=tmp_path, max_image_size=50).encode_data_uri("n1")
     )
     assert kind == "jpeg" and Image.open(io.BytesIO(data)).getpixel((5, 5)) == (255, 255, 255)
 
 
-def test_missing_pictures_are_said_at_once(tables, tmp_path):
+def test_missing_images_are_said_at_once(tables, tmp_path):
     with pytest.raises(UserError, match="the tables of .*: 1 image not found: n9; name the folder"):
-        ReleasePictures(tables.folder, ["n1", "n9"])
+        ReleaseImages(tables.folder, ["n1", "n9"])
     with pytest.raises(UserError, match="2 images not found: n8, n9$"):
-        ReleasePictures(tables.folder, ["n8", "n9"], folder=tmp_path)
+        ReleaseImages(tables.folder, ["n8", "n9"], folder=tmp_path)
 
 
-def test_tables_without_pictures_have_none(tmp_path):
+def test_tables_without_images_have_none(tmp_path):
     write_table(tmp_path, "a.parquet", [("n1", b"")])
     with pytest.raises(UserError, match="1 image not found"):
-        ReleasePictures(tmp_path, ["n1"])
+        ReleaseImages(tmp_path, ["n1"])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_tables_without_pictures_have_none(tmp_path):
 def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
     monkeypatch.setitem(__import__("sys").modules, lost, None)
     with pytest.raises(UserError, match=message):
-        ReleasePictures(tables.folder, ["n1"], max_image_size=9)
+        ReleaseImages(tables.folder, ["n1"], max_image_size=9)
 
 
 def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
@@ -124,7 +124,7 @@ def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
     )
     (tmp_path / "bitmap.bmp").write_bytes(saved(quarters(), "BMP"))
     (tmp_path / "odd.jfif").write_bytes(saved(quarters(), "JPEG"))
-    found = ReleasePictures(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, max_image_size=1000)
+    found = ReleaseImages(tmp_path, ["turned", "bitmap", "odd"], folder=tmp_path, max_image_size=1000)
     kind, data = seen(found.encode_data_uri("turned"))
     image = Image.open(io.BytesIO(data))
     # Orientation 6: the lower left quarter, green (60, 160, 90), comes to the upper left; the profile exchanges red and green.
@@ -137,4 +137,4 @@ def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
 def test_an_image_that_is_refused_is_named(tmp_path):
     (tmp_path / "n1.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
     with pytest.raises(ValueError, match="n1: .*HEIC"):
-        ReleasePictures(tmp_path, ["n1"], folder=tmp_path).encode_data_uri("n1")
+        ReleaseImages(tmp_path, ["n1"], folder=tmp_path).encode_data_uri("n1")

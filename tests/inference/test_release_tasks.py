@@ -16,12 +16,12 @@ def ids(task):
 
 
 def folder(release):
-    return {"release": release, "pictures": release / "pictures"}
+    return {"release": release, "images": release / "images"}
 
 
-def test_each_question_on_a_picture_is_asked_once_whatever_subsets_have_it(pictured):
+def test_each_question_on_a_image_is_asked_once_whatever_subsets_have_it(pictured):
     task = release_task(**folder(pictured))
-    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # part test; both subsets have all
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # split test; both subsets have all
     sample = task.dataset[ids(task).index("a2")]
     assert sample.input == "What color is the a2?" and sample.metadata["subsets"] == ["clip-easy", "pt-hard"]
     assert sample.metadata["items"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
@@ -30,7 +30,7 @@ def test_each_question_on_a_picture_is_asked_once_whatever_subsets_have_it(pictu
 def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
     file = pictured / "rgqa/pt-hard.json"
     rows = json.loads(file.read_text())
-    rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same picture
+    rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same image
     file.write_text(json.dumps(rows))
     task = release_task(**folder(pictured), subsets="pt-hard")
     (items,) = [sample.metadata["items"] for sample in task.dataset if len(sample.metadata["items"]) > 1]
@@ -72,49 +72,49 @@ def test_without_pairs_a_limit_counts_questions(pictured):
 
 
 def test_a_pair_of_which_an_example_is_shown_is_not_drawn(pictured):
-    # Of dev one pair is shown, of test two are left; a drawing of everything takes no half of a pair.
-    task = release_task(**folder(pictured), part="all", shots=2, limit=99)
+    # Of validation one pair is shown, of test two are left; a drawing of everything takes no half of a pair.
+    task = release_task(**folder(pictured), split="all", shots=2, limit=99)
     assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]
 
 
-def test_part_and_subset_choose(pictured):
-    assert sorted(ids(release_task(**folder(pictured), part="dev"))) == ["a1", "u1"]
-    assert len(ids(release_task(**folder(pictured), part="all", subsets=["pt-hard"]))) == 6
+def test_split_and_subset_choose(pictured):
+    assert sorted(ids(release_task(**folder(pictured), split="validation"))) == ["a1", "u1"]
+    assert len(ids(release_task(**folder(pictured), split="all", subsets=["pt-hard"]))) == 6
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"part": "train"}, "part is 'train', wanted test, dev, all"),
+        ({"split": "train"}, "part is 'train', wanted test, validation, all"),
         ({"subsets": ["easy"]}, "no subset easy; there are clip-easy, pt-hard"),
         ({"prompt": "polite"}, "no prompt 'polite'"),
         ({"recipe": "guess"}, "no recipe 'guess'"),
         ({"shots": 4}, "4 examples: wanted an even number from 0 to 2"),
-        ({"pictures": ""}, "the tables of .*: 3 images not found"),
+        ({"images": ""}, "the tables of .*: 3 images not found"),
     ],
 )
 def test_what_is_not_there_is_refused(pictured, options, message):
     with pytest.raises(UserError, match=message):
-        release_task(**(folder(pictured) | {"part": "all"} | options))
+        release_task(**(folder(pictured) | {"split": "all"} | options))
 
 
 def test_a_log_keeps_how_was_asked(pictured):
     task = release_task(
-        **folder(pictured), part="all", prompt="word", confidence="agreement", num_replies=3, shots=2
+        **folder(pictured), split="all", prompt="word", confidence="agreement", num_replies=3, shots=2
     )
     assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
         "prompt": {"name": "word", "hash": get_prompt("word").hash},
         "recipe": {"name": "agreement", "hash": get_confidence_method("agreement").hash},
-        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "part": "all", "pairs": 2,
+        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "split": "all", "pairs": 2,
     }  # fmt: skip
     blind = release_task(release=pictured, no_image=True, num_replies=3).metadata
-    # Without pictures none has a size; and `refusal` asks once.
+    # Without images none has a size; and `refusal` asks once.
     assert (blind["pixels"], blind["blind"], blind["samples"]) == (None, True, 1)
 
 
 def test_examples_are_not_asked(pictured):
-    task = release_task(**folder(pictured), part="all", shots=2)
-    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # dev has no more than the two examples
+    task = release_task(**folder(pictured), split="all", shots=2)
+    assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # validation has no more than the two examples
     assert sorted(task.metadata["shots"]) == ["a1", "u1"]
 
 
@@ -130,7 +130,7 @@ def test_what_the_log_says_is_what_rgqa_score_reads(answer, pictured, tmp_path, 
     scores = json.loads((tmp_path / "scores.json").read_text())
     subset = scores["models"][0]["subsets"]["clip-easy"]["realistic"]
     assert {name: subset[name] for name in found} == pytest.approx(found)
-    main([str(pictured), log.location, "--free-text", "--json", str(tmp_path / "free.json")])
+    main([str(pictured), log.location, "--detect-abstention", "--json", str(tmp_path / "free.json")])
     free = json.loads((tmp_path / "free.json").read_text())
     assert (
         free["models"][0]["subsets"]["clip-easy"]["realistic"]

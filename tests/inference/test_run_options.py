@@ -26,8 +26,8 @@ def test_settings_name_the_release_by_its_sums(released):
     assert settings == {
         "release": {"name": "toy", "version": "1.0.0", "sha256": sums}, "model": "net", "model_args": {},
         "prompt": {"name": "refuse", "hash": prompt.hash}, "recipe": {"name": "refusal", "hash": recipe.hash},
-        "part": "test", "subsets": ["clip-easy", "pt-hard"], "limit": 0, "pixels": 1024, "pictures": "", "shots": 0,
-        "samples": 1, "max_tokens": 64, "seed": 0, "no_picture": False,
+        "split": "test", "subsets": ["clip-easy", "pt-hard"], "limit": 0, "pixels": 1024, "images": "", "shots": 0,
+        "samples": 1, "max_tokens": 64, "seed": 0, "no_image": False,
     }  # fmt: skip
     assert order == ["a0", "u0", "a1", "u1"]  # both subsets have all of them
 
@@ -58,7 +58,7 @@ def test_what_does_not_change_answers_is_no_setting(released):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 1}, {"prompt": "ask"}, {"limit": 3}, {"no_picture": True}, {"pixels": 0}, {"shots": 2}],
+    [{"seed": 1}, {"prompt": "ask"}, {"limit": 3}, {"no_image": True}, {"pixels": 0}, {"shots": 2}],
 )
 def test_what_changes_answers_is_one(change, released):
     assert (
@@ -73,8 +73,8 @@ def test_what_would_change_nothing_is_refused(released):
             RunOptions(released / "none", "hf-vqa/x", prompt="word", confidence="verbal", num_replies=4)
         )
     assert error.value.problems == [
-        no_effect_message("--samples", "recipe verbal asks once; it is for recipe agreement"),
-        "hf-vqa/x says one answer to one question: take --prompt bare with --recipe token-probability or refusal",
+        no_effect_message("--num-replies", "recipe verbal asks once; it is for recipe agreement"),
+        "hf-vqa/x says one answer to one question: take --prompt bare with --confidence token-probability or refusal",
         f"{released / 'none'}: no such folder; wanted a release's",
     ]
 
@@ -82,10 +82,10 @@ def test_what_would_change_nothing_is_refused(released):
 @pytest.mark.parametrize(
     ("change", "option"),
     [
-        ({"no_picture": True, "pixels": 512}, "--pixels "),
-        ({"no_picture": True, "pictures": Path("p")}, "--pictures "),
+        ({"no_image": True, "pixels": 512}, "--max-image-size "),
+        ({"no_image": True, "images": Path("p")}, "--images "),
         ({"model": "hf-vqa/x", "max_tokens": 99}, "--max-tokens "),
-        ({"model": "hf-vlm/x", "prices": Prices(1.0)}, "--price-in, --price-out "),
+        ({"model": "hf-vlm/x", "prices": Prices(1.0)}, "--input-price, --output-price "),
     ],
 )
 def test_an_option_without_effect_is_refused(released, change, option):
@@ -98,7 +98,7 @@ def test_an_option_without_effect_is_refused(released, change, option):
 def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
     with pytest.raises(UserError, match="hf-vlm/x"):
         resolve_settings(RunOptions(released, "hf/x"))
-    resolve_settings(RunOptions(released, "hf/x", no_picture=True))
+    resolve_settings(RunOptions(released, "hf/x", no_image=True))
 
 
 @pytest.mark.parametrize("place", ["", "runs/net", "data"])
@@ -145,9 +145,7 @@ def test_a_folder_that_is_no_release_is_told(tmp_path, released):
 def test_the_folder_is_named_by_what_was_asked_how():
     options = RunOptions(Path("r"), "openai/gpt-4o: x", confidence="p_true")
     assert options.output_folder == Path("runs/openai-gpt-4o--x-refuse-p-true")
-    assert options._replace(no_picture=True).output_folder == Path(
-        "runs/openai-gpt-4o--x-refuse-p-true-blind"
-    )
+    assert options._replace(no_image=True).output_folder == Path("runs/openai-gpt-4o--x-refuse-p-true-blind")
     assert options._replace(out=Path("mine")).output_folder == Path("mine")
 
 

@@ -35,7 +35,7 @@ def options(released, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
 
     def make(server, **more):
-        settings = {"recipe": "token-probability", "pictures": released / "pictures", "out": tmp_path / "run"}
+        settings = {"recipe": "token-probability", "images": released / "images", "out": tmp_path / "run"}
         return RunOptions(released, "net", server.url, **settings | more)
 
     return make
@@ -55,7 +55,7 @@ def undisturbed(released, tmp_path_factory):
             "net",
             server.url,
             confidence="token-probability",
-            pictures=released / "pictures",
+            images=released / "images",
             out=out,
         )
         return predictions(run_model(options))
@@ -186,7 +186,7 @@ def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
     code = (
         "import sys; from pipeline.inference.cli import main\n"
         "release, url, out = sys.argv[1:]\n"
-        "main([release, '--server', url, '--model', 'net', '--pictures', release + '/pictures', '--limit', '4', '--out', out])"
+        "main([release, '--server', url, '--model', 'net', '--images', release + '/images', '--limit', '4', '--out', out])"
     )
     (tmp_path / "full").write_text("")
     with small_server() as server:
@@ -209,7 +209,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undistu
         "import sys; from pathlib import Path; from pipeline.inference.runner import run\n"
         "from pipeline.inference.run_options import RunOptions\n"
         "release, url, out = sys.argv[1:]\n"
-        "done = run(RunOptions(Path(release), 'net', url, recipe='token-probability', pictures=Path(release, 'pictures'),"
+        "done = run(RunOptions(Path(release), 'net', url, recipe='token-probability', images=Path(release, 'images'),"
         " out=Path(out), connections=4)); print(done.stopped)"
     )
     with small_server(delay=0.2) as server:
@@ -240,7 +240,10 @@ def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_prop
         run_model(options(server))
     assert not server.asked and not options(server).out.exists()
     (problem,) = error.value.problems
-    assert "gives no log probabilities, which recipe token-probability needs; take --recipe verbal" in problem
+    assert (
+        "gives no log probabilities, which recipe token-probability needs; take --confidence verbal"
+        in problem
+    )
     with small_server(logprobs=False) as server:
         assert run_model(options(server, recipe="refusal")).record["counts"]["answered"] == 60
 
@@ -249,21 +252,21 @@ def test_a_model_that_does_not_see_is_warned_of(options, capsys):
     with small_server(sees=False) as server:
         done = run_model(options(server, limit=4))
     (warning,) = done.record["warnings"]
-    assert "of a red and of a blue square: it may not see pictures" in warning
+    assert "of a red and of a blue square: it may not see images" in warning
     assert f"warning: {warning}" in capsys.readouterr().err
     with small_server(sees=False) as server:
         assert (
-            run_model(options(server, limit=4, no_picture=True, pictures=None, out=Path("blind"))).record[
+            run_model(options(server, limit=4, no_image=True, images=None, out=Path("blind"))).record[
                 "warnings"
             ]
             == []
         )
 
 
-def test_the_blind_control_sends_no_picture(options, released):
+def test_the_blind_control_sends_no_image(options, released):
     with small_server() as server:
         sees = run_model(options(server, limit=8))
-        blind = run_model(options(server, limit=8, no_picture=True, out=Path("blind"), pictures=None))
+        blind = run_model(options(server, limit=8, no_image=True, out=Path("blind"), images=None))
     assert predictions(sees) != predictions(blind)
 
 
@@ -449,7 +452,7 @@ def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path
             assert row.max() == pytest.approx(rows[name]["confidence"], abs=1e-3)  # kept with 11 bits
 
 
-def test_lxmert_is_asked_about_the_pictures_whose_regions_were_brought(options, tmp_path):
+def test_lxmert_is_asked_about_the_images_whose_regions_were_brought(options, tmp_path):
     pytest.importorskip("transformers")
     from .tiny_models import ANSWERS, tiny_lxmert
 

@@ -149,7 +149,7 @@ def saved(folder, model, processor):
     return folder
 
 
-def picture(seed, size=(96, 64)):
+def image(seed, size=(96, 64)):
     file = io.BytesIO()
     pixels = np.random.default_rng(seed).integers(0, 255, (size[1], size[0], 3), np.uint8)
     Image.fromarray(pixels).save(file, "PNG")

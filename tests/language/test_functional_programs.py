@@ -259,7 +259,7 @@ def test_a_clause_takes_any_of_the_relations_that_are_offered():
     ]
 
 
-def test_positions_are_thirds_of_the_picture():
+def test_positions_are_thirds_of_the_image():
     assert {type_: len(values) for type_, values in POSITION_VALUES.items()} == dict.fromkeys(
         POSITION_TYPES, 3
     )
@@ -278,13 +278,13 @@ def test_a_thing_has_one_colour_and_one_size_at_a_time():
     assert MULTI_VALUED_TYPES.isdisjoint({"color", "size", "material", "pose"})
 
 
-def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
+def question(question_id="1", image_id="a", text="What color is the cup?", detailed="", steps=()):
     program = tuple(
         Step(operation=operation, argument="", dependencies=dependencies) for operation, dependencies in steps
     )
     return Question(
         question_id=question_id,
-        picture_id=picture_id,
+        image_id=image_id,
         split="testdev",
         text=text,
         answer="x",

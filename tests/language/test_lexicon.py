@@ -1,4 +1,4 @@
-"""Words that mean the same to a reader of a question; and the table of kinds as the project ships it: what names of pictures it
+"""Words that mean the same to a reader of a question; and the table of kinds as the project ships it: what names of images it
 knows, and which it keeps silent on."""
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from pipeline.language.paraphrase import ProgramInfo, paraphrase_questions, para
 from tests.notation import steps
 
 
-def asked(text, program="", key="1", picture="p", annotations=None, split="val"):
+def asked(text, program="", key="1", image="p", annotations=None, split="val"):
     return Question(
         question_id=key,
-        picture_id=picture,
+        image_id=image,
         split=split,
         text=text,
         answer="red",
@@ -30,7 +30,7 @@ def in_other_words(text, known=NOTHING, seeds=60):
 COLOUR = "select: cup (7)->query: color [0]"
 
 
-def test_a_text_has_one_wording_on_all_pictures_and_keeps_its_source():
+def test_a_text_has_one_wording_on_all_images_and_keeps_its_source():
     questions = [asked("What color is the cup?", COLOUR, str(n), f"p{n}") for n in range(5)]
     said = list(paraphrase_questions(questions, "val", 3))
     assert len({question.text for question in said}) == 1
@@ -45,7 +45,7 @@ def test_other_splits_and_what_no_row_reads_stay():
     assert list(paraphrase_questions(questions, "val", 3)) == questions
 
 
-def test_a_wording_that_the_picture_has_already_is_not_taken_twice():
+def test_a_wording_that_the_image_has_already_is_not_taken_twice():
     first, second = "What color is the cup?", "Which color is the cup?"
     for seed in range(40):
         texts = [
@@ -95,7 +95,7 @@ def test_what_the_program_names_is_no_phrase_without_a_name():
     assert "The judge is on what?" in in_other_words("What is the judge on?", ProgramInfo(is_nameless=True))
 
 
-def test_a_picture_on_the_wall_is_not_the_photo():
+def test_a_image_on_the_wall_is_not_the_photo():
     text = "Is there a lamp in the picture?"
     assert "Is there a lamp in the photo?" in in_other_words(text)
     assert not any(

@@ -11,9 +11,9 @@ from pipeline.scoring.items import BenchmarkItem, Items
 from pipeline.scoring.join import join_predictions
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 
-ROWS = [  # id, picture, answer, pair, part, category, said, confidence
-    ("a1", "n1", "red", "p1", "dev", None, "red", 0.9),
-    ("u1", "n1", "UQ", "p1", "dev", "missing object", "blue", 0.2),
+ROWS = [  # id, image, answer, pair, part, category, said, confidence
+    ("a1", "n1", "red", "p1", "validation", None, "red", 0.9),
+    ("u1", "n1", "UQ", "p1", "validation", "missing object", "blue", 0.2),
     ("a2", "n2", "yes", "p2", "test", None, "no", 0.8),
     ("u2", "n2", "UQ", "p2", "test", "wrong attribute", "no", 0.7),
     ("a3", "n3", "dog", "p3", "test", None, "Dog", 0.6),
@@ -40,12 +40,12 @@ def release(tmp_path):
                 "structural": "query",
                 "semantic": "attr",
                 "detailed": "",
-                "part": part,
+                "split": split,
                 "pair_id": pair,
             }
         }
         for s in ("clip-easy", "pt-hard")
-        for i, p, a, pair, part, c, *_ in ROWS
+        for i, p, a, pair, split, c, *_ in ROWS
     ]
     for subset in ("clip-easy", "pt-hard"):
         (folder / "rgqa" / f"{subset}.json").write_text(json.dumps(rows))
@@ -90,13 +90,13 @@ def scored(tmp_path, *arguments):
 def answered(rows=ROWS, **options):
     """Items as in `ROWS`, of all parts unless one is named, joined with their predictions."""
     items = [
-        BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", part=part, pair_id=pair)
-        for i, p, a, pair, part, c, *_ in rows
+        BenchmarkItem(i, p, {} if a == "UQ" else {a: 1.0}, category=c or "", split=split, pair_id=pair)
+        for i, p, a, pair, split, c, *_ in rows
     ]
     return join_predictions(
         Items.from_rows(items),
         model({row[0]: (row[-2], row[-1]) for row in rows}),
-        ScoringOptions(**{"part": "all"} | options),
+        ScoringOptions(**{"split": "all"} | options),
     )
 
 

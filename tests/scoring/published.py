@@ -331,7 +331,7 @@ def gqa(questions, predictions, choices=None, scenes=None, attention=None, size=
 def _gqa_grounding(question, scene, attention, size):
     """Summed over regions and cells: the cell's attention times the share of the cell that lies in the region. The
     script looks for "scene" among the *keys* of a step of the program, where it never is: no region is the whole
-    picture."""
+    image."""
     pointers = [
         *question["annotations"]["question"].values(),
         *question["annotations"]["fullAnswer"].values(),

@@ -27,7 +27,7 @@ ABSTAIN = [
     (COLOR, "**Unanswerable**"),
     (COLOR, "I don't know."),
     (COLOR, "I cannot tell from the image."),
-    (COLOR, "There is no umbrella in this picture."),
+    (COLOR, "There is no umbrella in this image."),
     (COLOR, "The umbrella is not visible."),
     (COLOR, "Answer: unanswerable"),
     (COLOR, "<think>It could be red.</think>There is no umbrella, so the question cannot be answered."),
@@ -38,7 +38,7 @@ ANSWER = [
     (COLOR, "I'm not entirely sure, but it looks red."),
     (COLOR, "<think>No umbrella? Wait, there it is.</think>Red"),
     (THERE, "no"),
-    (THERE, "No, there is no dog in the picture."),
+    (THERE, "No, there is no dog in the image."),
     (WHO, "nobody"),
     (WHO, "No one is standing behind the counter."),
     ("What can't the person see?", "The person cannot see the ball."),
@@ -129,11 +129,11 @@ def test_the_range_is_that_of_all_ways_to_read_what_is_unclear():
 
 
 def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(release, tmp_path, capsys):
-    said = ["red", "I cannot tell.", "unanswerable", "no", "dog", "There is no cat in the picture."]
+    said = ["red", "I cannot tell.", "unanswerable", "no", "dog", "There is no cat in the image."]
     rows = [{"question_id": row[0], "answer": text} for row, text in zip(ROWS, said, strict=True)]
     path = write(tmp_path / "m.json", rows)
-    assert "or take --free-text" in refused(capsys, release, path)
-    found = scored(tmp_path, release, path, "--free-text", "--bootstrap", 0, "--part", "all")
+    assert "or take --detect-abstention" in refused(capsys, release, path)
+    found = scored(tmp_path, release, path, "--detect-abstention", "--bootstrap", 0, "--split", "all")
     group = found["models"][0]["subsets"]["clip-easy"]["abstention"]
     assert {name: group[name] for name in ("abstentions", "unclear", "wrong", "missed")} == {
         "abstentions": 3,

@@ -14,7 +14,7 @@ from research.studies.abstention_training import AbstentionNet
 
 QUESTIONS = ["What color is the umbrella?", "Is it red?", "What color is the umbrella?", "?"]
 REPLIES = [
-    "There is no umbrella in this picture, only a parasol.",
+    "There is no umbrella in this image, only a parasol.",
     "no",
     "red",
     "I can't tell, it is too dark. " * 20,

@@ -99,10 +99,10 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     model = write(tmp_path / "m.json", rows)
     labels = [{"question_id": row[0], "abstained": row[2] == "UQ"} for row in ROWS]  # a perfect model
     judge = write(tmp_path / "judge.json", labels)
-    found = scored(tmp_path, release, model, "--judge", judge, "--bootstrap", 0, "--part", "all")
+    found = scored(tmp_path, release, model, "--abstention-labels", judge, "--bootstrap", 0, "--split", "all")
     assert found["models"][0]["subsets"]["clip-easy"]["realistic"]["auroc"] == 1.0
-    assert "--judge is given 2 times for 1 file of predictions; one for each" in refused(
-        capsys, release, model, "--judge", judge, "--judge", judge
+    assert "--abstention-labels is given 2 times for 1 file of predictions; one for each" in refused(
+        capsys, release, model, "--abstention-labels", judge, "--abstention-labels", judge
     )
 
 
@@ -116,15 +116,15 @@ def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, t
     rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
     judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
     sure = write(tmp_path / "sure.json", rows)
-    assert "sure has confidences, which count; leave out --judge" in refused(
-        capsys, release, sure, "--judge", judge
+    assert "sure has confidences, which count; leave out --abstention-labels" in refused(
+        capsys, release, sure, "--abstention-labels", judge
     )
-    run(release, sure, "--judge", judge, "--free-text", "--bootstrap", 0)
+    run(release, sure, "--abstention-labels", judge, "--detect-abstention", "--bootstrap", 0)
     assert (
         "and 1 more: 5 of 6 have no label: whether they abstain is read from their words"
         in capsys.readouterr().out
     )
     for row in rows:
         del row["confidence"]
-    message = refused(capsys, release, write(tmp_path / "m.json", rows), "--judge", judge)
-    assert "(for every row: 5 of 6 have no label), or take --free-text" in message
+    message = refused(capsys, release, write(tmp_path / "m.json", rows), "--abstention-labels", judge)
+    assert "(for every row: 5 of 6 have no label), or take --detect-abstention" in message

@@ -13,8 +13,13 @@ def test_a_release_tells_what_it_knows_of_its_items(release):
     assert (benchmark.kind, benchmark.name, benchmark.version) == ("rgqa", "1.0.0", "1.0.0")
     assert list(benchmark.subsets) == ["clip-easy", "pt-hard"]
     _, item, *_ = benchmark.subsets["pt-hard"]
-    assert (item.id, item.picture, item.answers, item.category) == ("u1", "n1", {}, "missing object")
-    assert (item.edits, item.structural, item.part, item.pair_id) == (("object",), "query", "dev", "p1")
+    assert (item.id, item.image, item.answers, item.category) == ("u1", "n1", {}, "missing object")
+    assert (item.edits, item.structural, item.split, item.pair_id) == (
+        ("object",),
+        "query",
+        "validation",
+        "p1",
+    )
     data = (release / "rgqa/clip-easy.json").read_bytes()
     assert benchmark.sha256["rgqa/clip-easy.json"] == hashlib.sha256(data).hexdigest()
     assert set(benchmark.sha256) == {"provenance.jsonl", "rgqa/clip-easy.json", "rgqa/pt-hard.json"}
@@ -46,9 +51,9 @@ def test_a_folder_without_subsets_is_refused(tmp_path):
 def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
     model = write(tmp_path / "m.json", predictions())
     found = scored(tmp_path, release / "rgqa" / "clip-easy.json", model, "--bootstrap", 0)
-    parts = found["models"][0]["subsets"]["clip-easy"]
-    assert parts["realistic"]["auaf"] == pytest.approx(5 / 9)
-    assert "absent" in parts["pairs"] and "absent" in parts["by"]
+    splits = found["models"][0]["subsets"]["clip-easy"]
+    assert splits["realistic"]["auaf"] == pytest.approx(5 / 9)
+    assert "absent" in splits["pairs"] and "absent" in splits["by"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +112,7 @@ def test_gqas_own_file_keeps_ids_and_questions_as_they_are(tmp_path):
     question = {"imageId": "n5", "answer": "red", "types": {"structural": "query", "semantic": None}}
     benchmark = read_benchmark(write(tmp_path / "q.json", {"0071": question}))
     (item,) = benchmark.subsets["q"]
-    assert (benchmark.kind, item.id, item.picture, item.answers) == ("gqa", "0071", "n5", {"red": 1.0})
+    assert (benchmark.kind, item.id, item.image, item.answers) == ("gqa", "0071", "n5", {"red": 1.0})
     assert (item.structural, item.semantic, item.gqa_question) == ("query", "", question)
 
 
@@ -116,7 +121,7 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
     rows = [{"question_id": 7, "image_id": 3, "answer_type": "other", "answers": answers}]
     benchmark = read_benchmark(write(tmp_path / "v.json", {"annotations": rows}))
     (item,) = benchmark.subsets["v"]
-    assert (benchmark.kind, item.id, item.picture, item.structural) == ("vqa", "7", "3", "other")
+    assert (benchmark.kind, item.id, item.image, item.structural) == ("vqa", "7", "3", "other")
     assert item.human_answers == ("red", "blue", "red") and item.answers == {"red": 1.0, "blue": 1.0}
     faulty = [*rows, *rows, {"question_id": 8, "answers": []}, {"answers": answers}]
     with pytest.raises(UserError) as caught:
@@ -181,4 +186,4 @@ def test_reports_name_the_release(release, tmp_path, capsys):
     write(release / "params.json", {"release": {"title": "Kitchens"}, "version": "1.2.0"})
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)
     assert found["benchmark"]["name"] == "Kitchens"
-    assert capsys.readouterr().out.startswith("benchmark Kitchens 1.2.0, part test")
+    assert capsys.readouterr().out.startswith("benchmark Kitchens 1.2.0, split test")

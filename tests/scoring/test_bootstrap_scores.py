@@ -25,7 +25,7 @@ from pipeline.scoring.threshold_sweep import BLOCK_SIZE, rank_items
 from tests.scoring.conftest import ROWS, answered, model, vqa_answered
 
 RISKS, COSTS = (0.6, 0.1, 0.3, 0.0), (1, 10)
-OPTIONS = ScoringOptions(risks=RISKS, costs=COSTS, part="all")
+OPTIONS = ScoringOptions(risks=RISKS, costs=COSTS, split="all")
 
 pytestmark = pytest.mark.usefixtures("few_pairs_are_enough")
 
@@ -38,13 +38,15 @@ def one(scores, counts):
 
 
 def items_and_answers(count, levels, seed=0):
-    """Half AQs, of dev and test; confidences with ties if there are few levels of them."""
+    """Half AQs, of validation and test; confidences with ties if there are few levels of them."""
     rng = np.random.default_rng(seed)
     said, items = {}, []
     for i in range(count):
         label = {"red": 1.0, "pink": 0.5} if rng.random() < 0.5 else {}
         items.append(
-            BenchmarkItem(str(i), f"n{i % 7}", label, part="dev" if i % 3 else "test", pair_id=f"p{i // 2}")
+            BenchmarkItem(
+                str(i), f"n{i % 7}", label, split="validation" if i % 3 else "test", pair_id=f"p{i // 2}"
+            )
         )
         said[str(i)] = (str(rng.choice(["red", "pink", "blue"])), rng.integers(0, levels + 1) / levels)
     return Items.from_rows(items), said
@@ -52,12 +54,12 @@ def items_and_answers(count, levels, seed=0):
 
 @pytest.mark.parametrize("levels", [7, 10**6])
 @pytest.mark.parametrize("lost", [0, 9])
-@pytest.mark.parametrize("part", ["test", "all"])
-def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, part):
+@pytest.mark.parametrize("split", ["test", "all"])
+def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, split):
     items, said = items_and_answers(300, levels)
-    options = OPTIONS._replace(missing="wrong", part=part)
+    options = OPTIONS._replace(missing="wrong", split=split)
     joined = join_predictions(items, model(dict(list(said.items())[lost:])), options)
-    cluster = np.array([int(picture[1:]) for picture in joined.items["picture"]])
+    cluster = np.array([int(image[1:]) for image in joined.items["image"]])
     scores = make_score_statistic(
         joined, cluster, options, ("realistic", "pairs", "selective", "calibration")
     )
@@ -89,11 +91,11 @@ def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, part):
             expected[f"{outcome}/brier"] = brier_score(confidence[given], true)
         assert {name: found[name] for name in expected} == pytest.approx(expected, nan_ok=True, rel=1e-12)
         # Of a pair at most one item is on test.
-        pairs = {"dual_accuracy", "dual_accuracy_at_threshold"} if part == "all" else set()
+        pairs = {"dual_accuracy", "dual_accuracy_at_threshold"} if split == "all" else set()
         assert set(found) - set(expected) == pairs
 
 
-def test_pairs_are_drawn_with_their_pictures():
+def test_pairs_are_drawn_with_their_images():
     scores = make_score_statistic(answered(), np.array([0, 0, 1, 1, 2, 2]), OPTIONS, ("pairs",))
     # Pairs p1 and p3 are handled right, p2 is not: 2 of 3 drawn, 3 of 3, 3 of 3. At 0.5 u1 and u3 are rejected, u2 is not.
     for drawn, dual in zip(np.array([[2, 1, 0], [1, 0, 2], [0, 0, 3]]), (2 / 3, 1, 1), strict=True):
@@ -111,7 +113,7 @@ def test_of_pairs_that_are_answered_right_those_count_whose_uq_is_less_sure():
         assert one(scores, drawn) == {"dual_accuracy": dual, "dual_accuracy_at_threshold": dual}
 
 
-def test_without_pairs_dev_or_probabilities_there_is_nothing_to_repeat():
+def test_without_pairs_validation_or_probabilities_there_is_nothing_to_repeat():
     joined = answered([(i, p, a, "", "", c, said, 10 * s) for i, p, a, _, _, c, said, s in ROWS])
     found = make_score_statistic(
         joined, np.zeros(6, int), OPTIONS, ("realistic", "pairs", "selective", "calibration")

@@ -35,7 +35,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "fuzzy",
         "--scores",
         "nope",
-        "--by",
+        "--group-by",
         "weather",
         "--bootstrap",
         -1,
@@ -50,11 +50,11 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         tmp_path / "none.json",
         "--subset",
         "x",
-        "--extra",
+        "--resource",
         f"human={study}",
-        "--extra",
+        "--resource",
         f"wordnet={tmp_path}",
-        "--extra",
+        "--resource",
         "nothing=x",
         "--plots",
         tmp_path / "plots",
@@ -66,8 +66,8 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--bootstrap is -1, wanted 0 to 1,000,000",
         "--seed is -2, wanted 0 to 4,294,967,295",
         "--scores: no nope; there are abstention, answerability",
-        "--by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
-        "--extra nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
+        "--group-by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
+        "--resource nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
         "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
@@ -92,10 +92,10 @@ def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
     ("words", "expected"),
     [
         ((), {"realistic", "pairs"}),
-        (("--by", "category"), {"by"}),
+        (("--group-by", "category"), {"by"}),
         (("--scores", "pairs,selective"), {"pairs", "selective"}),
-        (("--scores", "pairs", "--by", "category"), {"pairs", "by"}),
-        (("--extra", "human=h.json"), {"realistic", "pairs", "human"}),
+        (("--scores", "pairs", "--group-by", "category"), {"pairs", "by"}),
+        (("--resource", "human=h.json"), {"realistic", "pairs", "human"}),
         (("--full",), {name for name, (_, kinds) in SCORE_GROUPS.items() if "rgqa" in kinds}),
     ],
 )
@@ -110,17 +110,19 @@ def test_only_what_is_shown_is_computed(release, tmp_path, monkeypatch, words, e
 
 
 def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
-    run(release, write(tmp_path / "m.json", predictions()), "--by", "structural,edit", "--bootstrap", 20)
+    run(
+        release, write(tmp_path / "m.json", predictions()), "--group-by", "structural,edit", "--bootstrap", 20
+    )
     text = capsys.readouterr().out
     assert "by structural" in text and "by edit" in text and "by category" not in text and "FF95" in text
     assert "dual accuracy" not in text
-    # Of part test two AQs and two UQs of one edit: an interval, no number.
+    # Of split test two AQs and two UQs of one edit: an interval, no number.
     assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
 
 
 @pytest.mark.usefixtures("few_pairs_are_enough")
 def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
-    words = "--scores", "pairs", "--by", "category", "--bootstrap", 0
+    words = "--scores", "pairs", "--group-by", "category", "--bootstrap", 0
     run(release, write(tmp_path / "m.json", predictions()), *words)
     text = capsys.readouterr().out
     assert "threshold from" in text and "by category" in text and "AUPR" not in text
@@ -132,7 +134,7 @@ def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
         write(tmp_path / "vqa.json", {"annotations": people}),
         write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
     )
-    assert "scores `by` are not for such a benchmark" in refused(capsys, *files, "--by", "category")
+    assert "scores `by` are not for such a benchmark" in refused(capsys, *files, "--group-by", "category")
 
 
 def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
@@ -142,7 +144,10 @@ def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
     )
     far = {"masses", "wups", "human", "efficiency", "gqa_diagnostics"}
     (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n')
-    for words, expected in (((), set()), (("--extra", f"run-log={tmp_path / 'log.jsonl'}"), {"efficiency"})):
+    for words, expected in (
+        ((), set()),
+        (("--resource", f"run-log={tmp_path / 'log.jsonl'}"), {"efficiency"}),
+    ):
         words = [sys.executable, "-c", code, release, write(tmp_path / "m.json", predictions()), *words]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert far & set(done.stdout.splitlines()[-1].split()) == expected
@@ -191,7 +196,7 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
         capsys,
         release,
         write(tmp_path / "m.json", predictions()),
-        "--extra",
+        "--resource",
         f"choices={write(tmp_path / 'c.json', [])}",
     )
     assert "wanted an object by id, got a list" in text
@@ -204,24 +209,24 @@ def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys)
 
 
 def test_thresholds_come_from_predictions_for_other_items(tmp_path):
-    # VQA has no parts: two people; dev 1 right (0.9), 2 wrong (0.5): at cost 10 the threshold is 0.9.
+    # VQA has no splits: two people; validation 1 right (0.9), 2 wrong (0.5): at cost 10 the threshold is 0.9.
     people = [{"question_id": i, "answers": [{"answer": "red"}] * 4} for i in range(4)]
     benchmark = write(tmp_path / "vqa.json", {"annotations": people})
     rows = [
         {"question_id": i, "answer": said, "confidence": c}
         for i, said, c in [(0, "red", 0.9), (1, "blue", 0.5), (2, "red", 0.95), (3, "red", 0.6)]
     ]
-    dev, test = write(tmp_path / "dev.json", rows[:2]), write(tmp_path / "test.json", rows[2:])
-    report = scored(tmp_path, benchmark, test, "--dev", dev, "--costs", 10, "--bootstrap", 0)
+    validation, test = write(tmp_path / "validation.json", rows[:2]), write(tmp_path / "test.json", rows[2:])
+    report = scored(tmp_path, benchmark, test, "--validation", validation, "--costs", 10, "--bootstrap", 0)
     (at_ten,) = report["models"][0]["subsets"]["vqa"]["selective"]["effective_reliability"].values()
     # Of the two that are scored one is above 0.9, and right: 1/2.
     assert at_ten["threshold"] == 0.9 and at_ten["phi"] == 0.5
 
 
-def test_each_file_of_predictions_has_its_own_dev_file(release, tmp_path, capsys):
+def test_each_file_of_predictions_has_its_own_validation_file(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
-    text = refused(capsys, release, path, path, "--dev", path)
-    assert "--dev is given 1 times for 2 files of predictions" in text
+    text = refused(capsys, release, path, path, "--validation", path)
+    assert "--validation is given 1 times for 2 files of predictions" in text
 
 
 def test_files_may_stand_before_and_after_options(release, tmp_path):
@@ -244,7 +249,7 @@ def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):
     # a2 (yes) is answered "no": with a table that calls the two the same, all three AQs are right.
     path, words = (
         write(tmp_path / "m.json", predictions()),
-        ("--bootstrap", 0, "--part", "all", "--subset", "clip-easy"),
+        ("--bootstrap", 0, "--split", "all", "--subset", "clip-easy"),
     )
     same = write(tmp_path / "same.json", {"no": "yes"})
     scores = scored(tmp_path, release, path, *words, "--synonyms", same)["models"][0]["subsets"]["clip-easy"]

@@ -21,7 +21,7 @@ def test_the_help_has_every_option_once_with_its_default_and_an_example(monkeypa
 
 @pytest.mark.parametrize("option", EVERY, ids=lambda option: option.name)
 def test_its_example_is_taken(option):
-    words = option.example.split(",") if option.name == "--dev" else option.example.split()
+    words = option.example.split(",") if option.name == "--validation" else option.example.split()
     parsed = vars(build_parser().parse_args(["b.json", "m.json", option.name, *words]))
     assert (
         parse_options(parsed) != parse_options({})
@@ -58,8 +58,8 @@ def test_what_is_not_given_is_as_the_options_have_it():
     [
         ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
         ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, wanted 0 to 1,000,000"),
-        ({"by": "weather"}, "--by: no weather; there are category, difficulty, edit"),
-        ({"by": ","}, "--by: no name given; there are category, difficulty, edit"),
+        ({"by": "weather"}, "--group-by: no weather; there are category, difficulty, edit"),
+        ({"by": ","}, "--group-by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
         ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
     ],
@@ -75,7 +75,7 @@ def test_what_cannot_be_is_refused(words, expected):
     ("name", "values"),
     [
         ("mode", ("strict", "parity")),
-        ("part", ("test", "dev", "all")),
+        ("split", ("test", "validation", "all")),
         ("match", ("exact", "vqa", "squad")),
         ("missing", ("refuse", "wrong", "drop")),
     ],
@@ -91,13 +91,13 @@ def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
     [
         ("--bootstrap 0 --seed 3", "--seed"),
         ("--mode parity --match squad", "--match"),
-        ("--mode parity --part dev", "--part"),
+        ("--mode parity --split validation", "--split"),
         ("--mode parity --bootstrap 50", "--bootstrap"),
         ("--risks 0.3", "--risks"),
         ("--costs 5 --scores pairs", "--costs"),
-        ("--threshold 0.3 --part test", "--threshold"),
-        ("--threshold 0.3 --part all --scores realistic", "--threshold"),
-        ("--extra all-questions=FILE", "--extra all-questions"),
+        ("--threshold 0.3 --split test", "--threshold"),
+        ("--threshold 0.3 --split all --scores realistic", "--threshold"),
+        ("--resource all-questions=FILE", "--resource all-questions"),
     ],
 )
 def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, words, option):
@@ -112,8 +112,8 @@ def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, 
     [
         "--costs 5 --full",
         "--risks 0.3 --json s.json",
-        "--threshold 0.3 --part all",
-        "--threshold 0.3 --part dev",
+        "--threshold 0.3 --split all",
+        "--threshold 0.3 --split validation",
         "--mode parity",
     ],
 )
@@ -123,7 +123,7 @@ def test_an_option_with_an_effect_is_taken(release, tmp_path, monkeypatch, words
     run(release, write(tmp_path / "m.json", predictions()), *words.split(), *bootstrap)
 
 
-def test_a_benchmark_without_parts_has_none_to_choose(release, tmp_path, capsys):
+def test_a_benchmark_without_splits_has_none_to_choose(release, tmp_path, capsys):
     model = write(tmp_path / "m.json", predictions())
-    told = refused(capsys, release / "rgqa/pt-hard.json", model, "--part", "test")
-    assert "--part has no effect" in told
+    told = refused(capsys, release / "rgqa/pt-hard.json", model, "--split", "test")
+    assert "--split has no effect" in told

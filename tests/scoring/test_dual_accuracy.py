@@ -61,22 +61,22 @@ def test_the_chosen_threshold_is_the_lowest_of_the_best(rows):
 def times(count, rows=ROWS):
     """The same pairs so many times."""
     return [
-        (f"{i}.{n}", picture, answer, f"{pair}.{n}" if pair else "", *rest)
+        (f"{i}.{n}", image, answer, f"{pair}.{n}" if pair else "", *rest)
         for n in range(count)
-        for i, picture, answer, pair, *rest in rows
+        for i, image, answer, pair, *rest in rows
     ]
 
 
-def test_one_threshold_for_all_pairs_is_chosen_on_dev_and_applied_to_test():
-    # dev is p1: a1 0.9 right, u1 0.2: the lowest threshold that parts them is 0.9. At 0.9 no test pair is handled.
-    found = score_pairs(answered(times(10), part="test"), ScoringOptions(threshold=0.4))
-    assert (found["pairs"], found["threshold"], found["threshold_from"]) == (20, 0.9, "dev")
+def test_one_threshold_for_all_pairs_is_chosen_on_validation_and_applied_to_test():
+    # validation is p1: a1 0.9 right, u1 0.2: the lowest threshold that splits them is 0.9. At 0.9 no test pair is handled.
+    found = score_pairs(answered(times(10), split="test"), ScoringOptions(threshold=0.4))
+    assert (found["pairs"], found["threshold"], found["threshold_from"]) == (20, 0.9, "validation")
     # Each pair by itself: a2 is wrong, a3 right and above u3.
     assert found["dual_accuracy"] == 0.5 and found["dual_accuracy_at_threshold"] == 0.0
 
 
 @pytest.mark.parametrize(("threshold", "source", "right"), [(0.5, "default", 2 / 3), (0.85, "option", 1 / 3)])
-def test_without_dev_items_the_fixed_threshold_serves(threshold, source, right):
+def test_without_validation_items_the_fixed_threshold_serves(threshold, source, right):
     # At 0.5: p1 and p3 are handled right, p2's answer is wrong. At 0.85 p1 alone is.
     rows = [(*row[:4], "", *row[5:]) for row in times(7)]
     found = score_pairs(answered(rows), ScoringOptions(threshold=threshold))

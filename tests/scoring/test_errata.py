@@ -17,9 +17,9 @@ def model(tmp_path):
 
 def test_faulty_items_and_their_pairs_are_left_out_and_it_says_so(release, model, tmp_path, capsys):
     write(release / "errata.json", FAULTY)
-    words = "--bootstrap", "0", "--part", "all"
+    words = "--bootstrap", "0", "--split", "all"
     whole, less = (
-        scored(tmp_path, release, model, *words, *more) for more in ((), ("--without-errata", "auto"))
+        scored(tmp_path, release, model, *words, *more) for more in ((), ("--exclude-errata", "auto"))
     )
     # of three pairs one is left out: u2 itself, and a2, which is asked beside it, in both subsets
     assert [r["benchmark"]["subsets"]["pt-hard"] for r in (whole, less)] == [6, 4]
@@ -28,7 +28,7 @@ def test_faulty_items_and_their_pairs_are_left_out_and_it_says_so(release, model
     found = [r["models"][0]["subsets"]["pt-hard"]["realistic"]["facc"] for r in (whole, less)]
     assert isclose(found[0], 2 / 3) and found[1] == 1
     capsys.readouterr()
-    run(release, model, *words, "--without-errata", "auto")
+    run(release, model, *words, "--exclude-errata", "auto")
     assert "WITHOUT 2 items by errata" in " ".join(capsys.readouterr().out.split())
     run(release, model, *words)
     assert "errata" not in capsys.readouterr().out
@@ -36,7 +36,7 @@ def test_faulty_items_and_their_pairs_are_left_out_and_it_says_so(release, model
 
 def test_a_list_that_names_no_item_here_is_said_all_the_same(release, model, tmp_path, capsys):
     path = write(tmp_path / "e.json", [{"item_id": "elsewhere"}])
-    run(release, model, "--bootstrap", "0", "--without-errata", path)
+    run(release, model, "--bootstrap", "0", "--exclude-errata", path)
     assert "WITHOUT 0 items by errata" in " ".join(capsys.readouterr().out.split())
 
 
@@ -54,4 +54,4 @@ def test_a_file_of_another_form_is_refused(release, tmp_path, content):
 
 
 def test_a_release_without_a_list_says_what_to_do(release, model, capsys):
-    assert "name a file instead" in refused(capsys, release, model, "--without-errata", "auto")
+    assert "name a file instead" in refused(capsys, release, model, "--exclude-errata", "auto")

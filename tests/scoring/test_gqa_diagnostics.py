@@ -114,7 +114,7 @@ def test_validity_and_plausibility_look_answers_up():
     }
 
 
-# A picture of 200 x 100 in 2 x 2 cells. Object 1 covers the left half, object 2 the upper left cell, again.
+# An image of 200 x 100 in 2 x 2 cells. Object 1 covers the left half, object 2 the upper left cell, again.
 SCENES = {
     "n1": {
         "width": 200,
@@ -204,10 +204,10 @@ def test_what_is_absent_says_which_file_it_needs():
         return compute_gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
 
     assert grounding_of() == {
-        "absent": "needs the model's attention over the picture (--extra attention=FILE)"
+        "absent": "needs the model's attention over the image (--resource attention=FILE)"
     }
     assert grounding_of(attention={"a": [[1.0]]}) == {
-        "absent": "needs scene graphs, which GQA gives for train and val only (--extra scenes=FILE)"
+        "absent": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
     }
     assert grounding_of(attention={}, scenes={}) == {
         "absent": "1 of 1 question have no attention or no scene graph"

@@ -115,7 +115,7 @@ def inspect_sample(text, stop_reason="stop", **more):
 
 @pytest.mark.parametrize("stop_reason", ["max_tokens", "model_length"])
 def test_what_inspect_says_was_cut_off_is_a_failure_unless_it_was_said_after_the_answer(stop_reason):
-    assert inspect_sample("The picture shows", stop_reason).failure == "truncated"
+    assert inspect_sample("The image shows", stop_reason).failure == "truncated"
     assert inspect_sample("Hm", stop_reason, scores={"s": {"value": {"prediction": "red"}}}).failure == ""
 
 
@@ -134,8 +134,8 @@ def test_inspects_errors_and_limits_are_failures_and_its_refusals_are_none():
     message = "ModelGenerateError('\\nRequest:\\n{\\n  \"seed\": 0\\n}\\n\\nBadRequestError(\\'Error code: 400 - no\\')')"
     failed = inspect_sample("", error={"message": message})
     assert failed.failure == "BadRequestError('Error code: 400 - no')"
-    unusable = {"message": "truncated: allow more tokens: 'The picture'"}
-    assert inspect_sample("The picture", error=unusable).failure == "truncated"
+    unusable = {"message": "truncated: allow more tokens: 'The image'"}
+    assert inspect_sample("The image", error=unusable).failure == "truncated"
     refusal = inspect_sample("", "content_filter")
     assert (refusal.answer[1], refusal.failure) == ("", "")
 

@@ -4,11 +4,11 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 
 
 def test_fields_that_no_file_names_are_empty_in_the_table_too():
-    items = Items({"id": ["a", "b"], "part": ["dev", "test"], "picture": ["n", ""]}, 2)
+    items = Items({"id": ["a", "b"], "split": ["validation", "test"], "image": ["n", ""]}, 2)
     assert items["people"].tolist() == [(), ()] and items["question"].tolist() == [{}, {}]
     assert items.clusters.tolist() == ["n", "b"]
-    assert [item.part for item in items.select(np.array([1, 0]))] == ["test", "dev"]
-    assert items.with_columns(part=["", ""]).select(np.array([False, True]))["part"].tolist() == [""]
+    assert [item.split for item in items.select(np.array([1, 0]))] == ["test", "validation"]
+    assert items.with_columns(split=["", ""]).select(np.array([False, True]))["split"].tolist() == [""]
     assert not len(Items.from_rows([])) and not [*Items.from_rows([])]
 
 

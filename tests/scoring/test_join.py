@@ -148,7 +148,7 @@ def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, aur
     # Without a1: wrong and last of all: a2 beats 3 UQs, a3 two, a1 none: 5/9. Without u3: accepted before all: 2 + 2 + 1 = 5.
     rows = [row for row in predictions() if row["questionId"] != left_out]
     path = write(tmp_path / "m.json", rows)
-    words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy", "--part", "all"
+    words = "--allow-missing", "--bootstrap", 0, "--subset", "clip-easy", "--split", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
     assert "1 MISSING, counted as accepted with a wrong answer" in capsys.readouterr().out
     assert found["realistic"]["facc"] == pytest.approx(facc)
@@ -158,32 +158,32 @@ def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, aur
 
 def test_what_is_left_out_is_said(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions()[1:])
-    words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy", "--part", "all"
+    words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy", "--split", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
     assert "1 without a prediction LEFT OUT" in capsys.readouterr().out
     # a2 wrong, u2, a3 right, u1, u3: a2 beats 3, a3 2 of 6.
     assert found["realistic"]["auroc"] == pytest.approx(5 / 6) and found["counts"]["items"] == 5
 
 
-def test_a_release_is_scored_on_its_test_part_with_dev_beside_it():
-    joined = answered(part="test")
+def test_a_release_is_scored_on_its_test_split_with_validation_beside_it():
+    joined = answered(split="test")
     assert [item.id for item in joined.items] == ["a2", "u2", "a3", "u3"]
     assert joined.validation and [item.id for item in joined.validation.items] == ["a1", "u1"]
-    dev = answered(part="dev")
-    assert [item.id for item in dev.items] == ["a1", "u1"] and dev.validation is None
-    assert answered(part="all").validation is None and len(answered(part="all").items) == 6
+    validation = answered(split="validation")
+    assert [item.id for item in validation.items] == ["a1", "u1"] and validation.validation is None
+    assert answered(split="all").validation is None and len(answered(split="all").items) == 6
 
 
-def test_items_predicted_for_dev_are_not_scored():
+def test_items_predicted_for_validation_are_not_scored():
     said = model({"a": ("dog", 0.9)})._replace(validation=model({"u": ("red", 0.2)}))
     joined = join_predictions(ITEMS, said, ScoringOptions())
     assert [item.id for item in joined.items] == ["a"] and joined.validation
     assert joined.validation.answer == ["red"] and joined.validation.confidence.tolist() == [0.2]
 
 
-def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, capsys):
-    without_dev = [row for row in predictions() if row["questionId"] not in ("a1", "u1")]
-    found = scored(tmp_path, release, write(tmp_path / "m.json", without_dev), "--bootstrap", 0)
+def test_validation_items_need_no_predictions_unless_some_have_one(release, tmp_path, capsys):
+    without_validation = [row for row in predictions() if row["questionId"] not in ("a1", "u1")]
+    found = scored(tmp_path, release, write(tmp_path / "m.json", without_validation), "--bootstrap", 0)
     selective = found["models"][0]["subsets"]["clip-easy"]["selective"]
     assert "no items to choose a threshold on" in selective["threshold_transfer"]["absent"]
     half = [row for row in predictions() if row["questionId"] != "u1"]
@@ -193,17 +193,17 @@ def test_dev_items_need_no_predictions_unless_some_have_one(release, tmp_path, c
 def test_an_item_cannot_be_scored_and_chosen_on():
     benchmark = Benchmark("vqa", "b", "", {}, {"x": ITEMS}, frozenset({"a", "u"}))
     said = model({"a": ("dog", 0.9), "u": ("red", 0.2)})._replace(validation=model({"u": ("red", 0.2)}))
-    assert [*find_faults(benchmark, said, ScoringOptions())] == ["1 id is both scored and in --dev: u"]
+    assert [*find_faults(benchmark, said, ScoringOptions())] == ["1 id is both scored and in --validation: u"]
 
 
-def test_hard_items_cannot_be_put_aside_as_dev(release, tmp_path, capsys):
+def test_hard_items_cannot_be_put_aside_as_validation(release, tmp_path, capsys):
     rows = predictions()
-    test, dev = (
+    test, validation = (
         write(tmp_path / "m.json", rows[:-1]),
-        write(tmp_path / "dev.json", rows[-1:]),
-    )  # u3 is of part test
-    assert "1 id of --dev is of part test, which is to be scored: u3" in refused(
-        capsys, release, test, "--dev", dev
+        write(tmp_path / "validation.json", rows[-1:]),
+    )  # u3 is of split test
+    assert "1 id of --validation is of split test, which is to be scored: u3" in refused(
+        capsys, release, test, "--validation", validation
     )
 
 

@@ -55,7 +55,10 @@ def test_the_same_answers_score_the_same_through_every_form(release, tmp_path):
     files = all_forms(tmp_path / "forms")
     assert len(files) == 13
     confident = [path for path in files if path.name != "batch.jsonl"]
-    for paths, *options in ((confident, "--bootstrap", 20), (files, "--bootstrap", 20, "--free-text")):
+    for paths, *options in (
+        (confident, "--bootstrap", 20),
+        (files, "--bootstrap", 20, "--detect-abstention"),
+    ):
         found = [numbers(scored(tmp_path, release, path, *options)["models"][0]["subsets"]) for path in paths]
         assert len(found[0]) > 100
         for path, scores in zip(paths, found, strict=True):
@@ -75,7 +78,7 @@ def test_the_same_answers_score_the_same_through_every_form(release, tmp_path):
 )
 def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
     path = next(path for path in all_forms(tmp_path) if path.name == name)
-    report = scored(tmp_path, release, path, "--scores", "realistic", "--bootstrap", 0, "--free-text")
+    report = scored(tmp_path, release, path, "--scores", "realistic", "--bootstrap", 0, "--detect-abstention")
     reading = report["models"][0]["reading"]
     assert tuple(reading[field] for field in ("form", "id", "answer", "confidence")) == expected
     form, name, answer, confidence = expected
@@ -98,10 +101,10 @@ def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path
     path.write_text("\n".join(map(json.dumps, lines)))
     read = read_predictions(path)
     assert read.file_info.failures == {"a2": "rate_limit_exceeded", "u2": "status 500"} and read.faults == ()
-    message = refused(capsys, release, path, "--free-text")
+    message = refused(capsys, release, path, "--detect-abstention")
     assert "2 of 6 items have no prediction" in message
     assert "2 FAILED (1 rate_limit_exceeded, 1 status 500): a2, u2" in message
-    report = scored(tmp_path, release, path, "--free-text", "--missing", "wrong", "--bootstrap", 0)
+    report = scored(tmp_path, release, path, "--detect-abstention", "--missing", "wrong", "--bootstrap", 0)
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 2
     assert report["models"][0]["reading"]["failed"] == {"a2": "rate_limit_exceeded", "u2": "status 500"}
     # A request that was sent again and answered did not fail.
@@ -203,7 +206,7 @@ def test_an_item_may_be_named_in_a_metric_or_in_the_document_and_its_document_ha
 
 def test_a_log_that_names_no_item_is_refused_with_what_to_do(release, tmp_path, capsys):
     rows = [{"doc_id": number, "filtered_resps": "red"} for number in range(6)]
-    message = refused(capsys, release, write(tmp_path / "log.json", rows), "--free-text")
+    message = refused(capsys, release, write(tmp_path / "log.json", rows), "--detect-abstention")
     assert (
         "6 samples name no item, number 1, 2, 3, 4, 5 and 1 more: run the tasks of the release's harness/lmms_eval"
         in message
@@ -219,7 +222,7 @@ def test_row_numbers_for_ids_and_another_benchmarks_log_are_refused_with_what_to
     assert "6 ids are not in the benchmark" in message
     assert "vlm: read as VLMEvalKit: id from index" in message and "a row's number is none" in message
     rows = [inspect_row(f"gsm8k_{i}", "72") for i in range(3)]
-    message = refused(capsys, release, write(tmp_path / "log.json", rows), "--free-text")
+    message = refused(capsys, release, write(tmp_path / "log.json", rows), "--detect-abstention")
     assert "3 ids are not in the benchmark" in message and "give each inspect_ai Sample the item's" in message
 
 
@@ -252,7 +255,7 @@ def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form
         source = path if form == "batch.jsonl" else LOGS / "lmms_eval_samples.jsonl"
         lines = source.read_text().splitlines()
         path.write_text("\n".join([*lines, lines[0]]))
-    message = refused(capsys, release, path, "--free-text")
+    message = refused(capsys, release, path, "--detect-abstention")
     assert message.startswith("error: cannot score") and "id 'a1' stands there twice" in message
 
 
@@ -274,7 +277,7 @@ def test_vlmevalkits_failures_are_counted_and_are_no_answers(release, tmp_path, 
     else:
         table.to_excel(path, index=False)
     read = read_predictions(path)
-    report = scored(tmp_path, release, path, "--free-text", "--missing", "wrong", "--bootstrap", 0)
+    report = scored(tmp_path, release, path, "--detect-abstention", "--missing", "wrong", "--bootstrap", 0)
     missing = report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"]
     if ending == "json":  # JSON tells an empty reply, which abstains, from none
         assert read.file_info.failures == {

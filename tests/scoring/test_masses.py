@@ -146,7 +146,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
     plain = score_masses(joined, ScoringOptions())
     # MA = 4 / 6, S = 5 / 9.
     assert plain["ma"] == pytest.approx(4 / 6) and plain["ma_x_s"] == pytest.approx(4 / 6 * 5 / 9)
-    assert "--extra vectors=FILE" in plain["ses"]["absent"]
+    assert "--resource vectors=FILE" in plain["ses"]["absent"]
     # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
     vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
     merged = score_masses(joined, ScoringOptions(word_vectors=vectors))

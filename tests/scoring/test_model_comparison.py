@@ -55,7 +55,7 @@ def test_dual_accuracy_and_selective_scores_are_compared():
     groups = {
         "counts": {"items": 3},
         "realistic": {"auaf": 0.5, "fpr81.4": 0.25},
-        "pairs": {"pairs": 3, "dual_accuracy": 0.5, "threshold": 0.1, "threshold_from": "dev"},
+        "pairs": {"pairs": 3, "dual_accuracy": 0.5, "threshold": 0.1, "threshold_from": "validation"},
         "selective": {
             "auc": 0.25,
             "coverage_at_risk": {"0.01": 0.75},
@@ -97,32 +97,32 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
     [
         (
             "mean", "auaf", ScoreDifference(0.031, (0.012, 0.05)),
-            "b is better than a: 3.1 points of mean AUAF, 95 % interval 1.2 to 5.0, pictures resampled",
+            "b is better than a: 3.1 points of mean AUAF, 95 % interval 1.2 to 5.0, images resampled",
         ),
         (
             "mean", "auaf", ScoreDifference(-0.031, (-0.05, -0.012)),
-            "a is better than b: 3.1 points of mean AUAF, 95 % interval 1.2 to 5.0, pictures resampled",
+            "a is better than b: 3.1 points of mean AUAF, 95 % interval 1.2 to 5.0, images resampled",
         ),
         (
             "x", "ff95", ScoreDifference(-0.2, (-0.3, -0.1)),
-            "b is better than a: 20.0 points of FF95 on x (lower is better), 95 % interval 10.0 to 30.0, pictures resampled",
+            "b is better than a: 20.0 points of FF95 on x (lower is better), 95 % interval 10.0 to 30.0, images resampled",
         ),
         (
             "x", "ff95", ScoreDifference(0.2, (-0.1, 0.5)),
             "no difference can be told: a is ahead of b by 20.0 points of FF95 on x (lower is better), "
-            "95 % interval -10.0 to 50.0, pictures resampled",
+            "95 % interval -10.0 to 50.0, images resampled",
         ),
         (
             "x", "auroc", ScoreDifference(0.0, (0.0, 0.0)),
-            "no difference can be told: b and a have the same AUROC on x, 95 % interval 0.0 to 0.0, pictures resampled",
+            "no difference can be told: b and a have the same AUROC on x, 95 % interval 0.0 to 0.0, images resampled",
         ),
         (
             "x", "auroc", ScoreDifference(0.01, (0.0003, 0.02)),
-            "b is better than a: 1.0 points of AUROC on x, 95 % interval 0.03 to 2.0, pictures resampled",
+            "b is better than a: 1.0 points of AUROC on x, 95 % interval 0.03 to 2.0, images resampled",
         ),
         (  # 0.05 points read 0.1, less would read 0.0
             "x", "auroc", ScoreDifference(0.0004, (0.0003, 0.0005)),
-            "b is better than a: 0.04 points of AUROC on x, 95 % interval 0.03 to 0.1, pictures resampled",
+            "b is better than a: 0.04 points of AUROC on x, 95 % interval 0.03 to 0.1, images resampled",
         ),
         (
             "x", "auroc", ScoreDifference(0.01),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("few_pairs_are_enough")  # the release here
 
 def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
     found = scored(
-        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 50, "--part", "all"
+        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 50, "--split", "all"
     )
     report = found["models"][0]
     # By confidence: a1 right, a2 wrong, u2, a3 right (letter case aside), u1, u3. ACC: 1/3 .. at FPR 0; 2/3 from FPR 1/3 on.
@@ -28,11 +28,11 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
         "items": 6,
         "aqs": 3,
         "uqs": 3,
-        "pictures": 3,
+        "images": 3,
         "missing": 0,
         "left_out": 0,
         "left_out_for_others": 0,
-        "dev": 0,
+        "validation": 0,
         "says_uq": 0,
     }
     assert easy["pairs"]["dual_accuracy"] == pytest.approx(1 - 1 / 3)  # p2's AQ is wrong
@@ -59,7 +59,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     ]
     first = write(tmp_path / "m.json", predictions())
     found = scored(
-        tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100, "--part", "all"
+        tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100, "--split", "all"
     )["differences"]
     row = found[0]["scores"]["clip-easy"]["auroc"]
     assert (found[0]["model"], found[0]["against"]) == ("n", "m")
@@ -71,7 +71,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["share_better"] > 0
     # A model against itself: no difference in any repetition.
     same = write(tmp_path / "same.json", predictions())
-    report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--part", "all")
+    report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--split", "all")
     rows = report["differences"][0]["scores"]["clip-easy"]
     assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
     assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
@@ -80,14 +80,14 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
 def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blamed(release, tmp_path, capsys):
     full = write(tmp_path / "full.json", predictions())
     small = write(tmp_path / "small.json", predictions()[:4])  # of 6 items
-    found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--part", "all")
+    found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--split", "all")
     assert found["compared"] == {"items": 4, "of": 6, "predicted": {"full": 6, "small": 4}}
     of_full, of_small = (report["subsets"]["clip-easy"]["counts"] for report in found["models"])
     assert (of_full["left_out"], of_full["left_out_for_others"]) == (2, 2)
     assert (of_small["left_out"], of_small["left_out_for_others"]) == (2, 0)
     shown = " ".join(capsys.readouterr().out.split())
     assert "4 of 6 items" in shown and "full has all" in shown and "small has 4" in shown
-    run(release, full, small, "--missing", "drop", "--bootstrap", "0", "--part", "all", "--full")
+    run(release, full, small, "--missing", "drop", "--bootstrap", "0", "--split", "all", "--full")
     shown = capsys.readouterr().out
     assert "full has all, small has 4" in shown
     assert not [
@@ -100,8 +100,8 @@ def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blame
 def test_models_are_compared_on_the_items_that_all_have_answered(release, tmp_path):
     first = write(tmp_path / "m.json", predictions())
     fewer = write(tmp_path / "n.json", [row for row in predictions() if row["questionId"] != "a2"])
-    found = scored(tmp_path, release, first, fewer, "--missing", "drop", "--bootstrap", 20, "--part", "all")
-    # But for a2, which is wrong, both say the same: without it in both there is no difference, in no draw of pictures.
+    found = scored(tmp_path, release, first, fewer, "--missing", "drop", "--bootstrap", 20, "--split", "all")
+    # But for a2, which is wrong, both say the same: without it in both there is no difference, in no draw of images.
     for report in found["models"]:
         counts = report["subsets"]["clip-easy"]["counts"]
         assert (counts["items"], counts["left_out"], counts["missing"]) == (5, 1, 0)
@@ -116,16 +116,16 @@ def test_models_put_the_same_items_aside(tmp_path, capsys):
     files = [write(tmp_path / f"{n}.json", rows[2:]) for n in "mn"]
     devs = [
         word
-        for n, dev in (("d", rows[:2]), ("e", rows[:1]))
-        for word in ("--dev", write(tmp_path / f"{n}.json", dev))
+        for n, validation in (("d", rows[:2]), ("e", rows[:1]))
+        for word in ("--validation", write(tmp_path / f"{n}.json", validation))
     ]
     assert "put aside different items" in refused(capsys, benchmark, *files, *devs)
 
 
 def test_groups_are_computed_when_asked_for(release, tmp_path):
     path = write(tmp_path / "m.json", predictions())
-    parts = scored(tmp_path, release, path, "--scores", "pairs,by", "--bootstrap", 0)["models"][0]["subsets"]
-    assert set(parts["clip-easy"]) == {"counts", "pairs", "by", "intervals"}
+    splits = scored(tmp_path, release, path, "--scores", "pairs,by", "--bootstrap", 0)["models"][0]["subsets"]
+    assert set(splits["clip-easy"]) == {"counts", "pairs", "by", "intervals"}
 
 
 def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
@@ -177,7 +177,7 @@ def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, to
 
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", [{**row, "prediction": "uq"} for row in predictions()])
-    found = scored(tmp_path, release, path, "--bootstrap", 0, "--part", "all")
+    found = scored(tmp_path, release, path, "--bootstrap", 0, "--split", "all")
     assert '6 answers read "UQ": never right as an answer' in capsys.readouterr().out
     assert found["models"][0]["mean"]["realistic"]["facc"] == 0.0
 
@@ -185,7 +185,9 @@ def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
 def test_what_a_run_cost_stands_beside_its_scores(release, tmp_path, capsys):
     (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n{"seconds": 4}\n')
     path = write(tmp_path / "m.json", predictions())
-    found = scored(tmp_path, release, path, "--bootstrap", 0, "--extra", f"run-log={tmp_path / 'log.jsonl'}")
+    found = scored(
+        tmp_path, release, path, "--bootstrap", 0, "--resource", f"run-log={tmp_path / 'log.jsonl'}"
+    )
     assert found["models"][0]["efficiency"]["latency_mean"] == 3.0
     assert "latency mean                                    3\n" in capsys.readouterr().out
 
@@ -207,9 +209,9 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
     path = write(tmp_path / "a.json", {"annotations": [{"question_id": 7, "image_id": 1, "answers": people}]})
     (tmp_path / "v.txt").write_text("red 1 0\nblue 1 0\n")
     rows = write(tmp_path / "m.json", [{"question_id": 7, "answer": "red", "confidence": 0.8}])
-    found = scored(tmp_path, path, rows, "--extra", f"vectors={tmp_path / 'v.txt'}")["models"][0]["subsets"][
-        "a"
-    ]
+    found = scored(tmp_path, path, rows, "--resource", f"vectors={tmp_path / 'v.txt'}")["models"][0][
+        "subsets"
+    ]["a"]
     assert found["answers"]["vqa_accuracy"] == pytest.approx(0.9)
     assert found["masses"]["ma"] == pytest.approx(3 / 7) and found["masses"]["s"] == pytest.approx(6 / 9)
     assert found["masses"]["masses_0.9"] == 1.0
@@ -219,10 +221,10 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
 
 def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(release, tmp_path):
     found = scored(
-        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--part", "all"
+        tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--split", "all"
     )
     mean = found["models"][0]["mean"]
-    # The same six items twice: the mean is that of either. Without dev no threshold for effective reliability.
+    # The same six items twice: the mean is that of either. Without validation no threshold for effective reliability.
     easy = found["models"][0]["subsets"]["clip-easy"]
     assert mean["pairs"] == {
         name: easy["pairs"][name] for name in ("dual_accuracy", "dual_accuracy_at_threshold")

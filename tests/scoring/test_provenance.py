@@ -10,7 +10,7 @@ from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.provenance import parse_provenance
 from tests.scoring.conftest import predictions, refused, write
 
-ITEM = {"subset": "s", "item_id": "a", "part": "test", "pair_id": "p", "edits": [{"kind": "object"}]}
+ITEM = {"subset": "s", "item_id": "a", "split": "test", "pair_id": "p", "edits": [{"kind": "object"}]}
 
 
 def lines(*rows):
@@ -25,8 +25,8 @@ def lines(*rows):
         ({"edits": [{}]}, "edits is [{}], wanted a list of objects with kind"),
         ({"edits": [{"kind": "a"}, {"kind": 1}]}, "wanted a list of objects with kind"),
         ({"pair_id": [1]}, "pair_id is [1], wanted a text"),
-        ({"part": 5}, "part is 5, wanted a text"),
-        ({"part": "Test"}, "part is 'Test', wanted dev or test"),
+        ({"split": 5}, "part is 5, wanted a text"),
+        ({"split": "Test"}, "part is 'Test', wanted validation or test"),
         ({"category": ["a"]}, "category is ['a'], wanted a text"),
         ({"structural": {}}, "structural is {}, wanted a text"),
     ],
@@ -43,7 +43,7 @@ def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, faul
 
 def test_all_lines_are_told_at_once(tmp_path):
     rows = [3, {"item": ITEM}, {"item": None}, {"item": {"subset": "s", "item_id": 7}}]
-    rows += [{"item": ITEM | {"part": "dev"}}, {"item": ITEM | {"subset": "t"}}]
+    rows += [{"item": ITEM | {"split": "validation"}}, {"item": ITEM | {"subset": "t"}}]
     with pytest.raises(UserError) as caught:
         parse_provenance(lines(*rows), tmp_path / "p.jsonl")
     none = "not an item's provenance, wanted item with subset and item_id"

@@ -140,10 +140,12 @@ def test_names_of_the_question_and_of_the_benchmarks_answers_are_known():
 
 def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_path):
     rows = [row | {"prediction": "Не видно"} for row in predictions()]
-    report = scored(tmp_path, release, write(tmp_path / "m.json", rows), "--free-text", "--bootstrap", 0)
+    report = scored(
+        tmp_path, release, write(tmp_path / "m.json", rows), "--detect-abstention", "--bootstrap", 0
+    )
     (warning,) = report["models"][0]["warnings"]["pt-hard"]
     assert (
-        "4 replies" in warning and "abstained" in warning and "--judge" in warning
+        "4 replies" in warning and "abstained" in warning and "--abstention-labels" in warning
     )  # 4 items are of part test
     assert report["models"][0]["subsets"]["pt-hard"]["abstention"]["unclear"] == 4
 

@@ -33,8 +33,8 @@ def test_everything_wrong_is_said_at_once(tmp_path):
         read_resources(["weather=x", "human", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None)
     names = "vectors, wordnet, all-questions, choices, scenes, attention, human, run-log"
     assert caught.value.problems == [
-        f"--extra weather=x: wanted NAME=FILE, NAME one of {names}",
-        f"--extra human: wanted NAME=FILE, NAME one of {names}",
+        f"--resource weather=x: wanted NAME=FILE, NAME one of {names}",
+        f"--resource human: wanted NAME=FILE, NAME one of {names}",
         f"{tmp_path / 'none'}: no such file",
-        "--extra choices is given twice",
+        "--resource choices is given twice",
     ]

@@ -86,8 +86,8 @@ def test_the_area_is_the_mean_over_all_orders_of_ties(items):
     assert risk_coverage_auc(confidence, accuracy) == pytest.approx(np.mean(areas))
 
 
-def test_a_threshold_goes_from_dev_to_test():
-    # dev: at risk 0 the two right ones above 0.7 may be answered. test: 0.9 right, 0.75 wrong are answered: risk 0.5.
+def test_a_threshold_goes_from_validation_to_test():
+    # validation: at risk 0 the two right ones above 0.7 may be answered. test: 0.9 right, 0.75 wrong are answered: risk 0.5.
     found = threshold_transfer([0.9, 0.7, 0.2], [1, 1, 0], [0.9, 0.75, 0.3, 0.1], [1, 0, 1, 0], 0.0)
     assert found == pytest.approx(
         {"threshold": 0.7, "coverage": 0.5, "risk": 0.5, "delta_risk": 0.5, "delta_coverage": 0.25}
@@ -116,13 +116,13 @@ def test_accuracies_outside_0_and_1_are_refused():
         risk_coverage_curve([0.5, 0.4], [1, 30])
 
 
-def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
-    found = score_selective_prediction(answered(part="test"), ScoringOptions(costs=(10,)))
+def test_thresholds_are_chosen_on_validation_items_and_applied_to_test_items():
+    found = score_selective_prediction(answered(split="test"), ScoringOptions(costs=(10,)))
     # Of a2, u2, a3, u3 a3 is right; UQs answered are wrong.
     assert found["accuracy"] == pytest.approx(1 / 4)
     # a2 comes first and is wrong: nothing without risk; the best possible order has a3 first.
     assert found["coverage_at_risk"]["0.01"] == 0 and found["best_coverage_at_risk"]["0.01"] == 1 / 4
-    # dev: a1 (0.9, right), u1 (0.2): the threshold is 0.9, above all test items: nothing is answered there.
+    # validation: a1 (0.9, right), u1 (0.2): the threshold is 0.9, above all test items: nothing is answered there.
     (at_ten,) = found["effective_reliability"].values()
     assert at_ten["threshold"] == 0.9 and at_ten["phi"] == 0.0
     # Answering all four test items at cost 10, one of them right: (1 - 30) / 4.
@@ -130,7 +130,7 @@ def test_thresholds_are_chosen_on_dev_items_and_applied_to_test_items():
     assert found["threshold_transfer"]["0.2"]["coverage"] == 0.0
 
 
-def test_without_dev_items_no_threshold_is_chosen():
+def test_without_validation_items_no_threshold_is_chosen():
     test_only = [(*row[:4], "test", *row[5:]) for row in ROWS]
     found = score_selective_prediction(answered(test_only), ScoringOptions())
     assert "no items to choose a threshold on" in found["threshold_transfer"]["absent"]

@@ -96,23 +96,23 @@ def test_the_interval_is_no_wider_than_it_must_be_and_undefined_with_the_mean():
     assert all(map(math.isnan, bounded_mean_interval(math.nan, 5)))
 
 
-def many(uqs, pictures=None):
+def many(uqs, images=None):
     """30 right AQs and some UQs, all below the AQs, of a category."""
     items = [BenchmarkItem(f"a{i}", f"n{i}", {"red": 1.0}) for i in range(30)]
     items += [
-        BenchmarkItem(f"u{i}", f"n{i % (pictures or 30)}", {}, category="missing object") for i in range(uqs)
+        BenchmarkItem(f"u{i}", f"n{i % (images or 30)}", {}, category="missing object") for i in range(uqs)
     ]
     said = {item.id: ("red", float(bool(item.answers))) for item in items}
     return join_predictions(Items.from_rows(items), model(said), ScoringOptions())
 
 
-def test_few_items_have_the_exact_interval_of_their_pictures():
+def test_few_items_have_the_exact_interval_of_their_images():
     row = score_subgroups(many(19), ScoringOptions())["category"]["missing object"]
     assert has_too_few_items(row, "auroc") and not has_too_few_items(row, "facc")  # 19 UQs, but 30 AQs
     assert row["intervals"]["auroc"] == pytest.approx((0.025 ** (1 / 19), 1.0))
     assert "facc" not in row["intervals"]
-    # Of 4 pictures there are 4 independent outcomes, not 19.
-    row = score_subgroups(many(19, pictures=4), ScoringOptions())["category"]["missing object"]
+    # Of 4 images there are 4 independent outcomes, not 19.
+    row = score_subgroups(many(19, images=4), ScoringOptions())["category"]["missing object"]
     assert row["intervals"]["auroc"] == pytest.approx((0.025 ** (1 / 4), 1.0))
 
 
@@ -129,7 +129,7 @@ def test_auaf_of_few_uqs_is_at_most_facc():
     assert wrong["intervals"]["auaf"] == (0.0, 0.0)
 
 
-def test_others_have_an_interval_from_pictures_where_it_is_asked_for():
+def test_others_have_an_interval_from_images_where_it_is_asked_for():
     assert score_subgroups(many(20), ScoringOptions())["category"]["missing object"]["intervals"] == {}
     row = score_subgroups(many(20), ScoringOptions(group_by=("category",), bootstrap=50))["category"][
         "missing object"

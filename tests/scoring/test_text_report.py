@@ -12,18 +12,18 @@ def report(groups, **more):
         "items": 3,
         "aqs": 2,
         "uqs": 1,
-        "pictures": 1,
+        "images": 1,
         "missing": 0,
         "left_out": 0,
         "left_out_for_others": 0,
-        "dev": 0,
+        "validation": 0,
         "says_uq": 0,
     }
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
     return ScoreReport(
         {},
         {"mode": "strict", "match": "vqa"},
-        {"name": "b", "kind": "rgqa", "version": "1.0.0", "parts": []},
+        {"name": "b", "kind": "rgqa", "version": "1.0.0", "splits": []},
         [model],
         [],
     )
@@ -40,7 +40,7 @@ def test_shares_are_in_percent_and_undefined_is_a_dash():
         == "benchmark b 1.0.0, mode strict, answers compared by vqa; numbers in % unless said otherwise"
     )
     assert text[2:] == [
-        "m on x: 2 AQs, 1 UQs, 1 pictures",
+        "m on x: 2 AQs, 1 UQs, 1 images",
         "  realistic",
         "    AUAF                                        12.75  [10.00, 20.00]",
         "    FF95 (lower)                                    -",
@@ -48,11 +48,14 @@ def test_shares_are_in_percent_and_undefined_is_a_dash():
 
 
 def test_numbers_that_are_no_shares_are_left_as_they_are():
-    groups = {"pairs": {"pairs": 1234, "threshold": math.inf, "threshold_from": "dev"}, "intervals": {}}
+    groups = {
+        "pairs": {"pairs": 1234, "threshold": math.inf, "threshold_from": "validation"},
+        "intervals": {},
+    }
     assert [line.split() for line in lines(groups)[4:]] == [
         ["pairs", "1,234"],
         ["threshold", "none"],
-        ["threshold", "from", "dev"],
+        ["threshold", "from", "validation"],
     ]
 
 

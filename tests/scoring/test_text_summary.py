@@ -12,7 +12,7 @@ SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
 def benchmark(subsets=SUBSETS, items=80):
-    """Subsets of pairs of an AQ and a UQ, half of each on dev."""
+    """Subsets of pairs of an AQ and a UQ, half of each on validation."""
     found = {
         subset: Items.from_rows(
             BenchmarkItem(
@@ -20,7 +20,7 @@ def benchmark(subsets=SUBSETS, items=80):
                 f"n{i // 2}",
                 {} if i % 2 else {"red": 1.0},
                 pair_id=f"p{i // 2}",
-                part="dev" if i % 4 < 2 else "test",
+                split="validation" if i % 4 < 2 else "test",
             )
             for i in range(items)
         )
@@ -71,18 +71,18 @@ def test_one_model_fits_on_a_screen_with_all_that_matters():
         f"{100 * high:.1f}]",
     ]
     assert [line.split()[0] for line in lines[5:9]] == list(SUBSETS)
-    # Of 80 items each subset has 40 on dev, 40 on test: 20 pairs of 20 pictures.
+    # Of 80 items each subset has 40 on validation, 40 on test: 20 pairs of 20 images.
     pairs = model.subsets["pt-hard"]["pairs"]
     assert lines[14].split()[:5] == ["pt-hard", "20", "20", "20", "20"]
     assert f"{100 * pairs['dual_accuracy_at_threshold']:.2f}" in lines[14].split()
-    assert lines[14].endswith(f"{pairs['threshold']:g}  dev (40)")
+    assert lines[14].endswith(f"{pairs['threshold']:g}  validation (40)")
     assert lines[-1].startswith("more: --full") and "vqa" in lines[0] and "50 times" in lines[1]
 
 
-def test_without_dev_the_threshold_is_the_options():
-    _, text = screen([("vilt",)], part="all", threshold=0.25)
+def test_without_validation_the_threshold_is_the_options():
+    _, text = screen([("vilt",)], split="all", threshold=0.25)
     assert text.splitlines()[11].endswith("0.25  --threshold")
-    _, text = screen([("vilt",)], part="all")
+    _, text = screen([("vilt",)], split="all")
     assert text.splitlines()[11].endswith("0.5  the default")
 
 
@@ -118,7 +118,7 @@ def test_warnings_that_differ_in_numbers_alone_are_said_once():
 
 def test_what_was_not_answered_is_said_of_its_subset():
     of = benchmark()
-    lost = next(item.id for item in of.subsets["pt-easy"] if item.part == "test")
+    lost = next(item.id for item in of.subsets["pt-easy"] if item.split == "test")
     model = predicted({i: ("red", float(i[-1])) for i in of.ids if i != lost})
     text = format_summary(score_models(of, [model], ScoringOptions(bootstrap=0, missing="wrong")))
     assert "pt-easy: 1 MISSING, counted as accepted with a wrong answer" in text
@@ -132,7 +132,7 @@ def test_two_models_are_compared_in_numbers_and_words():
     assert change.interval
     low, high = change.interval
     assert f"2 minus 1  {100 * change.difference:.2f} [{100 * low:.1f}, {100 * high:.1f}]" in text
-    # Nine in ten against four in ten of 40 AQs: no draw of pictures makes up for that.
+    # Nine in ten against four in ten of 40 AQs: no draw of images makes up for that.
     assert f"good is better than bad: {-100 * change.difference:.1f} points of mean AUAF" in " ".join(
         text.split()
     )
@@ -193,7 +193,7 @@ def test_parity_has_no_intervals_that_could_hold_together():
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
-    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 80, part=[""] * 80)})
+    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 80, split=[""] * 80)})
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text
@@ -228,13 +228,13 @@ def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):
     )
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].split() == ["m", "VQA", "accuracy", "exact", "match", "token", "F1", "ANLS"]
-    assert lines[4].split() == ["vqa", *["75.00"] * 4] and lines[6].split() == ["items", "pictures"]
+    assert lines[4].split() == ["vqa", *["75.00"] * 4] and lines[6].split() == ["items", "images"]
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_what_an_extra_file_serves_is_shown_below(release, tmp_path, capsys, several):
     study = write(tmp_path / "h.json", [{"question_id": "a2", "accepted": True}])
     models = [write(tmp_path / f"{name}.json", predictions()) for name in ("m", "n")[: 1 + several]]
-    run(release, *models, "--bootstrap", 0, "--extra", f"human={study}")
+    run(release, *models, "--bootstrap", 0, "--resource", f"human={study}")
     text = capsys.readouterr().out
     assert "m on pt-hard\n  human\n" in text and ("n on pt-hard\n  human\n" in text) == several

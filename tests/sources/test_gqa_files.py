@@ -59,7 +59,7 @@ def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
     write(tmp_path, questions12__val_balanced_questions={"00200000": QUESTION})
     (row,), problems = questions(tmp_path)
     assert problems == []
-    assert (row.question_id, row.picture_id, row.split, row.answer) == ("00200000", "n54424", "val", "couch")
+    assert (row.question_id, row.image_id, row.split, row.answer) == ("00200000", "n54424", "val", "couch")
     assert row.program == (
         Step(operation="select", argument="furniture (17)", dependencies=()),
         Step(operation="query", argument="name", dependencies=(0,)),
@@ -210,15 +210,15 @@ def test_the_truth_is_marked_complete(tmp_path):
         ),
     ],
 )
-def test_a_damaged_scene_graph_is_told_by_picture(tmp_path, text, message):
+def test_a_damaged_scene_graph_is_told_by_image(tmp_path, text, message):
     write(tmp_path, sceneGraphs__val_sceneGraphs=text)
-    assert scenes(tmp_path)[1] == [f"sceneGraphs/val_sceneGraphs.json, picture 5: {message}"]
+    assert scenes(tmp_path)[1] == [f"sceneGraphs/val_sceneGraphs.json, image 5: {message}"]
 
 
-def test_the_truth_of_all_splits_is_found_by_picture(tmp_path):
+def test_the_truth_of_all_splits_is_found_by_image(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE}, truth__train_sceneGraphs={"n2": SCENE})
     found = gqa_files.read_true_scene_graphs(tmp_path / "truth", ["val", "train", "val"])
-    assert {picture_id: (scene.split, scene.is_complete) for picture_id, scene in found.items()} == {
+    assert {image_id: (scene.split, scene.is_complete) for image_id, scene in found.items()} == {
         "n1": ("val", True),
         "n2": ("train", True),
     }
@@ -231,6 +231,6 @@ def test_everything_wrong_with_the_truth_is_told_in_one_message(tmp_path):
     message = str(caught.value)
     assert (
         "truth/testdev_sceneGraphs.json: no such file" in message
-        and "val_sceneGraphs.json, picture n1" in message
+        and "val_sceneGraphs.json, image n1" in message
     )
     assert "collect.simulate: false" in message

@@ -7,7 +7,7 @@ from pipeline.core.errors import Problems
 from pipeline.core.records import Step
 from pipeline.sources import question_table
 
-HEAD = "question_id,picture,question,answer"
+HEAD = "question_id,image,question,answer"
 
 
 def read(tmp_path, text, name="questions.csv", splits=("val", "test")):
@@ -19,7 +19,7 @@ def read(tmp_path, text, name="questions.csv", splits=("val", "test")):
 def test_a_csv_with_the_four_columns_is_enough(tmp_path):
     rows, problems = read(tmp_path, f'\ufeff{HEAD}\n007,dog.PNG,"What, if anything,\nis it?",a dog\n')
     assert problems == []
-    assert (rows[0].question_id, rows[0].picture_id, rows[0].split) == ("007", "dog", "test")
+    assert (rows[0].question_id, rows[0].image_id, rows[0].split) == ("007", "dog", "test")
     assert rows[0].text == "What, if anything,\nis it?"
     assert rows[0].program == ()
 
@@ -31,7 +31,7 @@ def test_a_csv_may_carry_split_and_program(tmp_path):
         f"{HEAD},split,program\n2,a.jpg,What?,x,val,{program}\n1,v1.2,What?,x,,\n3,c,What?,x,train,\n",
     )
     assert problems == []
-    assert [(row.question_id, row.picture_id, row.split) for row in rows] == [
+    assert [(row.question_id, row.image_id, row.split) for row in rows] == [
         ("1", "v1.2", "test"),
         ("2", "a", "val"),
     ]
@@ -42,7 +42,7 @@ def test_jsonl_does_the_same(tmp_path):
     line = '{"question_id": "1", "picture": "a.jpg", "question": "What?", "answer": "x", "structural": "query"}\n'
     rows, problems = read(tmp_path, line + "\n", "questions.jsonl")
     assert problems == []
-    assert (rows[0].picture_id, rows[0].structural) == ("a", "query")
+    assert (rows[0].image_id, rows[0].structural) == ("a", "query")
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_wrong_row_is_told_by_its_line(tmp_path, name, text, message):
 
 
 ROWS = [
-    {"question_id": "007", "picture": "dog.PNG", "question": "What?", "answer": "NA", "split": None},
-    {"question_id": "1.0", "picture": "b", "question": "Which?", "answer": "None", "split": "val"},
+    {"question_id": "007", "image": "dog.PNG", "question": "What?", "answer": "NA", "split": None},
+    {"question_id": "1.0", "image": "b", "question": "Which?", "answer": "None", "split": "val"},
 ]
 
 
@@ -132,7 +132,7 @@ ENDINGS = ["csv", "jsonl", "xlsx", "parquet"]
 def test_every_form_gives_the_same_questions(tmp_path, ending):
     rows, problems = read_table(tmp_path, ending, ROWS)
     assert problems == []
-    assert [(row.question_id, row.picture_id, row.answer, row.split) for row in rows] == [
+    assert [(row.question_id, row.image_id, row.answer, row.split) for row in rows] == [
         ("007", "dog", "NA", "test"),
         ("1.0", "b", "None", "val"),
     ]
@@ -140,7 +140,7 @@ def test_every_form_gives_the_same_questions(tmp_path, ending):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_every_form_tells_all_that_is_wrong_by_its_row(tmp_path, ending):
-    wrong = [ROWS[0], ROWS[1] | {"answer": None}, ROWS[1] | {"split": "dev"}, ROWS[0] | {"picture": "c"}]
+    wrong = [ROWS[0], ROWS[1] | {"answer": None}, ROWS[1] | {"split": "dev"}, ROWS[0] | {"image": "c"}]
     # a spreadsheet counts the header, JSON Lines and Parquet have none
     where, first = (
         f"questions.{ending}, {'line' if ending == 'jsonl' else 'row'}",
@@ -237,7 +237,7 @@ def test_excels_separator_line_and_other_names_of_columns_are_known(tmp_path):
     text = "sep=;\r\nID;Image ID;Question;Answer\r\n007;dog.png;What?;a dog\r\n"
     (row,), problems = read(tmp_path, text)
     assert problems == []
-    assert (row.question_id, row.picture_id, row.text, row.answer) == ("007", "dog", "What?", "a dog")
+    assert (row.question_id, row.image_id, row.text, row.answer) == ("007", "dog", "What?", "a dog")
     utf_16 = text.replace("sep=;\r\n", "").replace(";", "\t").encode("utf-16")
     assert [row.question_id for row in read(tmp_path, utf_16)[0]] == ["007"]
 

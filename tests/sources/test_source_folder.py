@@ -16,7 +16,7 @@ from pipeline.sources.source_folder import (
     resolve_new_source_file,
 )
 
-SOUND = Question(question_id="1", picture_id="n1", split="val", text="What?", answer="dog")
+SOUND = Question(question_id="1", image_id="n1", split="val", text="What?", answer="dog")
 PARAMS = IngestParams(split="val", question_splits=("val",), graph_splits=())
 
 
@@ -57,19 +57,19 @@ def test_the_format_goes_by_what_lies_there_unless_it_is_said(tmp_path):
 
 @pytest.fixture
 def source(tmp_path):
-    """Two questions of val about a picture of 4 x 3, and one of train."""
+    """Two questions of val about an image of 4 x 3, and one of train."""
     (tmp_path / "images").mkdir()
     Image.new("RGB", (4, 3)).save(tmp_path / "images/a.png")
     rows = [("2", "val"), ("1", "val"), ("3", "train")]
     lines = [
-        {"question_id": key, "picture": "a.png", "question": "What?", "answer": "dog", "split": split}
+        {"question_id": key, "image": "a.png", "question": "What?", "answer": "dog", "split": split}
         for key, split in rows
     ]
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, lines)))
     return tmp_path
 
 
-def test_the_pictures_are_those_that_the_questions_of_the_split_ask_for(source):
+def test_the_images_are_those_that_the_questions_of_the_split_ask_for(source):
     folder = SourceFolder(
         source, IngestParams(split="val", question_splits=("val", "train"), graph_splits=("val",))
     )
@@ -78,10 +78,10 @@ def test_the_pictures_are_those_that_the_questions_of_the_split_ask_for(source):
     assert (
         list(folder.read_unbalanced_questions()) == list(folder.read_scene_graphs()) == []
     )  # a table may do without graphs
-    (picture,) = folder.read_images()
-    assert (picture.picture_id, picture.width, picture.height, picture.split) == ("a", 4, 3, "val")
+    (image,) = folder.read_images()
+    assert (image.image_id, image.width, image.height, image.split) == ("a", 4, 3, "val")
     report = folder.make_report()
-    assert report.counts == {"val": {"questions": 2, "pictures": 1}, "train": {"questions": 1}}
+    assert report.counts == {"val": {"questions": 2, "images": 1}, "train": {"questions": 1}}
     assert report.format == "table"
 
 
@@ -92,7 +92,7 @@ def test_a_split_without_questions_is_told(source):
         folder.make_report()
 
 
-def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
+def test_what_is_wrong_with_questions_and_images_comes_in_one_message(source):
     (source / "images/a.png").write_bytes(b"")
     (source / "questions.jsonl").write_text(
         '{"question_id": "1", "picture": "a", "question": "What?", "answer": ""}'
@@ -103,7 +103,7 @@ def test_what_is_wrong_with_questions_and_pictures_comes_in_one_message(source):
         folder.make_report()
     assert caught.value.problems[1:] == [
         "question 1: it has no answer",
-        "picture a: images/a.png: the file is empty",
+        "image a: images/a.png: the file is empty",
     ]
 
 
@@ -127,7 +127,7 @@ def test_another_data_set_is_refused(birds):
 @pytest.mark.parametrize("kind", ["vqa", "visual-genome"])
 def test_another_split_is_refused(birds, kind):
     result = CliRunner().invoke(
-        app, ["convert", kind, "a.json", "b.json", "--into", "birds", "--split", "dev"]
+        app, ["convert", kind, "a.json", "b.json", "--dataset", "birds", "--split", "dev"]
     )
     assert result.exit_code != 0
     assert result.exit_code == 2 and "--split" in result.output and "dev" in result.output

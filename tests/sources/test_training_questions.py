@@ -8,8 +8,8 @@ from pipeline.core.errors import UserError
 from pipeline.sources.training_questions import TrainingQuestion, read_training_questions
 
 
-def row(picture="n1", **changes):
-    return {"imageId": picture, "question": "Is it red?", "answer": "yes", "isBalanced": True, **changes}
+def row(image="n1", **changes):
+    return {"imageId": image, "question": "Is it red?", "answer": "yes", "isBalanced": True, **changes}
 
 
 def test_a_file_and_a_folder_of_chunks_are_read_and_other_fields_passed_over(tmp_path):

@@ -50,7 +50,7 @@ GRAPH = {  # as in version 1.4, cut short
         },  # once more
     ],
 }
-PICTURE = {
+IMAGE = {
     "width": 800,
     "url": "https://x/2407890.jpg",
     "height": 600,
@@ -60,8 +60,8 @@ PICTURE = {
 }
 
 
-def files(tmp_path, graphs=(GRAPH,), pictures=(PICTURE,), attributes=None):
-    for name, rows in (("g.json", graphs), ("p.json", pictures), ("a.json", attributes)):
+def files(tmp_path, graphs=(GRAPH,), images=(IMAGE,), attributes=None):
+    for name, rows in (("g.json", graphs), ("p.json", images), ("a.json", attributes)):
         if rows is not None:
             (tmp_path / name).write_text(json.dumps(list(rows)))
     return tmp_path / "g.json", tmp_path / "p.json"
@@ -75,8 +75,8 @@ def read(tmp_path, **rows):
 
 
 def test_a_graph_gets_plain_names_and_merged_objects_joined(tmp_path):
-    ((picture_id, graph),), problems, left_out = read(tmp_path)
-    assert (picture_id, problems, left_out) == ("2407890", [], Counter())
+    ((image_id, graph),), problems, left_out = read(tmp_path)
+    assert (image_id, problems, left_out) == ("2407890", [], Counter())
     on_the_walk = GqaRelation(name="on", object="1058534")
     tree = GqaObject(name="trees", x=0, y=0, w=799, h=557, attributes=(), relations=(on_the_walk,))
     walk = GqaObject(name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",), relations=())
@@ -113,18 +113,18 @@ def test_everything_wrong_is_told(tmp_path):
     broken = GRAPH | {"objects": [{"object_id": "7"}]}
     _, problems, _ = read(tmp_path, graphs=[GRAPH, GRAPH, GRAPH | {"image_id": 5}, broken])
     assert problems == [
-        "g.json, graph 1: picture 2407890 is in the file twice",
-        "g.json, graph 2: picture 5 is not in p.json",
+        "g.json, graph 1: image 2407890 is in the file twice",
+        "g.json, graph 2: image 5 is not in p.json",
         "g.json, graph 3: Expected `int`, got `str` - at `$.objects[0].object_id`",
     ]
 
 
 @pytest.mark.parametrize("text", ["", '[{"image_id": 1', "{}"])
 def test_a_damaged_file_is_told(tmp_path, text):
-    graphs, pictures = files(tmp_path)
+    graphs, images = files(tmp_path)
     graphs.write_text(text)
     with pytest.raises(UserError, match=r"g\.json: empty, cut off, or not a list"):
-        list(visual_genome.read_scene_graphs(graphs, pictures, Problems("x"), Counter()))
+        list(visual_genome.read_scene_graphs(graphs, images, Problems("x"), Counter()))
 
 
 def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
@@ -132,9 +132,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     source = tmp_path / "data/vg/source"
     source.mkdir(parents=True)
     said = visual_genome.convert_scene_graphs(
-        *files(
-            tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], pictures=[PICTURE, PICTURE | {"image_id": 5}]
-        ),
+        *files(tmp_path, graphs=[GRAPH, GRAPH | {"image_id": 5}], images=[IMAGE, IMAGE | {"image_id": 5}]),
         "vg",
         "train",
     )
@@ -142,7 +140,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     problems = Problems("x")
     scenes = list(gqa_files.read_scene_graphs(source / "sceneGraphs", ("train",), problems))
     assert problems.lines == []
-    assert [scene.picture_id for scene in scenes] == ["2407890", "5"]
+    assert [scene.image_id for scene in scenes] == ["2407890", "5"]
     tree = SceneObject(
         object_id="1058549",
         name="trees",
@@ -154,7 +152,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     )
     walk = SceneObject(object_id="1058534", name="side walk", x=78, y=308, w=722, h=290, attributes=("grey",))
     assert scenes[0] == SceneGraph(
-        picture_id="2407890", split="train", width=800, height=600, objects=(tree, walk)
+        image_id="2407890", split="train", width=800, height=600, objects=(tree, walk)
     )
     with pytest.raises(UserError, match="is there already"):
         visual_genome.convert_scene_graphs(*files(tmp_path), "vg", "train")
@@ -164,7 +162,7 @@ def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vg/source").mkdir(parents=True)
     with pytest.raises(UserError, match="g.json: 1 problem"):
-        visual_genome.convert_scene_graphs(*files(tmp_path, pictures=[]), "vg", "train")
+        visual_genome.convert_scene_graphs(*files(tmp_path, images=[]), "vg", "train")
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
 
 
@@ -179,29 +177,29 @@ def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(t
     assert left_out["different objects of one id left out"] == 2
 
 
-def test_a_picture_without_width_and_attributes_that_are_none_are_refused(tmp_path):
+def test_a_image_without_width_and_attributes_that_are_none_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"p\.json: not what is expected here: Expected `int` >= 1 .*width"):
-        read(tmp_path, pictures=[PICTURE | {"width": 0}])
+        read(tmp_path, images=[IMAGE | {"width": 0}])
     with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
         read(tmp_path, attributes=[1])
 
 
 def test_different_rows_of_one_image_are_told(tmp_path):
     rows = [{"image_id": 2407890, "attributes": []}, {"image_id": 2407890, "attributes": [{"object_id": 1}]}]
-    _, problems, _ = read(tmp_path, pictures=[PICTURE, PICTURE | {"width": 7}], attributes=rows)
+    _, problems, _ = read(tmp_path, images=[IMAGE, IMAGE | {"width": 7}], attributes=rows)
     assert [problem.split(":")[0] for problem in problems] == [
-        "p.json, picture 2407890",
-        "a.json, picture 2407890",
+        "p.json, image 2407890",
+        "a.json, image 2407890",
     ]
-    _, problems, _ = read(tmp_path, pictures=[PICTURE, PICTURE])
+    _, problems, _ = read(tmp_path, images=[IMAGE, IMAGE])
     assert problems == []
 
 
 def test_a_key_that_is_there_twice_is_told(tmp_path):
-    graphs, pictures = files(tmp_path)
+    graphs, images = files(tmp_path)
     graphs.write_text(graphs.read_text().replace('"x": 0', '"x": 0, "x": 5', 1))
     problems = Problems("x")
-    list(visual_genome.read_scene_graphs(graphs, pictures, problems, Counter()))
+    list(visual_genome.read_scene_graphs(graphs, images, problems, Counter()))
     assert problems.lines == ["g.json, graph 0: the key x occurs more than once"]
 
 

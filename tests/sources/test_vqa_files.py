@@ -50,12 +50,12 @@ def read(tmp_path, rows, annotations, **options):
     ), problems.lines
 
 
-def test_a_question_takes_the_name_of_cocos_picture_and_the_commonest_answer(tmp_path):
+def test_a_question_takes_the_name_of_cocos_image_and_the_commonest_answer(tmp_path):
     (row,), problems = read(tmp_path, [asked()], [annotated()])
     assert problems == []
     assert row == TableRow(
         question_id="262148000",
-        picture="COCO_val2014_000000262148",
+        image="COCO_val2014_000000262148",
         text="Where is he looking?",
         answer="down",
         split="val",
@@ -63,9 +63,9 @@ def test_a_question_takes_the_name_of_cocos_picture_and_the_commonest_answer(tmp
     )
 
 
-def test_pictures_may_be_named_otherwise(tmp_path):
+def test_images_may_be_named_otherwise(tmp_path):
     (row,), _ = read(tmp_path, [asked()], [annotated()], prefix="", digits=1)
-    assert row.picture == "262148"
+    assert row.image == "262148"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_everything_that_does_not_fit_is_told(tmp_path):
     assert sorted(problems) == [
         "a.json, question 5: annotated more than once",
         "a.json, question 5: it is not in q.json",
-        "q.json, question 1: picture 262148, but 7 in a.json",
+        "q.json, question 1: image 262148, but 7 in a.json",
         "q.json, question 2: it has no annotation in a.json, or is there twice",
         "q.json, question 3: it has no annotation in a.json, or is there twice",
         "q.json, question 4: no answer in a.json",
@@ -123,7 +123,7 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
         vqa_files.convert_questions(*found, "vqa", "val")
     (tmp_path / "data/vqa/source/images").mkdir(parents=True)
     said = vqa_files.convert_questions(*found, "vqa", "val")
-    assert "2 questions" in said and "1 pictures (COCO_val2014_000000262148.jpg, ...)" in said
+    assert "2 questions" in said and "1 images (COCO_val2014_000000262148.jpg, ...)" in said
     Image.new("RGB", (20, 10)).save(tmp_path / "data/vqa/source/images/COCO_val2014_000000262148.jpg")
     (tmp_path / "params.yaml").write_text(
         "dataset: vqa\nvqa:\n  ingest: {split: val, question_splits: [val], graph_splits: []}\n"
@@ -157,7 +157,7 @@ def test_a_file_of_another_form_is_told(tmp_path):
     ("question", "options", "said"),
     [
         (asked(), {"data_set": "../x"}, r"'../x': no data set's name"),
-        (asked(), {"prefix": "../../"}, r"prefix '../../': names of pictures have letters"),
+        (asked(), {"prefix": "../../"}, r"prefix '../../': names of images have letters"),
         (asked(image_id=-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*image_id"),
         (asked(-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*question_id"),
     ],

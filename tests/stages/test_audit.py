@@ -13,7 +13,7 @@ def test_the_report_of_a_whole_run_has_the_subsets_and_the_truth(tiny_run):
         if subset in report["subsets"]:
             assert (
                 report["subsets"][subset]["text_margin"]["largest"]
-                == report["subsets"][subset]["picture_margin"]["largest"]
+                == report["subsets"][subset]["image_margin"]["largest"]
                 == 0
             )
     text = (folder / "audit.md").read_text()

@@ -20,11 +20,11 @@ from pipeline.core.records import (
 )
 from pipeline.stages import balance
 
-# Pictures A, B, C (test) and D, E (dev), two questions each: A1 A2 B1 ... with the texts a1 a2 b1 ...
+# Images A, B, C (test) and D, E (validation), two questions each: A1 A2 B1 ... with the texts a1 a2 b1 ...
 QUESTIONS = [
     Question(
         question_id=f"{p}{i}",
-        picture_id=p,
+        image_id=p,
         split="testdev",
         text=f"{p.lower()}{i}",
         answer=f"answer {p}{i}",
@@ -35,14 +35,14 @@ QUESTIONS = [
     for p in "ABCDE"
     for i in (1, 2)
 ]
-PARTS = {p: "dev" if p in "DE" else "test" for p in "ABCDE"}
+PARTS = {p: "validation" if p in "DE" else "test" for p in "ABCDE"}
 
 
-def verified(subset, picture, question_id, text=None, status="unanswerable", edits=()):
+def verified(subset, image, question_id, text=None, status="unanswerable", edits=()):
     c = Candidate(
-        candidate_id=make_candidate_id(subset, picture, question_id),
+        candidate_id=make_candidate_id(subset, image, question_id),
         subset=subset,
-        picture_id=picture,
+        image_id=image,
         question_id=question_id,
         text=text or question_id.lower(),
         edits=edits,
@@ -70,7 +70,7 @@ VERIFIED = [
     verified("clip-easy", "E", "D1"),
     verified("clip-easy", "D", "E1"),
     verified("clip-easy", "A", "C2"),
-    # clip-hard: across parts, D2 at A and A2 at D: equal margins over all, not within dev and test.
+    # clip-hard: across parts, D2 at A and A2 at D: equal margins over all, not within validation and test.
     verified("clip-hard", "A", "D2"),
     verified("clip-hard", "D", "A2"),
     # clip-hard: answerable after all; and one whose question annotators refuted
@@ -95,7 +95,7 @@ def project(tmp_path, monkeypatch):
         EditedQuestionScore(candidate_id="pthard_A+A1", score=-0.125)
     ]  # of the other one nothing is known
     write_jsonl(interim / "similarity/edit_scores.jsonl", edited)
-    write_json(interim / "rank/parts.json", PARTS)
+    write_json(interim / "rank/splits.json", PARTS)
     write_jsonl(interim / "collect/verified.jsonl", VERIFIED)
     ids = [row.candidate.candidate_id for row in VERIFIED]
     estimates = [CandidateEstimate(candidate_id=key, p_answerable=0.1, difficulty="popular") for key in ids]
@@ -104,10 +104,10 @@ def project(tmp_path, monkeypatch):
         interim / "collect/aq_checks.jsonl",
         [
             GoldQuestionCheck(
-                question_id="B2", picture_id="B", text="b2", votes_valid=0, votes_invalid=3, status="refuted"
+                question_id="B2", image_id="B", text="b2", votes_valid=0, votes_invalid=3, status="refuted"
             ),
             GoldQuestionCheck(
-                question_id="A1", picture_id="A", text="a1", votes_valid=3, votes_invalid=0, status="verified"
+                question_id="A1", image_id="A", text="a1", votes_valid=3, votes_invalid=0, status="verified"
             ),
         ],
     )
@@ -146,8 +146,8 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
     assert ids(items, "pt-hard") == {"pthard_A+A1", "A1", "pthard_E+E2", "E2"}
     assert {(d.candidate_id, d.reason) for d in unpaired} == {
         ("clipeasy_A+C2", "outside the largest balanced set"),
-        ("cliphard_A+D2", "no picture of its part is asked this text answerably"),
-        ("cliphard_D+A2", "no picture of its part is asked this text answerably"),
+        ("cliphard_A+D2", "no image of its part is asked this text answerably"),
+        ("cliphard_D+A2", "no image of its part is asked this text answerably"),
         ("cliphard_C+B2", "annotators refuted the answerable question"),
     }
     assert all(d.stage == "balance" for d in unpaired)
@@ -158,13 +158,13 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
         0.8,
         {"outside the largest balanced set": 1},
     )
-    for scope, uqs in (("all", 4), ("dev", 2), ("test", 2)):
+    for scope, uqs in (("all", 4), ("validation", 2), ("test", 2)):
         assert easy[scope] == {
             "uqs": uqs,
             "aqs": uqs,
             "distinct_texts_per_uq": 1.0,
             "text_margin": 0,
-            "picture_margin": 0,
+            "image_margin": 0,
         }
     assert report["refuted_questions"] == 1
     assert report["subsets"]["pt-easy"]["kept_share"] is None  # nothing verified: undefined, not zero
@@ -174,7 +174,7 @@ def test_items_tell_where_they_come_from(project):
     items, _, _ = project("image_and_text")
     by_id = {(i.subset, i.item_id): i for i in items}
     uq, aq = by_id["clip-easy", "clipeasy_B+A1"], by_id["clip-easy", "A1"]
-    assert (uq.unanswerable, uq.answer, uq.picture_id, uq.question_id, uq.text, uq.score, uq.rank) == (
+    assert (uq.unanswerable, uq.answer, uq.image_id, uq.question_id, uq.text, uq.score, uq.rank) == (
         True,
         "",
         "B",
@@ -194,7 +194,7 @@ def test_items_tell_where_they_come_from(project):
     assert (
         aq.unanswerable,
         aq.answer,
-        aq.picture_id,
+        aq.image_id,
         aq.text,
         aq.score,
         aq.rank,
@@ -202,7 +202,7 @@ def test_items_tell_where_they_come_from(project):
         aq.simulated,
     ) == (False, "answer A1", "A", "a1", 0.5, None, None, True)
     assert uq.pair_id == aq.pair_id != by_id["clip-easy", "B1"].pair_id
-    assert (uq.part, by_id["clip-easy", "D1"].part) == ("test", "dev")
+    assert (uq.split, by_id["clip-easy", "D1"].split) == ("test", "validation")
     assert "answerable for A" in uq.paired_because
     assert (
         by_id["pt-hard", "pthard_A+A1"].edits == EDIT
@@ -229,7 +229,7 @@ def test_the_papers_rule_keeps_every_uq_and_drops_duplicate_aqs(project):
         assert "B2" not in aqs  # refuted
         for item in rows:
             if item.unanswerable:
-                assert aqs[item.pair_id.split("+")[1]].picture_id == item.picture_id
+                assert aqs[item.pair_id.split("+")[1]].image_id == item.image_id
     # Two UQs of clip-easy are at A: as A has two questions, their AQs may be one.
     assert report["subsets"]["clip-easy"]["all"]["aqs"] in (4, 5)
     assert report["subsets"]["clip-easy"]["all"]["text_margin"] == 1
@@ -250,6 +250,4 @@ def test_verdicts_of_another_data_set_are_refused(project):
     )
     with pytest.raises(UserError) as caught:
         project("image_and_text")
-    assert (
-        len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "no picture Z" in str(caught.value)
-    )
+    assert len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "no image Z" in str(caught.value)

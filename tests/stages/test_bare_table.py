@@ -1,4 +1,4 @@
-"""Pictures and a table of questions, no programs and no scene graphs: what can be done with them is done, to the release."""
+"""Images and a table of questions, no programs and no scene graphs: what can be done with them is done, to the release."""
 
 import csv
 import importlib
@@ -20,13 +20,13 @@ from tests.tiny.project import PARAMS, TINY, bags_of_words, keep_bags_of_words
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tiny world's pictures and questions as a table, in a data set `bare`; its folder."""
+    """The tiny world's images and questions as a table, in a data set `bare`; its folder."""
     home = tmp_path / "data/bare"
     shutil.copytree(TINY / "source/images", home / "source/images")
     asked = json.loads((TINY / "source/questions1.2/testdev_balanced_questions.json").read_text())
     with (home / "source/questions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["question_id", "picture", "question", "answer"])
+        writer.writerow(["question_id", "image", "question", "answer"])
         writer.writerows([key, row["imageId"], row["question"], row["answer"]] for key, row in asked.items())
     section = {**PARAMS, "collect": {"simulate": False, "min_votes": 2}}
     (tmp_path / "params.yaml").write_text(

@@ -52,7 +52,7 @@ def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
 def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     truth = {
-        s.picture_id: s
+        s.image_id: s
         for s in gqa_files.read_scene_graphs(
             Path("data/tiny/truth"), ("testdev",), Problems("x"), is_complete=True
         )
@@ -61,7 +61,7 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     for task in tasks():
         filter_question = questions_of(task)[1]
         if filter_question.role == "filter" and filter_question.text != "Is this a color image?":
-            reason = find_obstacle(filter_question.program, truth[task.picture_id], words)
+            reason = find_obstacle(filter_question.program, truth[task.image_id], words)
             wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
     assert wrong == []
 
@@ -102,7 +102,7 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
 
 
 def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
-    set_params("batch", template_share=1.0)
+    set_params("batch", template_proportion=1.0)
     batch.main()
     told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["filters_told_by"]}
     assert told["words, learnt on other texts"] > 0.8
@@ -165,7 +165,7 @@ def asked(number, expected, source, candidate_first):
         key="f", text=f"filter {number}", role="filter", expected_choice=expected, gold_source=source
     )
     first, second = (candidate, known) if candidate_first else (known, candidate)
-    return Task(task_id=str(number), picture_id="n1", subset="clip-hard", first=first, second=second)
+    return Task(task_id=str(number), image_id="n1", subset="clip-hard", first=first, second=second)
 
 
 def test_filters_are_counted_by_source_and_verdict(capsys):
@@ -193,9 +193,7 @@ def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
 
 def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
     (screened / "screen/screened.jsonl").write_text("")
-    with pytest.raises(
-        UserError, match="no candidate is left to be judged; give more pictures and questions"
-    ):
+    with pytest.raises(UserError, match="no candidate is left to be judged; give more images and questions"):
         batch.main()
 
 
@@ -206,7 +204,7 @@ def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(
         known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected_choice="valid")
         return Task(
             task_id=f"{number:04}",
-            picture_id=f"n{number % 9}",
+            image_id=f"n{number % 9}",
             subset="clip-hard",
             first=asked,
             second=known,

@@ -38,7 +38,7 @@ def test_every_candidate_gets_exactly_one_status(batched):
 
 
 def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_params):
-    set_params("collect", votes=8)
+    set_params("collect", simulated_votes=8)
     collect.main()
     verdicts = list(read_jsonl(OUT / "verdicts.jsonl", Verdict))
     tasks = {task.task_id: task for task in read_jsonl(batched / "batch/tasks.jsonl", Task)}
@@ -56,7 +56,7 @@ def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_para
 
 
 def test_the_careless_annotator_is_excluded_and_no_other(batched, set_params):
-    set_params("collect", votes=8)
+    set_params("collect", simulated_votes=8)
     collect.main()
     annotators = read_json(OUT / "collect.json")["annotators"]
     assert [name for name, row in annotators.items() if row["excluded"]] == ["simulated-8"]
@@ -75,7 +75,7 @@ def test_simulated_verdicts_say_so_everywhere(batched):
 
 
 def test_own_questions_are_verified_on_the_way(batched, set_params):
-    set_params("collect", votes=8)
+    set_params("collect", simulated_votes=8)
     collect.main()
     checks = list(read_jsonl(OUT / "aq_checks.jsonl", GoldQuestionCheck))
     assert len(checks) > 10
@@ -84,9 +84,9 @@ def test_own_questions_are_verified_on_the_way(batched, set_params):
 
 def test_what_all_eight_come_to_is_the_truth(batched, set_params):
     """By hand: at n100003 (a park) there is neither table nor shelf; n100005 is a beach; n100007 an office."""
-    set_params("collect", votes=8)
+    set_params("collect", simulated_votes=8)
     collect.main()
-    status = {(v.candidate.picture_id, v.candidate.text): v.status for v in verified()}
+    status = {(v.candidate.image_id, v.candidate.text): v.status for v in verified()}
     assert status["n100003", "What color is the table?"] == "unanswerable"
     assert status["n100003", "What is the shelf made of?"] == "unanswerable"
     assert status["n100005", "How is the weather?"] == "answerable"
@@ -122,8 +122,8 @@ def pulled(rows):
 
 
 def collected_from(batched, set_params, choose, rule="majority"):
-    set_params("collect", simulate=False, rule=rule)
-    set_params("annotate", overlap=1.0)
+    set_params("collect", simulate=False, aggregation=rule)
+    set_params("annotate", overlap_rate=1.0)
     pulled(export(list(read_jsonl(batched / "batch/tasks.jsonl", Task)), choose))
     (PULLED.parent / "README.md").write_text("not an export")
     collect.main()
@@ -201,13 +201,13 @@ def test_simulation_without_the_truth_is_refused(batched):
 
 
 def test_more_votes_needed_than_given_is_refused(batched, set_params):
-    set_params("collect", rule="majority", min_votes=4)
+    set_params("collect", aggregation="majority", min_votes=4)
     with pytest.raises(UserError, match="min_votes is 4, more than collect.votes, 3"):
         collect.main()
 
 
 def test_the_quality_report_tells_the_same_as_the_files(batched, set_params):
-    set_params("collect", votes=8)
+    set_params("collect", simulated_votes=8)
     collect.main()
     quality = read_json(OUT / "quality.json", QualityReport)
     aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
@@ -260,7 +260,7 @@ def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set
     assert fast.exclusion_reasons == (
         f"speed: {len(tasks)} of {len(tasks)} tasks in under 3 s, median 1.0 s",
     )
-    set_params("collect", excluding=["sensitivity", "specificity"])
+    set_params("collect", exclusion_checks=["sensitivity", "specificity"])
     collect.main()
     told = read_json(OUT / "quality.json", QualityReport).annotators
     assert not any(row.exclusion_reasons for row in told)
@@ -268,7 +268,7 @@ def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set
 
 
 def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(batched, set_params):
-    set_params("collect", rule="plurality", excluding=["mood"], min_posterior=0.5, max_fast=2)
+    set_params("collect", aggregation="plurality", exclusion_checks=["mood"], min_posterior=0.5, max_fast_rate=2)
     with pytest.raises(UserError) as caught:
         collect.main()
     assert len(caught.value.problems) == 5
@@ -315,19 +315,19 @@ def test_other_verdicts_are_no_rehearsal(batched):
 
 def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_params):
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
-    set_params("annotate", overlap=0.3, seed=5)
+    set_params("annotate", overlap_rate=0.3, seed=5)
     collect.main()
     rules = AssignmentRules(overlap_rate=0.3, seed=5)
     wanted = sum(is_overlap_task(task.task_id, rules) for task in tasks)
     assert 0 < wanted < len(tasks)
     assert read_json(OUT / "collect.json")["agreement"]["candidates"] <= wanted
-    set_params("annotate", overlap=0.0)
+    set_params("annotate", overlap_rate=0.0)
     collect.main()
     assert read_json(OUT / "collect.json")["agreement"]["candidates"] == 0
 
 
 def test_an_experts_word_goes_from_the_pulled_file_to_the_report(batched, set_params):
-    set_params("collect", simulate=False, rule="majority")
+    set_params("collect", simulate=False, aggregation="majority")
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     rows = export(tasks, lambda who, asked: asked.expected or ("invalid" if who < 3 else "valid"))
     for row in rows:

@@ -1,4 +1,4 @@
-"""embed: each picture and each distinct text once, whatever happened to earlier runs."""
+"""embed: each image and each distinct text once, whatever happened to earlier runs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from pipeline.core.records import ImageRecord, Question
 from pipeline.stages import embed
 
 OUT = Path("data/world/interim/embed")
-OUTPUTS = ("pictures.npy", "picture_ids.json", "texts.npy", "texts.json", "embed.json")
+OUTPUTS = ("images.npy", "image_ids.json", "texts.npy", "texts.json", "embed.json")
 TEXTS = ["What color is the dog?", "Is it red?", "What color is the dog?", "Where is the cat?"]
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
-    """Five pictures, one of them the copy of another, four questions, and one about a picture that is not there."""
+    """Five images, one of them the copy of another, four questions, and one about an image that is not there."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
-    pictures = []
+    images = []
     for name in ("a", "b", "c", "d"):
         path = Path("data/world/source/images") / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
-        pictures.append(
+        images.append(
             ImageRecord(
-                picture_id=name,
+                image_id=name,
                 split="testdev",
                 path=str(path),
                 width=40,
@@ -45,23 +45,23 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
             )
         )
     copy = Path("data/world/source/images/e.png")
-    copy.write_bytes(Path(pictures[0].path).read_bytes())
-    pictures.append(
+    copy.write_bytes(Path(images[0].path).read_bytes())
+    images.append(
         ImageRecord(
-            picture_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=pictures[0].sha256
+            image_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=images[0].sha256
         )
     )
     questions = [
-        Question(question_id=f"0{i}", picture_id="a", split="testdev", text=text, answer="")
+        Question(question_id=f"0{i}", image_id="a", split="testdev", text=text, answer="")
         for i, text in enumerate(TEXTS)
     ]
     questions.append(
-        Question(question_id="09", picture_id="t", split="train", text="Not about any of these?", answer="")
+        Question(question_id="09", image_id="t", split="train", text="Not about any of these?", answer="")
     )
-    write_jsonl("data/world/interim/ingest/pictures.jsonl", pictures)
+    write_jsonl("data/world/interim/ingest/images.jsonl", images)
     write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, "data/world/clip")
-    section = {"model": "local-dir:data/world/clip", "device": "cpu", "picture_batch": 2, "text_batch": 2}
+    section = {"model": "local-dir:data/world/clip", "device": "cpu", "image_batch": 2, "text_batch": 2}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     return tmp_path
 
@@ -88,39 +88,39 @@ def written() -> dict[str, str]:
     return {name: hashlib.sha256((OUT / name).read_bytes()).hexdigest() for name in OUTPUTS}
 
 
-def test_rows_are_pictures_by_id_and_distinct_texts(world: Path) -> None:
+def test_rows_are_images_by_id_and_distinct_texts(world: Path) -> None:
     embed.main()
-    assert json.loads((OUT / "picture_ids.json").read_text()) == ["a", "b", "c", "d", "e"]
+    assert json.loads((OUT / "image_ids.json").read_text()) == ["a", "b", "c", "d", "e"]
     assert json.loads((OUT / "texts.json").read_text()) == [
         "Is it red?",
         "What color is the dog?",
         "Where is the cat?",
     ]
-    pictures, texts = np.load(OUT / "pictures.npy"), np.load(OUT / "texts.npy")
-    assert (pictures.shape, pictures.dtype, texts.shape, texts.dtype) == (
+    images, texts = np.load(OUT / "images.npy"), np.load(OUT / "texts.npy")
+    assert (images.shape, images.dtype, texts.shape, texts.dtype) == (
         (5, 16),
         np.float32,
         (3, 16),
         np.float32,
     )
-    np.testing.assert_allclose(np.linalg.norm(pictures, axis=1), 1, atol=1e-6)
-    np.testing.assert_array_equal(pictures[0], pictures[4])  # e is a copy of a
+    np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(images[0], images[4])  # e is a copy of a
     report = json.loads((OUT / "embed.json").read_text())
-    assert (report["pictures"], report["questions"], report["distinct_texts"]) == (5, 4, 3)
+    assert (report["images"], report["questions"], report["distinct_texts"]) == (5, 4, 3)
 
 
-def test_each_row_is_the_vector_of_its_own_picture_and_text(world: Path, tiny_clip: Path) -> None:
+def test_each_row_is_the_vector_of_its_own_image_and_text(world: Path, tiny_clip: Path) -> None:
     embed.main()
     encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
     for row, name in enumerate("abcd"):
         ((_, expected),) = encoder.encode_images([f"data/world/source/images/{name}.png"], 1)
-        np.testing.assert_allclose(np.load(OUT / "pictures.npy")[row], expected[0], atol=1e-6)
+        np.testing.assert_allclose(np.load(OUT / "images.npy")[row], expected[0], atol=1e-6)
     for row, text in enumerate(sorted(set(TEXTS))):
         ((_, expected),) = encoder.encode_texts([text], 1)
         np.testing.assert_allclose(np.load(OUT / "texts.npy")[row], expected[0], atol=1e-6)
 
 
-def test_a_picture_or_text_that_occurs_twice_is_encoded_once(world: Path, encoded: list[str]) -> None:
+def test_a_image_or_text_that_occurs_twice_is_encoded_once(world: Path, encoded: list[str]) -> None:
     embed.main()
     assert len(encoded) == len(set(encoded)) == 4 + 3
 
@@ -155,7 +155,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
     assert len(encoded) == len(set(encoded)) == 7
 
 
-def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, encoded: list[str]) -> None:
+def test_exported_vectors_stand_in_for_the_model_and_its_images(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
     assert embedding_cache.export_embeddings() == Path("data/world/vectors/clip.safetensors")
@@ -165,7 +165,7 @@ def test_exported_vectors_stand_in_for_the_model_and_its_pictures(world: Path, e
     assert encoded == [] and written() == first
 
 
-def test_unreadable_pictures_are_all_named_and_the_others_kept(world: Path, encoded: list[str]) -> None:
+def test_unreadable_images_are_all_named_and_the_others_kept(world: Path, encoded: list[str]) -> None:
     kept = Path("data/world/source/images/b.png").read_bytes()
     Path("data/world/source/images/b.png").write_bytes(b"")
     Path("data/world/source/images/d.png").write_bytes(b"\x89PNG broken")
@@ -179,7 +179,7 @@ def test_unreadable_pictures_are_all_named_and_the_others_kept(world: Path, enco
     assert [Path(item).name for item in encoded if item.endswith("png")] == ["b.png", "d.png"]
 
 
-def test_pictures_without_questions_are_an_error(world: Path) -> None:
+def test_images_without_questions_are_an_error(world: Path) -> None:
     write_jsonl("data/world/interim/ingest/questions.jsonl", [])
-    with pytest.raises(UserError, match="5 pictures and no question about any of them"):
+    with pytest.raises(UserError, match="5 images and no question about any of them"):
         embed.main()

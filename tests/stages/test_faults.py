@@ -53,7 +53,7 @@ class Encoder:
             rows = [hashlib.sha256(text.encode()).digest()[:8] for text in texts[start : start + batch]]
             yield np.arange(start, start + len(rows)), np.array([list(row) for row in rows], np.float32)
 
-    pictures = texts
+    images = texts
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def run(*words):
 
 
 def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
-    told = run("study", "draw", "--each", "4", "--seed", "5")
+    told = run("study", "draw", "--items-per-label", "4", "--seed", "5")
     assert "AQs" in told and "dataset: tiny-people" in told
     items = {
         (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
@@ -44,7 +44,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     for task in tasks:
         for row in (task.first, task.second):
             item = items[task.subset, row.question_id]
-            assert (item.part, item.text, item.picture_id) == ("test", row.text, task.picture_id)
+            assert (item.part, item.text, item.image_id) == ("test", row.text, task.image_id)
             assert item.unanswerable == (row.expected_choice == "invalid")
             asked[task.subset] += 1
     # Two people: one is always right, one accepts everything. Imported, as from another Label Studio.
@@ -77,7 +77,18 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         assert f"{subset} " in told
         model = copied / "sanity" / subset / "clip_score.json"
         human = f"human={HOME / 'study/judgements' / subset}.json"
-        words = [copied, model, "--subset", subset, "--scores", "human", "--bootstrap", "0", "--extra", human]
+        words = [
+            copied,
+            model,
+            "--subset",
+            subset,
+            "--scores",
+            "human",
+            "--bootstrap",
+            "0",
+            "--resource",
+            human,
+        ]
         found = score_models(*load_inputs(build_parser().parse_args([str(word) for word in words])))
         row = found.models[0].subsets[subset]["human"]
         assert (row["aqs"], row["uqs"], row["true_positive_rate"], row["rejection_accuracy"]) == (

@@ -23,18 +23,17 @@ def change(path: str, edit) -> None:
 
 def test_the_tiny_world_comes_in_whole(tiny):
     ingest.main()
-    pictures = list(read_jsonl(OUT / "pictures.jsonl", ImageRecord))
+    images = list(read_jsonl(OUT / "images.jsonl", ImageRecord))
     questions = list(read_jsonl(OUT / "questions.jsonl", Question))
     scenes = list(read_jsonl(OUT / "scenes.jsonl", SceneGraph))
-    assert [picture.picture_id for picture in pictures] == [f"n10000{i}" for i in range(1, 9)]
+    assert [image.image_id for image in images] == [f"n10000{i}" for i in range(1, 9)]
     assert {
-        (picture.width, picture.height, picture.path.startswith("data/tiny/source/images/"))
-        for picture in pictures
+        (image.width, image.height, image.path.startswith("data/tiny/source/images/")) for image in images
     } == {(448, 336, True)}
     # 40 of testdev, 9 of train and 3 of val, by hand in tests/tiny/make.py
     assert [sum(q.split == split for q in questions) for split in ("testdev", "train", "val")] == [40, 9, 3]
     assert [q.question_id for q in questions] == sorted(q.question_id for q in questions)
-    assert [(scene.picture_id, scene.is_complete) for scene in scenes] == [
+    assert [(scene.image_id, scene.is_complete) for scene in scenes] == [
         (key, False)
         for key in sorted(
             [
@@ -51,11 +50,11 @@ def test_the_tiny_world_comes_in_whole(tiny):
         )
     ]
     report = read_json(OUT / "ingest.json")
-    assert report["counts"]["testdev"] == {"pictures": 8, "questions": 40}
+    assert report["counts"]["testdev"] == {"images": 8, "questions": 40}
     assert report["counts"]["val"]["objects"] == 4 + 4 + 4
 
 
-def test_the_truth_and_pictures_of_train_are_not_needed(tiny):
+def test_the_truth_and_images_of_train_are_not_needed(tiny):
     import shutil
 
     shutil.rmtree("data/tiny/truth")
@@ -102,11 +101,11 @@ def forward():
     change(TESTDEV, lambda rows: rows["00100101"]["semantic"][1].update(dependencies=[1]))
 
 
-def drop_picture():
+def drop_image():
     (IMAGES / "n100003.jpg").unlink()
 
 
-def cut_picture():
+def cut_image():
     data = (IMAGES / "n100003.jpg").read_bytes()
     (IMAGES / "n100003.jpg").write_bytes(data[: len(data) // 2])
 
@@ -119,23 +118,23 @@ def cut_picture():
         (
             first("imageId", "../../truth/n1"),
             (
-                "question 00100101: picture '../../truth/n1' is outside of images/ or no plain name: "
+                "question 00100101: image '../../truth/n1' is outside of images/ or no plain name: "
                 "letters, digits, '.', '-' and '_' only"
             ),
         ),
         (
             first("imageId", "n999"),
-            "picture n999: no such file in images/; questions that ask for it: 1, the first is 00100101",
+            "image n999: no such file in images/; questions that ask for it: 1, the first is 00100101",
         ),
         (forward, "question 00100101: step 1 (query) depends on step 1, which does not come before it"),
         (
-            drop_picture,
-            "picture n100003: no such file in images/; questions that ask for it: 5, the first is 00100301",
+            drop_image,
+            "image n100003: no such file in images/; questions that ask for it: 5, the first is 00100301",
         ),
-        (cut_picture, "picture n100003: images/n100003.jpg: damaged: image file is truncated"),
+        (cut_image, "image n100003: images/n100003.jpg: damaged: image file is truncated"),
         (
             lambda: (IMAGES / "n100003.jpg").write_bytes(b""),
-            "picture n100003: images/n100003.jpg: the file is empty",
+            "image n100003: images/n100003.jpg: the file is empty",
         ),
         (
             lambda: Path(TESTDEV).write_text("{"),
@@ -161,17 +160,17 @@ def test_each_fault_of_the_source_is_told(tiny, damage, message):
 def test_all_faults_are_told_at_once(tiny):
     first("answer", "")()
     first("question", "")()
-    drop_picture()
+    drop_image()
     Path("data/tiny/source/sceneGraphs/train_sceneGraphs.json").write_text("[]")
     assert len(problems_of_ingest()) == 4
 
 
-def test_a_picture_of_another_size_than_its_scene_graph_is_refused(tiny, set_params):
+def test_a_image_of_another_size_than_its_scene_graph_is_refused(tiny, set_params):
     set_params("ingest", split="val")
-    for picture_id in ("2400001", "2400002", "2400003"):
-        Image.new("RGB", (448, 336 if picture_id != "2400002" else 300)).save(IMAGES / f"{picture_id}.jpg")
+    for image_id in ("2400001", "2400002", "2400003"):
+        Image.new("RGB", (448, 336 if image_id != "2400002" else 300)).save(IMAGES / f"{image_id}.jpg")
     assert problems_of_ingest() == [
-        "picture 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"
+        "image 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"
     ]
 
 
@@ -214,7 +213,7 @@ def set_graph(change_of):
 def test_an_image_without_a_size_is_refused(tiny, values):
     set_graph(lambda graph: graph.update(values))
     (problem,) = problems_of_ingest()
-    assert "picture 2400002" in problem and next(iter(values)) in problem
+    assert "image 2400002" in problem and next(iter(values)) in problem
 
 
 @pytest.mark.parametrize("values", [{"w": -1}, {"h": -5}])
@@ -237,12 +236,12 @@ def test_a_box_is_clipped_to_its_image_and_counted(tiny, box, expected):
     set_graph(lambda graph: graph["objects"]["83"].update(dict(zip("xywh", box, strict=True))))
     ingest.main()
     assert read_json(OUT / "ingest.json")["counts"]["val"]["boxes clipped"] == 1
-    scenes = {row.picture_id: row for row in read_jsonl(OUT / "scenes.jsonl", SceneGraph)}
+    scenes = {row.image_id: row for row in read_jsonl(OUT / "scenes.jsonl", SceneGraph)}
     (thing,) = (thing for thing in scenes["2400002"].objects if thing.object_id == "83")
     assert (thing.x, thing.y, thing.w, thing.h) == expected
 
 
-def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
+def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
     import shutil
 
     shutil.rmtree("data/tiny/source/questions1.2")
@@ -252,7 +251,7 @@ def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
     Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
     set_params("ingest", split="test", question_splits=["test"])
     ingest.main()
-    assert [p.path for p in read_jsonl(OUT / "pictures.jsonl", ImageRecord)] == [
+    assert [p.path for p in read_jsonl(OUT / "images.jsonl", ImageRecord)] == [
         "data/tiny/source/images/mine.png",
         "data/tiny/source/images/n100001.jpg",
     ]
@@ -263,12 +262,12 @@ def test_own_pictures_and_questions_come_in_from_a_table(tiny, set_params):
     assert read_json(OUT / "ingest.json")["format"] == "table"
 
 
-def test_a_missing_or_empty_picture_folder_is_told_in_one_line(tiny):
+def test_a_missing_or_empty_image_folder_is_told_in_one_line(tiny):
     for path in IMAGES.iterdir():
         path.unlink()
-    assert problems_of_ingest() == ["images/: no picture in it, but 8 are asked about"]
+    assert problems_of_ingest() == ["images/: no image in it, but 8 are asked about"]
     IMAGES.rmdir()
-    assert problems_of_ingest() == ["images/: no such folder; the pictures belong into it"]
+    assert problems_of_ingest() == ["images/: no such folder; the images belong into it"]
 
 
 def test_a_source_that_no_reader_knows_is_refused(tiny):
@@ -295,11 +294,11 @@ def test_unbalanced_questions_are_read_for_what_they_tell_and_never_asked(tiny, 
         ingest.main()
         return [q.question_id for q in read_jsonl(OUT / "unbalanced.jsonl", Question)]
 
-    assert told() == ["extra1"]  # of the pictures asked about, and not among those asked
+    assert told() == ["extra1"]  # of the images asked about, and not among those asked
     asked = [q.question_id for q in read_jsonl(OUT / "questions.jsonl", Question)]
     assert "extra1" not in asked and len(asked) == 52
     assert read_json(OUT / "ingest.json")["counts"]["testdev"]["unbalanced questions"] == 1
-    set_params("ingest", questions="all")  # then all are asked (and the pictures of all wanted)
+    set_params("ingest", question_set="all")  # then all are asked (and the images of all wanted)
     more.pop("extra2")
     for split in ("testdev", "train", "val"):
         path = TESTDEV.replace("testdev", split)

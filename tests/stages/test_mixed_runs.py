@@ -24,7 +24,7 @@ def project(tiny_run, tmp_path_factory):
     [
         ("perturb", "tag/tags.jsonl"),
         ("screen", "ingest/questions.jsonl"),
-        ("batch", "ingest/pictures.jsonl"),
+        ("batch", "ingest/images.jsonl"),
         ("batch", "estimate/estimates.jsonl"),
         ("balance", "estimate/estimates.jsonl"),
         ("balance", "ingest/questions.jsonl"),
@@ -32,7 +32,7 @@ def project(tiny_run, tmp_path_factory):
         ("paper", "ingest/questions.jsonl"),
         ("release", "collect/verified.jsonl"),
         ("release", "ingest/questions.jsonl"),
-        ("release", "ingest/pictures.jsonl"),
+        ("release", "ingest/images.jsonl"),
         ("audit", "ingest/questions.jsonl"),
         ("audit", "estimate/estimates.jsonl"),
     ],

@@ -17,19 +17,19 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     questions, vectors = world()
     (tmp_path / "params.yaml").write_text(
-        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, dev_share: 0.4}\n"
+        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, validation_share: 0.4}\n"
     )
     interim = tmp_path / "data/d/interim"
     write_jsonl(
         interim / "ingest/questions.jsonl",
         [
             *questions,
-            Question(question_id="9", picture_id="train picture", split="train", text="?", answer="x"),
+            Question(question_id="9", image_id="train image", split="train", text="?", answer="x"),
         ],
     )
-    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_strings)):
+    for name, value in (("image_ids", vectors.image_ids), ("texts", vectors.text_strings)):
         write_json(interim / f"embed/{name}.json", value)
-    np.save(interim / "embed/pictures.npy", vectors.image_vectors)
+    np.save(interim / "embed/images.npy", vectors.image_vectors)
     np.save(interim / "embed/texts.npy", vectors.text_vectors)
     return interim
 
@@ -38,18 +38,18 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     rank.main()
     questions, vectors = world()
     first = {path.name: path.read_bytes() for path in (project / "rank").iterdir()}
-    assert first.keys() == {"candidates.jsonl", "own_scores.jsonl", "parts.json", "rank.json"}
+    assert first.keys() == {"candidates.jsonl", "own_scores.jsonl", "splits.json", "rank.json"}
     candidates = list(read_jsonl(project / "rank/candidates.jsonl", Candidate))
     assert [c.candidate_id for c in candidates] == sorted(c.candidate_id for c in candidates)
     program_of = {q.question_id: q.program for q in questions}
     assert all(c.program == program_of[c.question_id] and c.program for c in candidates)
-    assert candidates[0].candidate_id == f"clipeasy_{candidates[0].picture_id}+{candidates[0].question_id}"
+    assert candidates[0].candidate_id == f"clipeasy_{candidates[0].image_id}+{candidates[0].question_id}"
     assert len(list(read_jsonl(project / "rank/own_scores.jsonl", SourceQuestionScore))) == len(
         questions
     )  # the train question is none of ours
-    assert read_json(project / "rank/parts.json") == assign_splits(vectors.picture_ids, 0.4, 0)
-    assert read_json(project / "rank/rank.json")["parts"] == Counter(
-        assign_splits(vectors.picture_ids, 0.4, 0).values()
+    assert read_json(project / "rank/splits.json") == assign_splits(vectors.image_ids, 0.4, 0)
+    assert read_json(project / "rank/rank.json")["splits"] == Counter(
+        assign_splits(vectors.image_ids, 0.4, 0).values()
     )
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     rank.main()

@@ -126,7 +126,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
         Item(
             item_id=f"c{key}",
             subset="clip-hard",
-            picture_id=f"n{key}",
+            image_id=f"n{key}",
             question_id="q",
             text="",
             unanswerable=True,

@@ -13,7 +13,7 @@ def test_what_goes_in_is_kept_or_dropped_for_a_counted_reason():
         Candidate(
             candidate_id=f"c{i:02}",
             subset="pt-easy" if i % 2 else "pt-hard",
-            picture_id="n1",
+            image_id="n1",
             question_id=f"q{i:02}",
             text=row[2],
             program=steps(row[3]),

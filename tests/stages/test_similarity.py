@@ -1,4 +1,4 @@
-"""similarity: every edited question gets the cosine with its picture, each text encoded once whatever happened before."""
+"""similarity: every edited question gets the cosine with its image, each text encoded once whatever happened before."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pipeline.stages import embed, similarity
 
 HOME = Path("data/world")
 OUT = HOME / "interim/similarity"
-# Subset, picture, question and edited text; "Is the cat red?" is asked of two pictures. The last one was not edited.
+# Subset, image, question and edited text; "Is the cat red?" is asked of two images. The last one was not edited.
 EDITED: list[tuple[Subset, str, str, str]] = [
     ("pt-hard", "b", "02", "Is the cat red?"),
     ("pt-easy", "a", "01", "What color is the horse next to the table?"),
@@ -41,13 +41,13 @@ TEXTS = ["Is the cat red?", "What color is the horse next to the table?", "Where
 
 
 def screened(
-    subset: Subset, picture: str, question: str, text: str, score: float | None = None
+    subset: Subset, image: str, question: str, text: str, score: float | None = None
 ) -> ScreenedCandidate:
     edit = Edit(start=0, end=1, kind="object", old="x", new="y")
     candidate = Candidate(
-        candidate_id=make_candidate_id(subset, picture, question),
+        candidate_id=make_candidate_id(subset, image, question),
         subset=subset,
-        picture_id=picture,
+        image_id=image,
         question_id=question,
         text=text,
         edits=() if score else (edit,),
@@ -63,25 +63,25 @@ def screen(edited: Sequence[tuple[Subset, str, str, str]]) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
-    """Three pictures, embedded by a tiny CLIP, and what screen left."""
+    """Three images, embedded by a tiny CLIP, and what screen left."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
-    pictures = []
+    images = []
     for name in "abc":
         path = HOME / f"source/images/{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
-        fields = {"picture_id": name, "split": "testdev", "path": str(path), "sha256": sha256_file(path)}
-        pictures.append(ImageRecord(**fields, width=40, height=30))
+        fields = {"image_id": name, "split": "testdev", "path": str(path), "sha256": sha256_file(path)}
+        images.append(ImageRecord(**fields, width=40, height=30))
     asked = {"01": "a", "02": "b", "03": "c"}
     questions = [
-        Question(question_id=q, picture_id=p, split="testdev", text=f"Is it {q}?", answer="")
+        Question(question_id=q, image_id=p, split="testdev", text=f"Is it {q}?", answer="")
         for q, p in asked.items()
     ]
-    write_jsonl(HOME / "interim/ingest/pictures.jsonl", pictures)
+    write_jsonl(HOME / "interim/ingest/images.jsonl", images)
     write_jsonl(HOME / "interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, HOME / "clip")
-    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "picture_batch": 2, "text_batch": 1}
+    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "image_batch": 2, "text_batch": 1}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     embed.main()
     screen(EDITED)
@@ -122,17 +122,17 @@ def error(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_scores_are_the_cosines_of_what_the_model_says_of_text_and_picture(
+def test_scores_are_the_cosines_of_what_the_model_says_of_text_and_image(
     world: Path, tiny_clip: Path
 ) -> None:
     similarity.main()
     encoder = clip.Encoder(f"local-dir:{tiny_clip}", device="cpu")
     expected = {}
-    for subset, picture, question, text in EDITED:
-        ((_, (of_picture,)),) = encoder.encode_images([HOME / f"source/images/{picture}.png"], 1)
+    for subset, image, question, text in EDITED:
+        ((_, (of_image,)),) = encoder.encode_images([HOME / f"source/images/{image}.png"], 1)
         ((_, (of_text,)),) = encoder.encode_texts([text], 1)
-        cosine = of_picture @ of_text / np.linalg.norm(of_picture) / np.linalg.norm(of_text)
-        expected[make_candidate_id(subset, picture, question)] = float(cosine)
+        cosine = of_image @ of_text / np.linalg.norm(of_image) / np.linalg.norm(of_text)
+        expected[make_candidate_id(subset, image, question)] = float(cosine)
     rows = list(read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore))
     assert [row.candidate_id for row in rows] == sorted(
         expected
@@ -245,7 +245,7 @@ def test_a_model_other_than_that_of_embed_is_refused(
     section = {"model": f"local-dir:{other}", "device": "cpu"}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     told = error(capsys)
-    assert f"error: embed: model: local-dir:{other} is not the model that made the pictures' vectors" in told
+    assert f"error: embed: model: local-dir:{other} is not the model that made the images' vectors" in told
     assert "run dvc repro" in told and encoded == [] and not OUT.exists()
 
 
@@ -274,13 +274,13 @@ def test_vectors_of_another_width_or_length_are_refused(
     assert "(run embed again): 3 problems" in told and told.count("error:") == 1
 
 
-def test_pictures_of_another_width_or_none_at_all_are_refused(
+def test_images_of_another_width_or_none_at_all_are_refused(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pictures = np.load(HOME / "interim/embed/pictures.npy")
-    np.save(HOME / "interim/embed/pictures.npy", np.eye(3, 8, dtype=np.float32))
+    images = np.load(HOME / "interim/embed/images.npy")
+    np.save(HOME / "interim/embed/images.npy", np.eye(3, 8, dtype=np.float32))
     assert "similarity/texts.npy: of 8 and 16 dimensions" in error(capsys)
-    np.save(HOME / "interim/embed/pictures.npy", pictures)
+    np.save(HOME / "interim/embed/images.npy", images)
     screen([*EDITED, ("pt-easy", "z", "07", "Is the cat red?")])
-    assert "pteasy_z+07: no picture z was embedded" in error(capsys)
+    assert "pteasy_z+07: no image z was embedded" in error(capsys)
     assert not (OUT / "edit_scores.jsonl").exists()

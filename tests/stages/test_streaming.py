@@ -1,4 +1,4 @@
-"""Stages that go through the pictures one by one: in however many processes the same bytes, and never all rows at once."""
+"""Stages that go through the images one by one: in however many processes the same bytes, and never all rows at once."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ COPIES = 6
 
 @pytest.fixture
 def ingested(tiny, set_params):
-    """The tiny world `COPIES` times, under other ids; CLIP proposes every question at another picture."""
+    """The tiny world `COPIES` times, under other ids; CLIP proposes every question at another image."""
     for stage in ("vocabulary", "perturb"):
         set_params(stage)
     ingest.main()
     home = tiny / "data/tiny/interim"
-    pictures = list(read_jsonl(home / "ingest/pictures.jsonl", ImageRecord))
-    shown = {picture.picture_id for picture in pictures}
-    questions = [q for q in read_jsonl(home / "ingest/questions.jsonl", Question) if q.picture_id in shown]
-    pictures = [again(row, copy) for copy in range(COPIES) for row in pictures]
+    images = list(read_jsonl(home / "ingest/images.jsonl", ImageRecord))
+    shown = {image.image_id for image in images}
+    questions = [q for q in read_jsonl(home / "ingest/questions.jsonl", Question) if q.image_id in shown]
+    images = [again(row, copy) for copy in range(COPIES) for row in images]
     questions = [again(row, copy) for copy in range(COPIES) for row in questions]
-    ids = sorted(picture.picture_id for picture in pictures)  # the copies of a picture stand together
-    other = {picture_id: ids[(number + COPIES) % len(ids)] for number, picture_id in enumerate(ids)}
+    ids = sorted(image.image_id for image in images)  # the copies of an image stand together
+    other = {image_id: ids[(number + COPIES) % len(ids)] for number, image_id in enumerate(ids)}
     proposed = [
         Candidate(
-            candidate_id=f"cliphard_{other[q.picture_id]}+{q.question_id}",
+            candidate_id=f"cliphard_{other[q.image_id]}+{q.question_id}",
             subset="clip-hard",
-            picture_id=other[q.picture_id],
+            image_id=other[q.image_id],
             question_id=q.question_id,
             text=q.text,
             program=q.program,
@@ -50,7 +50,7 @@ def ingested(tiny, set_params):
         )
         for q in questions
     ]
-    write_jsonl(home / "ingest/pictures.jsonl", sorted(pictures, key=lambda row: row.picture_id))
+    write_jsonl(home / "ingest/images.jsonl", sorted(images, key=lambda row: row.image_id))
     write_jsonl(home / "ingest/questions.jsonl", sorted(questions, key=lambda row: row.question_id))
     write_jsonl(home / "ingest/scenes.jsonl", [])
     write_jsonl(home / "rank/candidates.jsonl", sorted(proposed, key=lambda row: row.candidate_id))
@@ -58,10 +58,8 @@ def ingested(tiny, set_params):
 
 
 def again(row, copy: int):
-    """A picture or question of another copy of the world."""
-    ids = {
-        name: f"{getattr(row, name)}-{copy}" for name in ("picture_id", "question_id") if hasattr(row, name)
-    }
+    """An image or question of another copy of the world."""
+    ids = {name: f"{getattr(row, name)}-{copy}" for name in ("image_id", "question_id") if hasattr(row, name)}
     return msgspec.structs.replace(row, **ids)
 
 
@@ -88,12 +86,12 @@ def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, 
     assert {name.split("_")[0] for name in kept} == {"cliphard", "pteasy", "pthard"}
     texts = [row.text for row in read_jsonl(ingested / "tag/tags.jsonl", TaggedText)]
     assert texts == sorted({q.text for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
-    told = [row.picture_id for row in read_jsonl(ingested / "vocabulary/reconstructed.jsonl", PartialGraph)]
-    assert told == sorted({q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
+    told = [row.image_id for row in read_jsonl(ingested / "vocabulary/reconstructed.jsonl", PartialGraph)]
+    assert told == sorted({q.image_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question)})
 
 
 def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patch: pytest.MonkeyPatch) -> int:
-    """The most records of a kind that are alive while the stage works on a picture (by `name` in `place`), looked at for every tenth one;
+    """The most records of a kind that are alive while the stage works on an image (by `name` in `place`), looked at for every tenth one;
     those of earlier tests do not count."""
     work: Callable = getattr(place, name)
     before = sum(type(thing) is kind for thing in gc.get_objects())
@@ -116,21 +114,21 @@ def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patc
     "stage, place, work, kinds",
     [
         (vocabulary, vocabulary_counts, "graph_of", [Question, PartialGraph]),
-        (perturb, perturb, "perturb_picture", [Question, Candidate]),
-        (screen, screen, "screen_picture", [Question, Candidate]),
+        (perturb, perturb, "perturb_image", [Question, Candidate]),
+        (screen, screen, "screen_image", [Question, Candidate]),
     ],
     ids=["vocabulary", "perturb", "screen"],
 )
-def test_of_all_rows_those_of_two_pictures_are_in_memory_at_most(stage, place, work, kinds, ingested):
+def test_of_all_rows_those_of_two_images_are_in_memory_at_most(stage, place, work, kinds, ingested):
     for earlier in STAGES[: STAGES.index(stage)]:
         earlier.main()
-    asked = Counter(q.picture_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question))
-    # A question makes three candidates at most, one of them at another picture.
+    asked = Counter(q.image_id for q in read_jsonl(ingested / "ingest/questions.jsonl", Question))
+    # A question makes three candidates at most, one of them at another image.
     most = {Question: max(asked.values()), Candidate: 3 * max(asked.values()), PartialGraph: 1}
     for kind in kinds:
         gc.collect()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 perturb_image, "NUM_SURVEYED_QUESTIONS", 1
-            )  # the pictures that are surveyed are kept: here one
+            )  # the images that are surveyed are kept: here one
             assert most_alive(stage, place, work, kind, patch) <= 2 * most[kind] < 2 * sum(asked.values()) / 8

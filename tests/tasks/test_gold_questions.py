@@ -35,7 +35,7 @@ EMPTY = WordSenses(categories={}, attribute_types={"red": "color"})
 
 def scene(*objects):
     return SceneGraph(
-        picture_id="p",
+        image_id="p",
         split="val",
         width=9,
         height=9,
@@ -101,19 +101,19 @@ def test_the_three_questions_of_the_paper_about_the_scene_are_there(vocabulary):
 LEXICON = Lexicon({"animal": ("dog", "cat")}, {"red": "color"})
 
 
-def question(number, picture_id, text, answer, *steps):
+def question(number, image_id, text, answer, *steps):
     program = tuple(
         Step(operation=operation, argument=argument, dependencies=(i - 1,) if i else ())
         for i, (operation, argument) in enumerate(steps)
     )
     return Question(
-        question_id=str(number), picture_id=picture_id, split="val", text=text, answer=answer, program=program
+        question_id=str(number), image_id=image_id, split="val", text=text, answer=answer, program=program
     )
 
 
-def color_of(number, picture_id, name):
+def color_of(number, image_id, name):
     return question(
-        number, picture_id, f"What color is the {name}?", "red", ("select", f"{name} (1)"), ("query", "color")
+        number, image_id, f"What color is the {name}?", "red", ("select", f"{name} (1)"), ("query", "color")
     )
 
 
@@ -150,7 +150,7 @@ def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to
     assert sample_foreign_questions("here", naming, None, 10, rng) == []
 
 
-def test_questions_are_found_by_the_names_they_say_on_other_pictures_alone_whatever_their_order():
+def test_questions_are_found_by_the_names_they_say_on_other_images_alone_whatever_their_order():
     naming = naming_of(*DOGS[::-1], CUP, TABLE, NO_DOG)
     assert {name: places.tolist() for name, places in naming.rows_by_name.items()} == {
         "table": [0],
@@ -205,9 +205,7 @@ def test_templates_name_what_a_nearly_complete_graph_does_not_list(vocabulary):
 
 def test_candidates_are_offered_only_for_something_missing():
     def row(category):
-        candidate = Candidate(
-            candidate_id="c", subset="pt-hard", picture_id="here", question_id="9", text="?"
-        )
+        candidate = Candidate(candidate_id="c", subset="pt-hard", image_id="here", question_id="9", text="?")
         return ScreenedCandidate(
             candidate=candidate,
             verifier_result=VerifierResult(answerability="unanswerable", category=category),
@@ -224,7 +222,7 @@ def test_candidates_are_offered_only_for_something_missing():
     [("unanswerable", ["invalid"]), ("answerable", ["valid"]), ("doubtful", []), ("unjudged", [])],
 )
 def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
-    candidate = Candidate(candidate_id="c", subset="pt-hard", picture_id="here", question_id="9", text="?")
+    candidate = Candidate(candidate_id="c", subset="pt-hard", image_id="here", question_id="9", text="?")
     row = CollectedCandidate(
         candidate=candidate,
         verifier_result=VerifierResult(answerability="unknown"),

@@ -17,7 +17,7 @@ def candidate(number, text=None, question_id=None):
     return Candidate(
         candidate_id=f"c{number}",
         subset="pt-hard",
-        picture_id="p",
+        image_id="p",
         question_id=question_id or f"q{number}",
         text=text or f"asked {number}",
     )
@@ -60,7 +60,7 @@ def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):
         (10, 100, 1.0, 10),
         (10, 100, 0.4, 4),
         (10, 0, 1.0, 0),
-        (1, 0, 0.1, 1),  # alone on its picture
+        (1, 0, 0.1, 1),  # alone on its image
     ],
 )
 def test_how_many_have_a_filter(candidates, texts, share, expected):

@@ -15,7 +15,7 @@ def candidate(number, text="What is it?", question_id=None):
     return Candidate(
         candidate_id=f"cliphard_n1+{number}",
         subset="clip-hard",
-        picture_id="n1",
+        image_id="n1",
         question_id=question_id or str(number),
         text=text,
     )
@@ -67,7 +67,7 @@ def test_every_candidate_is_under_judgement_once_beside_one_companion():
     assert [t.task_id for t in tasks] == sorted(t.task_id for t in tasks)
 
 
-def test_no_text_comes_more_than_twice_at_a_picture_and_no_candidate_is_repeated_more_than_once():
+def test_no_text_comes_more_than_twice_at_a_image_and_no_candidate_is_repeated_more_than_once():
     for tasks in (made(), made(filters=MANY, filter_share=1.0)):
         shown_texts = Counter(q.text for task in tasks for q in (task.first, task.second))
         assert max(shown_texts.values()) == 2
@@ -134,19 +134,19 @@ def test_without_evidence_of_absence_every_filter_is_valid():
     assert {roles(t)[1].expected_choice for t in tasks} == {"valid", None}
 
 
-def test_a_picture_without_any_filter_is_told():
+def test_a_image_without_any_filter_is_told():
     with pytest.raises(UserError, match="no filter question for candidate cliphard_n1\\+0"):
         tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
 
 
-def test_the_browser_gets_a_key_a_picture_and_two_texts_and_nothing_else():
+def test_the_browser_gets_a_key_a_image_and_two_texts_and_nothing_else():
     (task,) = tasks_of(
         [candidate(1, "What is the dog on?")], {"n1": [invalid("Where is the cat?")]}, 0, 0.5, seed=0
     )
-    picture = ImageRecord(
-        picture_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""
+    image = ImageRecord(
+        image_id="n1", split="testdev", path="data/tiny/source/images/n1.jpg", width=1, height=1, sha256=""
     )
-    row = to_label_studio_task(task, picture)
+    row = to_label_studio_task(task, image)
     assert row == {
         "data": {
             "task": task.task_id,

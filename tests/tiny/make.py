@@ -1,4 +1,4 @@
-"""Writes the tiny world that tests run on: 8 testdev pictures, 6 train and 3 val scene graphs, with questions.
+"""Writes the tiny world that tests run on: 8 testdev images, 6 train and 3 val scene graphs, with questions.
 
 Everything in it is laid down by hand below: objects with boxes, looks and what rests on what, questions with
 answers and programs. Only relations that follow from the boxes (left, right, above, below, near) are computed.
@@ -29,7 +29,7 @@ PAINT = {
     "gray": "#9a9ea3",
 }
 
-# picture: (split, place, weather, objects). An object: id, name, (x, y, w, h), attributes, relations by hand.
+# image: (split, place, weather, objects). An object: id, name, (x, y, w, h), attributes, relations by hand.
 # Objects stand on the floor unless a relation says what bears, contains, holds or wears them; "wall" and "sky"
 # in the last column keep an object from being next to others.
 SCENES = {
@@ -247,11 +247,11 @@ UNPUBLISHED = {
     ("94", "on 93"),
 }
 
-# id, picture, question, answer, full answer, structural/semantic/detailed, group, program (GQA's semanticStr)
+# id, image, question, answer, full answer, structural/semantic/detailed, group, program (GQA's semanticStr)
 QUESTIONS = """
 00100101|n100001|What color is the table?|red|The table is red.|query/attr/directWhich|color|select: table (1)->query: color [0]
 00100102|n100001|What is on the table to the left of the apple?|cup|The cup is on the table.|query/rel/relS|dishes|select: apple (3)->relate: table,on,o (1) [0]->relate: cup,on,s (2) [1]->query: name [2]
-00100103|n100001|Is there a dog in the picture?|no|No, there are no dogs.|verify/obj/existC||select: dog (-)->exist: ? [0]
+00100103|n100001|Is there a dog in the image?|no|No, there are no dogs.|verify/obj/existC||select: dog (-)->exist: ? [0]
 00100104|n100001|Is the chair to the left or to the right of the table?|right|The chair is to the right of the table.|choose/rel/relChooser|rel|select: table (1)->choose rel: chair,to the left of|to the right of,s (4) [0]
 00100105|n100001|Which place is it?|kitchen|It is a kitchen.|query/global/place|place|select: scene->query: place [0]
 00100106|n100001|Is the cup the same color as the chair?|no|The cup is blue and the chair is brown.|compare/attr/twoSame||select: cup (2)->select: chair (4)->same color:  [0, 1]
@@ -378,7 +378,7 @@ def semantic(program: str) -> list[dict]:
 
 
 def question(line: str) -> tuple[str, dict]:
-    identity, picture, text, answer, full_answer, types, group, program = line.split("|", 7)
+    identity, image, text, answer, full_answer, types, group, program = line.split("|", 7)
     structural, kind, detailed = types.split("/")
     steps = semantic(program)
     return identity, {
@@ -386,7 +386,7 @@ def question(line: str) -> tuple[str, dict]:
         "entailed": [],
         "equivalent": [identity],
         "question": text,
-        "imageId": picture,
+        "imageId": image,
         "isBalanced": True,
         "groups": {"global": group or None, "local": f"{detailed}-{steps[0]['argument']}"},
         "answer": answer,
@@ -413,8 +413,8 @@ def words_of(text: str, steps: list[dict]) -> dict[str, str]:
 
 def draw(place: str, weather: str, rows: list[tuple]) -> Image.Image:
     outdoors = bool(weather)
-    picture = Image.new("RGB", SIZE, "#bfe0f5" if outdoors else "#efe6d8")
-    pen = ImageDraw.Draw(picture)
+    image = Image.new("RGB", SIZE, "#bfe0f5" if outdoors else "#efe6d8")
+    pen = ImageDraw.Draw(image)
     pen.rectangle((0, 190, WIDTH, HEIGHT), fill="#a9c98a" if outdoors else "#c9a27a")
     for _, name, (x, y, w, h), looks, _, _ in rows:
         color = next(
@@ -427,7 +427,7 @@ def draw(place: str, weather: str, rows: list[tuple]) -> Image.Image:
             else pen.rectangle
         )
         shape((x, y, x + w, y + h), fill=color, outline="#222222", width=2)
-    return picture
+    return image
 
 
 def write(path: Path, value: object) -> None:
@@ -436,24 +436,24 @@ def write(path: Path, value: object) -> None:
 
 
 def main() -> None:
-    split_of = {picture: scene[0] for picture, scene in SCENES.items()}
+    split_of = {image: scene[0] for image, scene in SCENES.items()}
     questions = dict(question(line) for line in QUESTIONS.strip().splitlines())
     for split in ("testdev", "train", "val"):
-        pictures = [picture for picture in SCENES if split_of[picture] == split]
+        images = [image for image in SCENES if split_of[image] == split]
         write(
             HOME / f"source/questions1.2/{split}_balanced_questions.json",
             {key: row for key, row in questions.items() if split_of[row["imageId"]] == split},
         )
-        write(HOME / f"truth/{split}_sceneGraphs.json", {key: graph(*SCENES[key][1:]) for key in pictures})
+        write(HOME / f"truth/{split}_sceneGraphs.json", {key: graph(*SCENES[key][1:]) for key in images})
         if split != "testdev":
             write(
                 HOME / f"source/sceneGraphs/{split}_sceneGraphs.json",
-                {key: graph(*SCENES[key][1:], frozenset(UNPUBLISHED)) for key in pictures},
+                {key: graph(*SCENES[key][1:], frozenset(UNPUBLISHED)) for key in images},
             )
     (HOME / "source/images").mkdir(parents=True, exist_ok=True)
-    for picture, (split, place, weather, rows) in SCENES.items():
+    for image, (split, place, weather, rows) in SCENES.items():
         if split == "testdev":
-            draw(place, weather, rows).save(HOME / f"source/images/{picture}.jpg", quality=60)
+            draw(place, weather, rows).save(HOME / f"source/images/{image}.jpg", quality=60)
 
 
 if __name__ == "__main__":

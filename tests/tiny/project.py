@@ -40,29 +40,29 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
         "hard_pool": 20,
         "easy_last": 4,
         "easy_pool": 20,
-        "cap": 3,
-        "dev_share": 0.5,
+        "max_question_uses": 3,
+        "validation_share": 0.5,
         "seed": 1,
     },
     "perturb": {"seed": 1},
-    "batch": {"seed": 1, "template_share": 0.5},
+    "batch": {"seed": 1, "template_proportion": 0.5},
     "annotate": {},
-    "collect": {"simulate": True, "seed": 1, "votes": 5, "max_fallen": 0.25},
+    "collect": {"simulate": True, "seed": 1, "simulated_votes": 5, "max_discarded_rate": 0.25},
     "balance": {"seed": 1},
     "paper": {"hard_draw": 6, "hard_pool": 20, "easy_last": 4, "seed": 1},
     "audit": {
-        "limits": {"clip-easy": 0.55, "clip-hard": 0.55, "pt-easy": 0.65, "pt-hard": 0.65},
+        "max_text_auroc": {"clip-easy": 0.55, "clip-hard": 0.55, "pt-easy": 0.65, "pt-hard": 0.65},
         "folds": 2,
-        "repetitions": 50,
+        "num_replicates": 50,
     },
     "release": {
         "title": "Tiny",
-        "origin": "Drawn.",
+        "data_source": "Drawn.",
         "licence": "CC BY 4.0",
-        "published": "2026-01-01",
-        "folds": 2,
+        "release_date": "2026-01-01",
+        "num_folds": 2,
         "licence_url": "https://creativecommons.org/licenses/by/4.0/",
-        "uses": ["Tests."],
+        "intended_uses": ["Tests."],
         "social_impact": "None.",
     },
 }
@@ -70,8 +70,8 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
 
 def lay_out(home: Path, params: Mapping[str, Any] | None = None) -> Path:
     """Copy the tiny world's source and truth into a project folder; with its params.yaml and a folder of exports if parameters are given."""
-    for part in ("source", "truth"):
-        shutil.copytree(TINY / part, home / "data/tiny" / part)
+    for split in ("source", "truth"):
+        shutil.copytree(TINY / split, home / "data/tiny" / split)
     if params:
         (home / "data/tiny/annotations").mkdir()
         (home / "params.yaml").write_text(
@@ -127,25 +127,25 @@ def keep_bags_of_words(interim: Path) -> None:
 
 
 def bags_of_words(folder: Path, interim: Path) -> None:
-    """Vectors as embed writes them: a text is the sum of its words, a picture the sum of its objects' names."""
+    """Vectors as embed writes them: a text is the sum of its words, an image the sum of its objects' names."""
     from pipeline.sources import gqa_files
 
-    pictures = sorted(p.picture_id for p in read_jsonl(interim / "ingest/pictures.jsonl", ImageRecord))
+    images = sorted(p.image_id for p in read_jsonl(interim / "ingest/images.jsonl", ImageRecord))
     scenes = gqa_files.read_true_scene_graphs(folder / "truth", ("testdev",))
     texts = sorted(
         {
             q.text
             for q in read_jsonl(interim / "ingest/questions.jsonl", Question)
-            if q.picture_id in set(pictures)
+            if q.image_id in set(images)
         }
     )
     (interim / "embed").mkdir(parents=True)
     np.save(
-        interim / "embed/pictures.npy",
-        np.array([bag(o.name for o in scenes[p].objects) for p in pictures]),
+        interim / "embed/images.npy",
+        np.array([bag(o.name for o in scenes[p].objects) for p in images]),
     )
     np.save(interim / "embed/texts.npy", np.array([bag_of(text) for text in texts]))
-    write_json(interim / "embed/picture_ids.json", pictures)
+    write_json(interim / "embed/image_ids.json", images)
     write_json(interim / "embed/texts.json", texts)
-    report = EmbedReport(model=MODEL, pictures=len(pictures), questions=len(texts), distinct_texts=len(texts))
+    report = EmbedReport(model=MODEL, images=len(images), questions=len(texts), distinct_texts=len(texts))
     write_json(interim / "embed/embed.json", report)

@@ -1,15 +1,15 @@
-"""What pictures show together, counted by hand."""
+"""What images show together, counted by hand."""
 
 from pipeline.language.lexicon import Lexicon
 from pipeline.verifier.cooccurrence import count_cooccurrences
 
 LEXICON = Lexicon({"furniture": ("couch", "table")}, {})
-PICTURES = [("couch", "table", "dogs"), ("dog", "table"), ("kite",), ("kite", "table")]
+IMAGES = [("couch", "table", "dogs"), ("dog", "table"), ("kite",), ("kite", "table")]
 NAMES = ("couch", "table", "dog", "dogs", "kite", "furniture")
 
 
-def test_pictures_are_counted_by_the_lemmas_of_names_and_by_categories():
-    shown = count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=False)
+def test_images_are_counted_by_the_lemmas_of_names_and_by_categories():
+    shown = count_cooccurrences(IMAGES, NAMES, LEXICON, is_partial=False)
     assert shown.image_counts == {"couch": 1, "dog": 2, "furniture": 3, "kite": 2, "table": 3}
     assert (shown.num_images, shown.from_questions, shown.mean_names_per_image) == (
         4,
@@ -19,7 +19,7 @@ def test_pictures_are_counted_by_the_lemmas_of_names_and_by_categories():
 
 
 def test_pairs_are_counted_once_in_the_order_of_the_alphabet():
-    assert count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=True).pair_counts == {
+    assert count_cooccurrences(IMAGES, NAMES, LEXICON, is_partial=True).pair_counts == {
         "couch": {"dog": 1, "furniture": 1, "table": 1},
         "dog": {"furniture": 2, "table": 2},
         "furniture": {"kite": 1, "table": 3},
@@ -28,7 +28,7 @@ def test_pairs_are_counted_once_in_the_order_of_the_alphabet():
 
 
 def test_of_too_many_pairs_those_seen_most_seldom_are_left_out_and_the_bound_is_told():
-    shown = count_cooccurrences(PICTURES, NAMES, LEXICON, is_partial=False, max_pairs=4)
+    shown = count_cooccurrences(IMAGES, NAMES, LEXICON, is_partial=False, max_pairs=4)
     assert shown.pair_counts == {"dog": {"furniture": 2, "table": 2}, "furniture": {"table": 3}}
     assert shown.min_pair_count == 2
 
@@ -39,5 +39,5 @@ def test_one_name_said_in_two_numbers_is_one_thing():
     )
 
 
-def test_without_pictures_nothing_is_shown():
+def test_without_images_nothing_is_shown():
     assert count_cooccurrences([], NAMES, LEXICON, is_partial=False).image_counts == {}

@@ -1,4 +1,4 @@
-"""What is known of a picture: what holds, what does not, and what is not known (None)."""
+"""What is known of an image: what holds, what does not, and what is not known (None)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_relations_say_something_of_the_other_direction(relation, inverse, truth
         (1000, {"right"}),
     ],
 )
-def test_the_picture_has_three_zones_and_four_percent_of_doubt_around_their_borders(x, zones):
+def test_the_image_has_three_zones_and_four_percent_of_doubt_around_their_borders(x, zones):
     known = facts(f"cup 1 at {x} 500")
     assert known.objects[0].possible_positions["hposition"] == zones
 

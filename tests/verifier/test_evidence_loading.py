@@ -1,4 +1,4 @@
-"""What stages wrote of pictures, as evidence."""
+"""What stages wrote of images, as evidence."""
 
 import msgspec
 

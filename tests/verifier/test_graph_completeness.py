@@ -11,7 +11,7 @@ from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness, est
 from pipeline.verifier.presence_model import PresenceModel
 from tests.notation import LEXICON, answered_question, scene
 
-PICTURES = [("cow", "sky")] * 50 + [("kite", "sky")] * 50
+IMAGES = [("cow", "sky")] * 50 + [("kite", "sky")] * 50
 OBJECTS = {
     "cow": ObjectEntry(name="cow", count=50, number="singular", attributes={"brown": 9}),
     "kite": ObjectEntry(name="kite", count=50, number="singular", attributes={}),
@@ -30,7 +30,7 @@ def left_out(**listed):
             locations={},
             weathers={},
             relation_counts=(("in", "kite", "sky", 40),),
-            cooccurrence=count_cooccurrences(PICTURES, set(OBJECTS), Lexicon({}, {}), is_partial=False),
+            cooccurrence=count_cooccurrences(IMAGES, set(OBJECTS), Lexicon({}, {}), is_partial=False),
             annotation_recall=listed,
         )
     )
@@ -63,7 +63,7 @@ def test_how_complete_graphs_are_is_told_by_what_questions_take_for_granted():
 def test_a_thing_that_is_not_listed_is_there_by_bayes_rule():
     gaps = left_out(object=0.8)
     rate = PresenceModel(gaps._vocabulary).estimate_probability("cow", ["sky"])
-    # Of 1,000 pictures 1,000 x rate / 0.8 show a cow, 1,000 x rate list it.
+    # Of 1,000 images 1,000 x rate / 0.8 show a cow, 1,000 x rate list it.
     show, lists = 1000 * rate / 0.8, 1000 * rate
     assert gaps.estimate_unlisted_objects("cow", ["sky"], 0) == pytest.approx((show - lists) / (1000 - lists))
 

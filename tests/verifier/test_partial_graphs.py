@@ -1,4 +1,4 @@
-"""What answered questions tell of a picture."""
+"""What answered questions tell of an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.notation import LEXICON, answered_question, steps
 
 
 def told(*answered: tuple[str, str]):
-    """Facts from (program, answer) pairs about one picture."""
+    """Facts from (program, answer) pairs about one image."""
     graph = build_partial_graph(
         [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
@@ -257,7 +257,7 @@ def test_the_graph_keeps_each_fact_with_the_questions_that_state_it():
         ("select: cup (2)->verify color: red [0]", "yes"),
         ("select: table (1)->relate: cup,on,s (2) [0]->verify size: small [1]", "no"),
     )
-    assert (made.picture_id, made.reconstructed, made.num_questions) == ("p", True, 3)
+    assert (made.image_id, made.reconstructed, made.num_questions) == ("p", True, 3)
     table, cup = made.objects
     assert [(fact.value, fact.question_ids) for fact in cup.names] == [
         ("", ("0", "1", "2")),
@@ -472,7 +472,7 @@ def test_an_answer_is_given_of_the_thing_that_was_spoken_of_and_not_of_whoever_i
     )
 
 
-def test_which_of_two_things_is_meant_is_seen_in_the_picture_and_not_held_against_the_question():
+def test_which_of_two_things_is_meant_is_seen_in_the_image_and_not_held_against_the_question():
     wearers = (
         ("select: hat (1)->relate: person,wearing,s (2) [0]->query: name [1]", "man"),
         ("select: hat (3)->relate: person,wearing,s (4) [0]->query: name [1]", "woman"),
@@ -531,7 +531,7 @@ GRAPH = build_partial_graph(
             "select: table (9)->relate: _,on,s (8) [0]->query: name [1]",
             ["1 is called table (q1 q4)", "2 is called cup (q1 q2 q7)", "cup (2): on table (1) (q1)"],
         ),
-        ("select: umbrella (9)->query: color [0]", ["no umbrella in the picture (q3)"]),
+        ("select: umbrella (9)->query: color [0]", ["no umbrella in the image (q3)"]),
         ("select: scene->query: weather [0]", ["place: kitchen (q5)"]),
         ("select: cat (9)->query: color [0]", []),
         ("select: lamp (9)->query: color [0]", []),

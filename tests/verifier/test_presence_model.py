@@ -13,17 +13,17 @@ from pipeline.verifier.presence_model import MAX_PROBABILITY, PresenceModel, get
 from tests.notation import facts
 
 CATEGORIES = {"furniture": ("couch", "table")}
-PICTURES = [("couch", "table")] * 30 + [("cow",)] * 20 + [("cow", "sky")] * 10 + [("kite", "sky")] * 40
+IMAGES = [("couch", "table")] * 30 + [("cow",)] * 20 + [("cow", "sky")] * 10 + [("kite", "sky")] * 40
 
 
-def vocabulary(pictures=PICTURES, partial=False, most=1000, looks=None, types=None, names=()):
-    names = sorted({name for picture in pictures for name in picture}.union(names))
+def vocabulary(images=IMAGES, partial=False, most=1000, looks=None, types=None, names=()):
+    names = sorted({name for image in images for name in image}.union(names))
     looks, types = looks or {}, types or {}
     return Vocabulary(
         objects={
             name: ObjectEntry(
                 name=name,
-                count=sum(name in picture for picture in pictures),
+                count=sum(name in image for image in images),
                 number="singular",
                 attributes=looks.get(name, {}),
             )
@@ -36,7 +36,7 @@ def vocabulary(pictures=PICTURES, partial=False, most=1000, looks=None, types=No
         locations={},
         weathers={},
         cooccurrence=count_cooccurrences(
-            pictures, {*names, *CATEGORIES}, Lexicon(CATEGORIES, types), partial, most
+            images, {*names, *CATEGORIES}, Lexicon(CATEGORIES, types), partial, most
         ),
     )
 
@@ -46,7 +46,7 @@ def test_names_stand_in_the_order_of_the_table_of_objects():
 
 
 def test_without_evidence_the_base_rate_counts():
-    # 30 of 100 pictures show a couch: (30 + 4 * 0.02) / (100 + 4); categories count by their members.
+    # 30 of 100 images show a couch: (30 + 4 * 0.02) / (100 + 4); categories count by their members.
     presence = PresenceModel(vocabulary())
     assert presence.estimate_probability("couch", ()) == pytest.approx(30.08 / 104)
     assert presence.estimate_probability("furniture", ()) == pytest.approx(30.08 / 104)
@@ -54,7 +54,7 @@ def test_without_evidence_the_base_rate_counts():
 
 
 def test_what_is_shown_together_raises_and_what_is_not_lowers():
-    # By chance 0.5 * 40 = 20 of the pictures with a kite show sky, 40 do: lift (40 + 4) / (20 + 4).
+    # By chance 0.5 * 40 = 20 of the images with a kite show sky, 40 do: lift (40 + 4) / (20 + 4).
     presence = PresenceModel(vocabulary())
     odds = (50.08 / 104) / (1 - 50.08 / 104) * 44 / 24
     assert presence.estimate_probability("sky", ("kite",)) == pytest.approx(odds / (1 + odds))
@@ -62,7 +62,7 @@ def test_what_is_shown_together_raises_and_what_is_not_lowers():
 
 
 def test_two_known_things_count_as_many_times_as_the_root_of_two():
-    # Cows and couches by chance: 30 * 30 / 100 = 9 pictures, sky 50 * 30 / 100 = 15; never with a couch.
+    # Cows and couches by chance: 30 * 30 / 100 = 9 images, sky 50 * 30 / 100 = 15; never with a couch.
     presence = PresenceModel(vocabulary())
     moved = math.log(30.08 / 73.92) + (math.log(4 / 13) + math.log(4 / 19)) / math.sqrt(2)
     assert presence.estimate_probability("couch", ("cow", "sky")) == pytest.approx(1 / (1 + math.exp(-moved)))
@@ -80,14 +80,14 @@ def test_what_is_known_and_its_categories_are_there():
 
 def test_of_pairs_that_were_left_out_the_most_that_they_can_have_been_counts():
     few, all_ = (PresenceModel(vocabulary(most=most)) for most in (4, 1000))
-    # Of five pairs cow and sky, 10 pictures, is left out: then at most 10 are taken. By chance 15 showed both.
+    # Of five pairs cow and sky, 10 images, is left out: then at most 10 are taken. By chance 15 showed both.
     assert vocabulary(most=4).cooccurrence.min_pair_count == 11
     assert (
         few.estimate_probability("sky", ("cow",))
         == all_.estimate_probability("sky", ("cow",))
         < few.estimate_probability("sky", ())
     )
-    # Couch and cow: by chance 9 pictures, and that may be. In truth there is none.
+    # Couch and cow: by chance 9 images, and that may be. In truth there is none.
     assert (
         all_.estimate_probability("couch", ("cow",))
         < few.estimate_probability("couch", ("cow",))
@@ -96,7 +96,7 @@ def test_of_pairs_that_were_left_out_the_most_that_they_can_have_been_counts():
 
 
 def test_of_partial_graphs_rates_are_raised_to_what_questions_leave_unsaid():
-    # 1.8 things a picture named of 20: the exponent is the root of 20 / 1.8.
+    # 1.8 things an image named of 20: the exponent is the root of 20 / 1.8.
     told = vocabulary(partial=True)
     assert told.cooccurrence.mean_names_per_image == 1.8
     rate = 1 - (1 - 30.08 / 104) ** math.sqrt(20 / 1.8)
@@ -104,13 +104,13 @@ def test_of_partial_graphs_rates_are_raised_to_what_questions_leave_unsaid():
 
 
 def test_where_no_graph_was_published_the_ground_is_nearly_everywhere():
-    pictures = [*PICTURES, *([("ground", "man")])]
-    assert PresenceModel(vocabulary(pictures)).estimate_probability("ground", ()) < 0.05
-    assert PresenceModel(vocabulary(pictures, partial=True)).estimate_probability(
+    images = [*IMAGES, *([("ground", "man")])]
+    assert PresenceModel(vocabulary(images)).estimate_probability("ground", ()) < 0.05
+    assert PresenceModel(vocabulary(images, partial=True)).estimate_probability(
         "ground", ()
     ) == pytest.approx(0.5)
     # and who is there has hair
-    told = PresenceModel(vocabulary([*pictures, ("hair",)], partial=True))
+    told = PresenceModel(vocabulary([*images, ("hair",)], partial=True))
     assert told.estimate_probability("hair", ("couch",)) < 0.6 < told.estimate_probability("hair", ("man",))
 
 

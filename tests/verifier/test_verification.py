@@ -263,7 +263,7 @@ def test_the_first_step_that_fails_gives_the_category(program, category):
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        ("select: umbrella (1)->query: color [0]", "no umbrella in the picture"),
+        ("select: umbrella (1)->query: color [0]", "no umbrella in the image"),
         ("select: cup (3)->filter color: red [0]->query: size [1]", "no cup is red"),
         (
             "select: table (1)->filter color: red [0]->filter size: small [1]->query: material [2]",
@@ -386,7 +386,7 @@ def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expect
 @pytest.mark.parametrize(
     ("program", "left_out", "chance", "expected"),
     [
-        # One lamp in 34 pictures, in 33: at most 3 verdicts of 100 may be wrong.
+        # One lamp in 34 images, in 33: at most 3 verdicts of 100 may be wrong.
         ("select: lamp (2)->query: color [0]", 1 / 34, 0, "missing object"),
         ("select: lamp (2)->query: color [0]", 1 / 33, 0, "unknown"),
         # The cup listed is blue; of half a cup left out 5 % are red: 0.5 x 0.05 = 0.025.
@@ -406,14 +406,15 @@ def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expect
 )
 def test_a_verdict_is_dared_if_it_is_right_97_times_of_100(program, left_out, chance, expected):
     assert (
-        verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(left_out, chance))) == expected
+        verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(left_out, chance)))
+        == expected
     )
 
 
 def test_the_judgement_says_how_probably_something_was_left_out():
     gaps = replace(facts(*LISTED, complete=False), completeness=Gaps(0.011))
     lamp = verify_question(steps("select: lamp (2)->query: color [0]"), gaps)
-    assert lamp.detail == "no lamp in the picture, or left out (chance 0.011)"
+    assert lamp.detail == "no lamp in the image, or left out (chance 0.011)"
 
 
 @pytest.mark.parametrize(

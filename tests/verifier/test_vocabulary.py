@@ -13,10 +13,10 @@ from tests.notation import facts, question
 from tests.notation import scene as noted
 
 
-def scene(*things, picture_id="n1", location="", weather=""):
+def scene(*things, image_id="n1", location="", weather=""):
     """Things are (id, name, attributes, {relation: other id})."""
     return SceneGraph(
-        picture_id=picture_id,
+        image_id=image_id,
         split="train",
         width=100,
         height=100,
@@ -49,17 +49,17 @@ GRAPHS = [
         ("1", "cup", ("red",), {"on": "2"}),
         ("2", "shelf", (), {"under": "1"}),
         ("3", "grass", ("green",), {}),
-        picture_id="n2",
+        image_id="n2",
         weather="sunny",
     ),
 ]
 
 
 def count(scenes, questions, **params):
-    """The vocabulary; all questions are of one picture, which gets a partial graph if none was published."""
+    """The vocabulary; all questions are of one image, which gets a partial graph if none was published."""
 
     def graphs(lexicon, published):
-        graph = build_partial_graph([q for q in questions if q.picture_id not in published], lexicon)
+        graph = build_partial_graph([q for q in questions if q.image_id not in published], lexicon)
         return [graph] if graph else []
 
     return build_vocabulary(scenes, questions, VocabularyParams(**params), graphs)
@@ -144,26 +144,25 @@ def test_a_thing_without_a_name_is_not_counted_nor_are_its_relations():
     assert not seen.subject_of and not seen.object_of and "table" not in seen.attribute_counts
 
 
-def test_pictures_without_a_published_graph_get_a_partial_one_from_unbalanced_questions_too(tiny, set_params):
+def test_images_without_a_published_graph_get_a_partial_one_from_unbalanced_questions_too(tiny, set_params):
     ingest.main()
     folder = tiny / "data/tiny/interim"
     questions = list(read_jsonl(folder / "ingest/questions.jsonl", Question))
-    published = {scene.picture_id for scene in read_jsonl(folder / "ingest/scenes.jsonl", SceneGraph)}
-    wanted = sorted({q.picture_id for q in questions if q.program and q.answer} - published)
-    more = msgspec.structs.replace(questions[0], question_id="extra", picture_id=wanted[0])
+    published = {scene.image_id for scene in read_jsonl(folder / "ingest/scenes.jsonl", SceneGraph)}
+    wanted = sorted({q.image_id for q in questions if q.program and q.answer} - published)
+    more = msgspec.structs.replace(questions[0], question_id="extra", image_id=wanted[0])
     write_jsonl(folder / "ingest/unbalanced.jsonl", [more])
     set_params("vocabulary", min_count=1)
     vocabulary.main()
     graphs = {
-        graph.picture_id: graph
-        for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", PartialGraph)
+        graph.image_id: graph for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", PartialGraph)
     }
     assert list(graphs) == wanted and wanted and all(graph.reconstructed for graph in graphs.values())
     told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.question_ids}
     assert "extra" in told and "extra" not in {q.question_id for q in questions}
 
 
-NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}  # by the picture's graph
+NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}  # by the image's graph
 
 
 def meanings(questions):

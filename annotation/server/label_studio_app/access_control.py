@@ -27,7 +27,7 @@ PUBLIC_VIEWS = {  # logged in or not
     "desk-join": "GET POST",
     "desk-static": "GET",
 }
-ANNOTATOR_VIEWS = {"desk": "GET", "desk-step": "POST", "desk-picture": "GET"}
+ANNOTATOR_VIEWS = {"desk": "GET", "desk-step": "POST", "desk-image": "GET"}
 
 
 class AccessControlMiddleware(MiddlewareMixin):

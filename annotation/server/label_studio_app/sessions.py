@@ -23,7 +23,7 @@ from annotation.study.qualification import (
 
 CHOICES = ("valid", "invalid", "unsure")
 REASONS = (
-    "missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified", "unclear picture",
+    "missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified", "unclear image",
 )  # fmt: skip
 CONTROLS = ("first", "second", "first_reason", "second_reason")  # as interface.xml calls them
 MESSAGES = {
@@ -97,7 +97,7 @@ class AnnotatorSession:
         return place.key in (self.queue.task_numbers if place.kind == "task" else self.queue.known_tasks)
 
     def get_content(self, place: TaskAssignment) -> dict[str, Any]:
-        """The picture's address and the texts of the questions of a place."""
+        """The image's address and the texts of the questions of a place."""
         if place.kind != "task":
             row = self.queue.known_tasks[place.key]
             return {"image": row["image"], "first": row["first"]["text"], "second": row["second"]["text"]}
@@ -184,10 +184,10 @@ class AnnotatorSession:
 
     def _task_payload(self, place: TaskAssignment) -> dict[str, Any]:
         shown = self.get_content(place)
-        # Numbers come again for the next person at this browser, and pictures are kept there.
+        # Numbers come again for the next person at this browser, and images are kept there.
         mark = sha256(f"{self.assignment_keys}{place.key}".encode()).hexdigest()[:16]
-        picture = f"/desk/picture/{place.number}?{mark}"
-        return {"place": place.number, "picture": picture, "first": shown["first"], "second": shown["second"]}
+        image = f"/desk/image/{place.number}?{mark}"
+        return {"place": place.number, "image": image, "first": shown["first"], "second": shown["second"]}
 
     def _feedback_payload(self, place: TaskAssignment) -> dict[str, Any]:
         row, given = self.queue.known_tasks[place.key], place.answer

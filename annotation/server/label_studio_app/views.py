@@ -38,7 +38,7 @@ from annotation.server.label_studio_app.task_queue import (
 )
 from pipeline.core.images import detect_file_media_type
 
-LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of a picture, before its path in data/
+LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of an image, before its path in data/
 IMAGE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
 STATIC_FILES = {"desk.js": "text/javascript", "desk.css": "text/css"}
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
@@ -83,7 +83,7 @@ def _find_queue(request: HttpRequest, queues_now: list[TaskQueue]) -> TaskQueue 
 
 
 def task_image(request: HttpRequest, number: int) -> HttpResponse:
-    """The picture of an own place."""
+    """The image of an own place."""
     try:
         with open_queues() as all_queues:
             queue = _find_queue(request, all_queues)
@@ -95,7 +95,7 @@ def task_image(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def local_file(request: HttpRequest) -> HttpResponse:
-    """A picture at the address that Label Studio's own serving has (which is off), for the study leader in its interface."""
+    """An image at the address that Label Studio's own serving has (which is off), for the study leader in its interface."""
     return _send_image(request, request.GET.get("d", ""))
 
 
@@ -106,11 +106,11 @@ def _send_image(request: HttpRequest, name: str) -> HttpResponse:
     with suppress(OSError):
         kind = detect_file_media_type(settings.RGQA_DATA / name) if IMAGE_PATTERN.fullmatch(name) else ""
     if not kind:
-        raise Http404("no such picture")
+        raise Http404("no such image")
     known = request.headers.get("If-None-Match")
     answer = build_localfile_response(request, str(settings.RGQA_DATA / name), known)
     if answer.status_code == 404:
-        raise Http404("no such picture")  # without the path on the disk that Label Studio's answer names
+        raise Http404("no such image")  # without the path on the disk that Label Studio's answer names
     answer["Content-Type"], answer["Cache-Control"] = kind, "private, max-age=3600"
     return answer
 
@@ -199,12 +199,12 @@ def render_message(
 urlpatterns = [
     path("desk/", annotation_page, name="desk"),
     path("desk/step", submit_step, name="desk-step"),
-    path("desk/picture/<int:number>", task_image, name="desk-picture"),
+    path("desk/image/<int:number>", task_image, name="desk-image"),
     path("desk/static/<str:name>", static_file, name="desk-static"),
     path("desk/in/<str:token>", open_session, name="desk-in"),
     path("desk/join/<str:token>", join_by_open_link, name="desk-join"),
     path("desk/report", get_report, name="desk-report"),
     path("desk/forget", erase_annotator, name="desk-forget"),
-    re_path(r"^data/local-files/?$", local_file, name="rgqa-picture"),
+    re_path(r"^data/local-files/?$", local_file, name="rgqa-image"),
     *label_studio,
 ]

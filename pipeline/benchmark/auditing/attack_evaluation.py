@@ -159,7 +159,7 @@ def compute_word_tfidf(texts: Sequence[str]) -> Any:
 
 
 def score_by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
-    """Scores [n] of a vector per row [n, d] (a picture's, say) with logistic regression; the vectors are scaled in place."""
+    """Scores [n] of a vector per row [n, d] (an image's, say) with logistic regression; the vectors are scaled in place."""
     scaled = StandardScaler(copy=False).fit_transform(vectors)
     return folds.cross_val_scores(scaled, LogisticRegression(C=0.1, max_iter=500))
 

@@ -1,4 +1,4 @@
-"""How far the estimates of stage estimate can be relied on, against the complete truth of pictures that they were not fitted
+"""How far the estimates of stage estimate can be relied on, against the complete truth of images that they were not fitted
 on (known for drawn worlds alone): of candidates said to have an answer with 20 %, do 20 % have one?"""
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def measure_estimate_reliability(
         {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)},
     )
     screened = (row.candidate for row in folders.read_records(ScreenedCandidate) if row.candidate.program)
-    told = ((row, what_is_so(row.program, truth[row.picture_id])) for row in screened)
+    told = ((row, what_is_so(row.program, truth[row.image_id])) for row in screened)
     pairs = [
         (row.subset, said[row.candidate_id], true == "answerable") for row, true in told if true != "unknown"
     ]

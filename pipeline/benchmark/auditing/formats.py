@@ -10,7 +10,7 @@ Where the formats are from (read, not copied):
     MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" where there is
                   none); type "standard" or "upd" (or the kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
     RGQA          chihhuiho/RGQA 737af30 and this project's releases: img_id, question_id, sent, label; their tables (Parquet): item_id,
-                  picture_id, source_question_id (question_id in older ones), question, label.
+                  image_id, source_question_id (question_id in older ones), question, label.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def parse_rgqa(source: RowSource) -> ParsedRows:
 def parse_release_table(source: RowSource) -> ParsedRows:
     labels = [parse_label(label, {"1": True, "0": False}) for label in source.column("label")]
     key = "source_question_id" if "source_question_id" in source.columns else "question_id"
-    texts, images, ids, source_ids = map(source.column, ("question", "picture_id", "item_id", key))
+    texts, images, ids, source_ids = map(source.column, ("question", "image_id", "item_id", key))
     return ParsedRows(texts, labels, images, ids, ("AQ", "UQ"), source_ids)
 
 
@@ -173,10 +173,10 @@ TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS = (
 FORMATS = {
     "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), parse_rgqa),
     "RGQA (table)": SetFormat(
-        frozenset(("item_id", "picture_id", "source_question_id", "question", "label")), parse_release_table
+        frozenset(("item_id", "image_id", "source_question_id", "question", "label")), parse_release_table
     ),
     "RGQA (table, before 2.0)": SetFormat(
-        frozenset(("item_id", "picture_id", "question_id", "question", "label")), parse_release_table
+        frozenset(("item_id", "image_id", "question_id", "question", "label")), parse_release_table
     ),
     "HallusionBench": SetFormat(
         frozenset(("category", "subcategory", "set_id", "figure_id", "question_id", "question", "gt_answer")),
@@ -217,7 +217,7 @@ def detect_format(columns: Sequence[str], source: str) -> str:
     more = "; of VQA v2 give the annotations, too: --annotations FILE" if text and not answer else ""
     raise UserError(
         f"{source}: no known format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
-        f" Name them: --text NAME --label NAME [--group NAME]{more}"
+        f" Name them: --text-column NAME --label-column NAME [--image-column NAME]{more}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Does the text alone, or the picture alone, give the label away by its frequency?"""
+"""Does the text alone, or the image alone, give the label away by its frequency?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.core.records import Item, Record
 
 
 class LabelImbalance(Record):
-    """How unequal the two labels are within one key (a text, a picture).
+    """How unequal the two labels are within one key (a text, an image).
 
     `largest` is the greatest |UQs - AQs| of any key, `unequal` the number of keys where they differ;
     `distinct_per_uq` the number of different keys among UQs for each UQ (1 = none repeated)."""

@@ -87,9 +87,11 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
             problems.add(column, f"no such column; there are {', '.join(map(str, source.columns))}")
     problems.raise_if_any()
     if (options.text is None) != (options.label is None):
-        raise UserError(f"{name}: give --text and --label together, or neither")
+        raise UserError(f"{name}: give --text-column and --label-column together, or neither")
     if options.positive_label is not None and options.label is None:
-        raise UserError(f"{name}: --positive is a value of --label; name that column and --text, too")
+        raise UserError(
+            f"{name}: --positive-label is a value of --label-column; name that column and --text-column, too"
+        )
     form = "columns as asked" if options.text else detect_format(source.columns, name)
     reading = parse_named_columns(source, options, name) if options.text else FORMATS[form].parse(source)
     if options.image is not None:
@@ -126,7 +128,7 @@ def validate_rows(
     if parsed.images is not None:
         tell(
             [i for i in row_indices if normalize_value(parsed.images[i]) == ""],
-            "it has no image; see --group",
+            "it has no image; see --image-column",
         )
     if parsed.ids is not None:
         counts = Counter(normalize_value(parsed.ids[i]) for i in row_indices)
@@ -144,7 +146,7 @@ def validate_rows(
     if parsed.images is not None:
         images = [normalize_value(parsed.images[i]) for i in row_indices]
         if len(set(images)) == 1:
-            problems.add("images", "all rows have the same one; name another column: --group NAME")
+            problems.add("images", "all rows have the same one; name another column: --image-column NAME")
     problems.raise_if_any()
     return LabelledSet(
         texts=[parsed.texts[i] for i in row_indices],
@@ -166,7 +168,7 @@ def describe_label_values(form: str, source: RowSource) -> str:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))
     common = ", ".join(f"{value[:40]} ({count:,})" for value, count in counts.most_common(4))
-    return f"; {column} holds {common}; for other values give --text NAME --label NAME --positive VALUE"
+    return f"; {column} holds {common}; for other values give --text-column NAME --label-column NAME --positive-label VALUE"
 
 
 def has_words(text: object) -> bool:
@@ -185,7 +187,7 @@ def parse_named_columns(source: RowSource, options: ColumnOptions, name: str) ->
         )
     if options.positive_label is None and len(counts) > 2:
         raise UserError(
-            f"{name}: {options.label} has {len(counts):,} values ({common}); say which counts against all others: --positive VALUE"
+            f"{name}: {options.label} has {len(counts):,} values ({common}); say which counts against all others: --positive-label VALUE"
         )
     one = options.positive_label or next(
         (v for v in sorted(counts) if v.lower() in POSITIVE_VALUES), max(counts, default="1")

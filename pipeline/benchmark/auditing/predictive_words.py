@@ -85,7 +85,7 @@ def compute_word_rates(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the rows of label 0, and of label 1, that have each word, and the standard error of their difference, [words] each.
 
-    The difference is of two ratios whose rows come in groups (the same picture, or the same text): its variance is the sum
+    The difference is of two ratios whose rows come in groups (the same image, or the same text): its variance is the sum
     over groups of the squares of what their rows add to it.
 
     Args:

@@ -240,7 +240,7 @@ class ParquetRows:
 
 
 class DatasetRows:
-    """A data set by `datasets`: of the hub by its name, or a folder. Pictures are not decoded; written as Parquet."""
+    """A data set by `datasets`: of the hub by its name, or a folder. Images are not decoded; written as Parquet."""
 
     def __init__(self, name: str, config: str | None, split: str | None) -> None:
         if not Path(name).is_dir() and (name.count("/") != 1 or Path(name).suffix in (".json", ".jsonl")):
@@ -314,6 +314,9 @@ class JoinedRows:
 
     def write(self, indices: Sequence[int], out: Path) -> None:
         for part, name, rows in zip(
-            self._files, self._file_names, (indices, [self._annotation_index[i] for i in indices]), strict=True
+            self._files,
+            self._file_names,
+            (indices, [self._annotation_index[i] for i in indices]),
+            strict=True,
         ):
             part.write(rows, out / name)

@@ -44,11 +44,11 @@ class ScreeningAccuracy(Record):
 
 
 def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
-    """The complete scene graphs by picture id; {} where nobody knows them."""
+    """The complete scene graphs by image id; {} where nobody knows them."""
     if not any(folders.truth.glob("*.json")):
         return {}
     return gqa_files.read_true_scene_graphs(
-        folders.truth, (picture.split for picture in folders.read_records(ImageRecord))
+        folders.truth, (image.split for image in folders.read_records(ImageRecord))
     )
 
 
@@ -68,7 +68,7 @@ def measure_screening(
     )
     dropped = read_jsonl(folders.stage_dir("screen") / "dropped.jsonl", DroppedCandidate)
     return compare_with_truth(
-        ((c, what_is_so(c.program, truth[c.picture_id])) for c in candidates),
+        ((c, what_is_so(c.program, truth[c.image_id])) for c in candidates),
         {row.candidate.candidate_id for row in folders.read_records(ScreenedCandidate)},
         {row.candidate_id for row in dropped if row.reason in ANSWERABLE_REASONS},
     )
@@ -82,7 +82,7 @@ def compare_with_truth(
     Args:
         candidates: all that went into screen, each with what is true of it. kept: ids that stayed. held_answerable: ids
             dropped because the question was held to have an answer (other reasons, such as a text that gives its answer
-            away, are no claim on the picture).
+            away, are no claim on the image).
     """
     found: defaultdict[Subset, Counter[_Decision]] = defaultdict(Counter)
     for row, truth in candidates:

@@ -86,7 +86,7 @@ class SubsetAudit(Record):
     """All figures of one subset.
 
     Attributes:
-        attacks: What each attacker reaches: those of the text-only audit in folds by text (`text_audit`), then "picture" and "CLIP
+        attacks: What each attacker reaches: those of the text-only audit in folds by text (`text_audit`), then "image" and "CLIP
             score" in folds by image.
         text_test: The permutation test of the maximum over attackers that see only the text; null if the subset is too small.
         too_small: Why no attacker was tried; empty if the subset is large enough.
@@ -132,7 +132,7 @@ class AuditReport(Record):
 
 def audit_items(
     items: Path,
-    pictures: Mapping[str, np.ndarray],
+    images: Mapping[str, np.ndarray],
     p: AuditParams,
     known_questions: KnownQuestions | None = None,
 ) -> dict[Subset, SubsetAudit]:
@@ -140,7 +140,7 @@ def audit_items(
 
     Args:
         items: JSON Lines of `Item`.
-        pictures: Vectors [d] by image id.
+        images: Vectors [d] by image id.
         known: The source's questions, if attackers know them.
 
     Returns:
@@ -154,7 +154,7 @@ def audit_items(
     results = ordered_map(
         _audit_one_subset,
         present,
-        partial(_AuditInputs, items, pictures, p, known_questions),
+        partial(_AuditInputs, items, images, p, known_questions),
         side_by_side,
         1,
     )
@@ -163,8 +163,8 @@ def audit_items(
 
 def read_image_vectors(folders: DatasetFolders) -> dict[str, np.ndarray]:
     """The CLIP vector [d] of each image by its id, as stage `embed` wrote them."""
-    ids = read_json(folders.stage_dir("embed") / "picture_ids.json", list[str])
-    return dict(zip(ids, np.load(folders.stage_dir("embed") / "pictures.npy"), strict=True))
+    ids = read_json(folders.stage_dir("embed") / "image_ids.json", list[str])
+    return dict(zip(ids, np.load(folders.stage_dir("embed") / "images.npy"), strict=True))
 
 
 class _ItemSubset(msgspec.Struct):
@@ -177,7 +177,7 @@ class _AuditInputs(NamedTuple):
     """What every subset is audited with."""
 
     items: Path
-    pictures: Mapping[str, np.ndarray]
+    images: Mapping[str, np.ndarray]
     params: AuditParams
     known_questions: KnownQuestions | None
 
@@ -187,12 +187,12 @@ def _audit_one_subset(own: _AuditInputs, subset: Subset) -> SubsetAudit:
     rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
     items = [msgspec.structs.replace(row, verdict_ids=(), pairing_reason="") for row in rows]
     with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
-        return audit_subset(items, own.pictures, own.params, own.known_questions)
+        return audit_subset(items, own.images, own.params, own.known_questions)
 
 
 def audit_subset(
     items: Sequence[Item],
-    pictures: Mapping[str, np.ndarray],
+    images: Mapping[str, np.ndarray],
     p: AuditParams,
     known_questions: KnownQuestions | None = None,
 ) -> SubsetAudit:
@@ -212,10 +212,10 @@ def audit_subset(
         uqs=len(uqs),
         aqs=len(aqs),
         text_imbalance=measure_imbalance(items, lambda item: item.text),
-        image_imbalance=measure_imbalance(items, lambda item: item.picture_id),
+        image_imbalance=measure_imbalance(items, lambda item: item.image_id),
         attacks={
             **texts.attacks["text"],
-            **_run_image_attacks(items, pictures, p, bool(texts.too_small_reason)),
+            **_run_image_attacks(items, images, p, bool(texts.too_small_reason)),
         },
         permutation_test=texts.permutation_tests["text"],
         too_small_reason=texts.too_small_reason,
@@ -223,7 +223,7 @@ def audit_subset(
         clip_mean_difference=clip and clip.mean_difference,
         min_detectable_auaf_difference=estimate_min_detectable_auaf_difference(
             np.array([not item.unanswerable for item in items]),
-            np.array([item.picture_id for item in items]),
+            np.array([item.image_id for item in items]),
             p.num_replicates,
             p.seed,
             rng,
@@ -242,24 +242,24 @@ def to_labelled_rows(items: Sequence[Item]) -> LabelledRows:
     return LabelledRows(
         texts=[item.text for item in items],
         labels=np.array([item.unanswerable for item in items], int),
-        images=[item.picture_id for item in items],
+        images=[item.image_id for item in items],
         source_ids=[item.question_id for item in items],
     )
 
 
 def _run_image_attacks(
-    items: Sequence[Item], pictures: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
+    items: Sequence[Item], images: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
 ) -> dict[str, AttackResult]:
     """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
-    ordered = sorted(items, key=lambda item: (item.picture_id, item.item_id))
+    ordered = sorted(items, key=lambda item: (item.image_id, item.item_id))
     labels = np.array([item.unanswerable for item in ordered], int)
     folds = Folds(
-        labels, np.array([item.picture_id for item in ordered], object), p.folds, AuditSettings().seed
+        labels, np.array([item.image_id for item in ordered], object), p.folds, AuditSettings().seed
     )
     nothing: np.ndarray = np.full(len(ordered), np.nan)
-    scores: dict[str, np.ndarray] = {"picture": nothing, "CLIP score": nothing}
+    scores: dict[str, np.ndarray] = {"image": nothing, "CLIP score": nothing}
     if not too_small:
-        scores["picture"] = score_by_vectors(np.array([pictures[item.picture_id] for item in ordered]), folds)
+        scores["image"] = score_by_vectors(np.array([images[item.image_id] for item in ordered]), folds)
         scores["CLIP score"] = np.array(
             [np.nan if item.score is None else item.score for item in ordered], float
         )
@@ -313,23 +313,23 @@ def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -
 
 
 def estimate_min_detectable_auaf_difference(
-    answerable: np.ndarray, pictures: np.ndarray, repetitions: int, seed: int, rng: np.random.Generator
+    answerable: np.ndarray, images: np.ndarray, repetitions: int, seed: int, rng: np.random.Generator
 ) -> float:
     """The AUAF difference of two models that this subset shows with 80 % power in a two-sided 5 % test.
 
     Both models are stand-ins of equal, middling skill (60 % of answers right, confidences one standard deviation
     apart between AQ and UQ, errors independent of each other), so the figure is on the cautious side: real models
-    err on the same items, which makes paired differences sharper. Pictures are resampled, as the items of one
-    picture are not independent.
+    err on the same items, which makes paired differences sharper. Images are resampled, as the items of one
+    image are not independent.
 
     Args:
         answerable: [n] booleans.
-        pictures: [n] ids.
+        images: [n] ids.
         repetitions: Bootstrap replicates.
         seed: Of the bootstrap.
         rng: Draws what the two models say.
     """
-    count, (cluster,) = number_clusters([pictures.tolist()])
+    count, (cluster,) = number_clusters([images.tolist()])
     models = [
         rank_items(rng.normal(answerable.astype(float), 1.0), rng.random(len(answerable)) < 0.6, answerable)
         for _ in range(2)

@@ -1,8 +1,8 @@
-"""How often the judge agrees with the source: a question has its answer at its own picture, and mostly none at another.
+"""How often the judge agrees with the source: a question has its answer at its own image, and mostly none at another.
 
-Every answered question is judged at its own picture without its own facts and those of the questions that it entails,
-that entail it, or that equal it; and at other pictures drawn by lot. Of published graphs what they list is used; that
-something is not listed counts at other pictures alone, as whoever asks of the own one has seen it there.
+Every answered question is judged at its own image without its own facts and those of the questions that it entails,
+that entail it, or that equal it; and at other images drawn by lot. Of published graphs what they list is used; that
+something is not listed counts at other images alone, as whoever asks of the own one has seen it there.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from pipeline.verifier.known_objects import GraphCompleteness
 from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
 from pipeline.verifier.verification import ExecutionResult, execute_program
 
-MAX_CACHED_IMAGES = 4096  # pictures whose facts are kept, some 20 KB each: they are drawn again and again
+MAX_CACHED_IMAGES = 4096  # images whose facts are kept, some 20 KB each: they are drawn again and again
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question judged at a picture.
+    """A question judged at an image.
 
     Attributes:
-        verdict: the outcome's, but "unknown" where it says nothing ("Is there a cup?" has an answer at any picture).
+        verdict: the outcome's, but "unknown" where it says nothing ("Is there a cup?" has an answer at any image).
         truth: what is true, as far as it is known.
         answer: whether the answer given is the right one; None where none was given, or the right one is not known.
     """
 
     question: Question
-    picture_id: str
+    image_id: str
     evidence: EvidenceSource
     outcome: ExecutionResult
     verdict: Answerability
@@ -54,7 +54,7 @@ class Trial:
 
     @property
     def is_own_image(self) -> bool:
-        return self.picture_id == self.question.picture_id
+        return self.image_id == self.question.image_id
 
     @property
     def committed(self) -> bool:
@@ -86,10 +86,10 @@ class AgreementCounts(Record):
     """Questions of one kind. Shares are in [0, 1], null where nothing is counted.
 
     Attributes:
-        own: questions judged at their own picture. own_judged: those on which a verdict was dared.
+        own: questions judged at their own image. own_judged: those on which a verdict was dared.
         own_right: of the judged, those judged answerable and, where an answer was given, with the source's answer.
         answers, answers_right: answers given, and those that are the source's.
-        foreign: pairs with another picture. judged_unanswerable, judged_answerable: the verdicts dared on them.
+        foreign: pairs with another image. judged_unanswerable, judged_answerable: the verdicts dared on them.
         foreign_known, foreign_right: of those verdicts, the ones that the truth can check, and the right ones of them; the
             latter null where nobody knows the truth.
         coverage: own_judged / own. agreement: own_right / own_judged.
@@ -188,7 +188,7 @@ def compute_proportion(count: int, total: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class VerifierInputs:
-    """What questions are judged with, by picture id.
+    """What questions are judged with, by image id.
 
     Attributes:
         asked: questions with a program and an answer, judged one by one. related: question id -> ids of those whose
@@ -209,24 +209,22 @@ def read_verifier_inputs(folders: DatasetFolders, truth: Mapping[str, SceneGraph
     """All that is judged: the questions of every split but train, whose 943,000 would say the same again.
 
     Args:
-        truth: complete scene graphs by picture id, where they are known.
+        truth: complete scene graphs by image id, where they are known.
     """
     vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    pictures = dict.fromkeys(row.picture_id for row in folders.read_records(Question) if _is_verifiable(row))
-    by_picture = GroupedIndex(folders.record_file(Question), Question, "picture_id")
-    graphs = UniqueIndex(folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "picture_id")
-    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "picture_id")
+    images = dict.fromkeys(row.image_id for row in folders.read_records(Question) if _is_verifiable(row))
+    by_image = GroupedIndex(folders.record_file(Question), Question, "image_id")
+    graphs = UniqueIndex(folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph, "image_id")
+    scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
     unbalanced = read_jsonl(folders.stage_dir("ingest") / "unbalanced.jsonl", Question)
     return VerifierInputs(
-        questions=LazyMapping(
-            pictures, lambda key: [row for row in by_picture[key] if _is_verifiable(row)], 1
-        ),
+        questions=LazyMapping(images, lambda key: [row for row in by_image[key] if _is_verifiable(row)], 1),
         related_ids=find_related_questions(
             chain(filter(_is_verifiable, folders.read_records(Question)), unbalanced)
         ),
-        graphs=LazyMapping(filter(pictures.__contains__, graphs), graphs.__getitem__, MAX_CACHED_IMAGES),
-        scenes=LazyMapping(filter(pictures.__contains__, scenes), scenes.__getitem__, MAX_CACHED_IMAGES),
+        graphs=LazyMapping(filter(images.__contains__, graphs), graphs.__getitem__, MAX_CACHED_IMAGES),
+        scenes=LazyMapping(filter(images.__contains__, scenes), scenes.__getitem__, MAX_CACHED_IMAGES),
         truth=LazyMapping(truth, lambda key: build_scene_evidence(truth[key], lexicon), MAX_CACHED_IMAGES),
         lexicon=lexicon,
         completeness=EstimatedGraphCompleteness(vocabulary) if vocabulary.annotation_recall else None,
@@ -255,22 +253,22 @@ def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset
 
 
 def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.Generator) -> Iterator[Trial]:
-    """Judge every question at its own picture and at `foreign` others of the same kind of evidence, drawn by lot."""
+    """Judge every question at its own image and at `foreign` others of the same kind of evidence, drawn by lot."""
     lexicon = inputs.lexicon
-    pictures: dict[EvidenceSource, list[str]] = {
+    images: dict[EvidenceSource, list[str]] = {
         "other questions": sorted(inputs.graphs.keys() - inputs.scenes.keys()),
         "scene graph": sorted(inputs.scenes.keys() & inputs.questions.keys()),
     }
 
     @lru_cache(MAX_CACHED_IMAGES)
-    def facts(picture_id: str) -> Evidence:
-        scene = inputs.scenes.get(picture_id)
+    def facts(image_id: str) -> Evidence:
+        scene = inputs.scenes.get(image_id)
         if scene is None:
-            return build_question_evidence(inputs.graphs[picture_id], lexicon)
+            return build_question_evidence(inputs.graphs[image_id], lexicon)
         return build_scene_evidence(scene, lexicon, inputs.completeness)
 
-    for evidence, ids in pictures.items():
-        for own in track(ids, f"agreement, {evidence}", len(ids), "picture"):
+    for evidence, ids in images.items():
+        for own in track(ids, f"agreement, {evidence}", len(ids), "image"):
             # A question's own facts are left out of a partial graph; a published one states none.
             listed = replace(facts(own), completeness=None)
             for question in inputs.questions[own]:
@@ -291,14 +289,14 @@ def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.
 def run_trial(
     question: Question,
     program: Sequence[Operation],
-    picture_id: str,
+    image_id: str,
     evidence: EvidenceSource,
     facts: Evidence,
     truth: Evidence | None = None,
 ) -> Trial:
-    """Judge a question at a picture: at its own by facts that its own are not among, where the source tells what is
+    """Judge a question at an image: at its own by facts that its own are not among, where the source tells what is
     true; at others the complete facts do, if they are known."""
-    outcome, own = execute_program(program, facts), picture_id == question.picture_id
+    outcome, own = execute_program(program, facts), image_id == question.image_id
     true = execute_program(program, truth) if truth else None
     answer = None
     if outcome.answerability == "answerable" and outcome.answers:
@@ -309,7 +307,7 @@ def run_trial(
     says_nothing = own and is_always_answerable(program) and not outcome.answers
     return Trial(
         question,
-        picture_id,
+        image_id,
         evidence,
         outcome,
         verdict="unknown" if says_nothing else outcome.answerability,

@@ -29,13 +29,13 @@ from pipeline.core.records import (
     Subset,
 )
 
-DUPLICATE_TEXT = "the same text was verified for this picture already"
-NO_ANSWERABLE_MATCH = "no picture of its part is asked this text answerably"
+DUPLICATE_TEXT = "the same text was verified for this image already"
+NO_ANSWERABLE_MATCH = "no image of its part is asked this text answerably"
 AQ_REFUTED = "annotators refuted the answerable question"
 OUTSIDE_BALANCED_SET = "outside the largest balanced set"
 ORIGINAL_ALREADY_PAIRED = "its original is paired already"
 TELLTALE_WORDING = "its words would tell that it was edited"
-NO_AQ = "the picture has no answerable question"
+NO_AQ = "the image has no answerable question"
 BALANCED_MARGINS = "each image and each text has equally many of both labels"
 
 
@@ -68,7 +68,7 @@ class UqAqPair(Record):
 
 
 SplitText = tuple[str, str]  # a part and a text
-ImageText = tuple[str, SplitText]  # of a picture
+ImageText = tuple[str, SplitText]  # of an image
 PairingResult = tuple[list[UqAqPair], list[tuple[CollectedCandidate, str]]]
 
 
@@ -77,104 +77,106 @@ def balance_subset(
     uqs: Sequence[CollectedCandidate],
     questions: Mapping[str, Question],
     refuted_ids: Collection[str],
-    part: Mapping[str, str],
+    split: Mapping[str, str],
     params: BalanceParams,
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
     """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
 
     Args:
-        questions: all questions of the pictures, by id. refuted: ids of those that must not be used.
-        part: dev or test, for every picture. estimates: by candidate id; {} where there are none.
+        questions: all questions of the images, by id. refuted: ids of those that must not be used.
+        part: validation or test, for every image. estimates: by candidate id; {} where there are none.
     """
     if subset.startswith("pt"):
         return pair_by_original(subset, uqs, questions, refuted_ids, params)
     if params.rule == "image":
         return pair_by_image(uqs, questions.values(), refuted_ids, params.seed)
-    return pair_by_image_and_text(uqs, questions.values(), refuted_ids, part, estimates)
+    return pair_by_image_and_text(uqs, questions.values(), refuted_ids, split, estimates)
 
 
 def pair_by_image_and_text(
     uqs: Sequence[CollectedCandidate],
     questions: Iterable[Question],
     refuted_ids: Collection[str],
-    part: Mapping[str, str],
+    split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
-    """The largest set in which, within dev and within test, every text is as often UQ as AQ and every picture has
+    """The largest set in which, within validation and within test, every text is as often UQ as AQ and every image has
     as many UQs as AQs; among those of that size the one with the most distinct texts less the UQs that are expected to have
     an answer after all."""
-    texts = sorted({_get_split_text(uq.candidate, part) for uq in uqs})
+    texts = sorted({_get_split_text(uq.candidate, split) for uq in uqs})
     answerable: dict[ImageText, Question] = {}  # the first question if it is asked twice
     lost = set()  # texts that have lost an answerable question to `refuted`
     for question in questions:
-        text = _get_split_text(question, part)
+        text = _get_split_text(question, split)
         if question.question_id in refuted_ids:
             lost.add(text)
         else:
-            answerable.setdefault((question.picture_id, text), question)
+            answerable.setdefault((question.image_id, text), question)
     given = {text for _, text in answerable}
 
     unanswerable: dict[ImageText, CollectedCandidate] = {}
     left: list[tuple[CollectedCandidate, str]] = []
     for uq in uqs:
-        text = _get_split_text(uq.candidate, part)
+        text = _get_split_text(uq.candidate, split)
         if text not in given:
             left.append((uq, AQ_REFUTED if text in lost else NO_ANSWERABLE_MATCH))
-        elif (uq.candidate.picture_id, text) in unanswerable:
+        elif (uq.candidate.image_id, text) in unanswerable:
             left.append((uq, DUPLICATE_TEXT))
         else:
-            unanswerable[uq.candidate.picture_id, text] = uq
+            unanswerable[uq.candidate.image_id, text] = uq
     wanted = {text for _, text in unanswerable}
     asked = sorted(place for place in answerable if place[1] in wanted)
     doubts = [
         estimates[uq.candidate.candidate_id].p_answerable if estimates else 0.0
         for uq in unanswerable.values()
     ]
-    chosen_uqs, chosen_aqs = find_largest_balanced_set(list(unanswerable), doubts, asked, sorted(part), texts)
+    chosen_uqs, chosen_aqs = find_largest_balanced_set(
+        list(unanswerable), doubts, asked, sorted(split), texts
+    )
 
     aqs = (answerable[place] for place in compress(asked, chosen_aqs))
-    beside = group_by(aqs, lambda question: _get_split_text(question, part))
+    beside = group_by(aqs, lambda question: _get_split_text(question, split))
     kept = []
     for (place, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
         if chosen:
             aq = beside[place[1]].pop(0)
-            because = f"the same text, answerable for {aq.picture_id}; {BALANCED_MARGINS}"
+            because = f"the same text, answerable for {aq.image_id}; {BALANCED_MARGINS}"
             kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason=because))
         else:
             left.append((uq, OUTSIDE_BALANCED_SET))
     return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
 
 
-def _get_split_text(row: Candidate | Question, part: Mapping[str, str]) -> SplitText:
-    return part[row.picture_id], row.text
+def _get_split_text(row: Candidate | Question, split: Mapping[str, str]) -> SplitText:
+    return split[row.image_id], row.text
 
 
 def find_largest_balanced_set(
     uqs: Sequence[ImageText],
     answerable_probabilities: Sequence[float],
     aqs: Sequence[ImageText],
-    pictures: Sequence[str],
+    images: Sequence[str],
     texts: Sequence[SplitText],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
 
-    A UQ is an arc from its text to its picture, an AQ one from its picture to its text: what is wanted is the
+    A UQ is an arc from its text to its image, an AQ one from its image to its text: what is wanted is the
     largest circulation with every arc used once at most.
     """
-    picture_row = {picture: number for number, picture in enumerate(pictures)}
+    image_row = {image: number for number, image in enumerate(images)}
     # A text as the AQs give it, and as the UQs use it.
-    given, used = np.arange(2 * len(texts)).reshape(2, -1) + len(pictures)
+    given, used = np.arange(2 * len(texts)).reshape(2, -1) + len(images)
     text_row = {text: number for number, text in enumerate(texts)}
-    (uq_picture, uq_text), (aq_picture, aq_text) = (
-        np.array([(picture_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
+    (uq_image, uq_text), (aq_image, aq_text) = (
+        np.array([(image_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
         for places in (uqs, aqs)
     )
     # One more is worth more than all distinct texts and all doubts.
     worth = len(texts) + len(uqs) + 1.0 - np.array(answerable_probabilities)
     of_uqs, of_aqs, *_ = solve_min_cost_circulation(
-        (used[uq_text], uq_picture, 1, -worth),
-        (aq_picture, given[aq_text], 1, 0.0),
+        (used[uq_text], uq_image, 1, -worth),
+        (aq_image, given[aq_text], 1, 0.0),
         (given, used, 1, -1.0),
         (given, used, len(uqs), 0.0),
     )
@@ -184,15 +186,15 @@ def find_largest_balanced_set(
 def pair_by_image(
     uqs: Sequence[CollectedCandidate], questions: Iterable[Question], refuted_ids: Collection[str], seed: int
 ) -> PairingResult:
-    """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same picture, drawn at random. One AQ may be drawn
+    """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same image, drawn at random. One AQ may be drawn
     more than once; it is released once."""
-    own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.picture_id)
+    own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.image_id)
     kept, left = [], []
     for uq in uqs:
         c = uq.candidate
-        if beside := own.get(c.picture_id):
+        if beside := own.get(c.image_id):
             aq = beside[int(make_generator(seed, "balance", c.candidate_id).integers(len(beside)))]
-            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="drawn from the questions of the same picture"))
+            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="drawn from the questions of the same image"))
         else:
             left.append((uq, NO_AQ))
     return kept, left

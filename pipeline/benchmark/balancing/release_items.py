@@ -29,7 +29,7 @@ def make_items(
     pairs: Sequence[UqAqPair],
     questions: Mapping[str, Question],
     scores: Mapping[str, float | None],
-    part: Mapping[str, str],
+    split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> list[Item]:
     """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
@@ -51,7 +51,7 @@ def make_items(
         rows[candidate.candidate_id] = _make_item(
             questions[candidate.question_id],
             candidate,
-            part,
+            split,
             item_id=candidate.candidate_id,
             unanswerable=True,
             answer="",
@@ -68,7 +68,7 @@ def make_items(
         if aq.question_id not in rows:
             fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
             rows[aq.question_id] = _make_item(
-                aq, aq, part, item_id=aq.question_id, unanswerable=False, **fields
+                aq, aq, split, item_id=aq.question_id, unanswerable=False, **fields
             )
     return [rows[key] for key in sorted(rows)]
 
@@ -80,16 +80,18 @@ def determine_category(uq: CollectedCandidate) -> Category | None:
     return uq.verifier_result.category or uq.reason or by_edits
 
 
-def _make_item(source: Question, asked: Candidate | Question, part: Mapping[str, Any], **fields: Any) -> Item:
+def _make_item(
+    source: Question, asked: Candidate | Question, split: Mapping[str, Any], **fields: Any
+) -> Item:
     """An item that was made from a source question, with its types, as it is asked."""
     return Item(
         question_id=source.question_id,
         structural=source.structural,
         semantic=source.semantic,
         detailed=source.detailed,
-        picture_id=asked.picture_id,
+        image_id=asked.image_id,
         text=asked.text,
-        part=part[asked.picture_id],
+        split=split[asked.image_id],
         source_text=source.source_text,
         **fields,
     )

@@ -35,24 +35,24 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
     }
     configs, infos = [], DatasetInfosDict()
     for subset, rows in groupby(summary.tables, key=itemgetter(0)):
-        paths = {part: f"data/{subset}-{part}.parquet" for _, part in rows}
+        paths = {split: f"data/{subset}-{split}.parquet" for _, split in rows}
         configs.append(
             {
                 "config_name": subset,
-                "data_files": [{"split": part, "path": path} for part, path in paths.items()],
+                "data_files": [{"split": split, "path": path} for split, path in paths.items()],
             }
         )
-        tables = {part: ParquetFile(folder / path) for part, path in paths.items()}
+        tables = {split: ParquetFile(folder / path) for split, path in paths.items()}
         sizes = {
-            part: sum(_row_group_bytes(table, i) for i in range(table.num_row_groups))
-            for part, table in tables.items()
+            split: sum(_row_group_bytes(table, i) for i in range(table.num_row_groups))
+            for split, table in tables.items()
         }
         infos[subset] = DatasetInfo(
             features=Features.from_arrow_schema(next(iter(tables.values())).schema_arrow),
             splits=SplitDict(
                 {
-                    part: SplitInfo(part, sizes[part], table.metadata.num_rows)
-                    for part, table in tables.items()
+                    split: SplitInfo(split, sizes[split], table.metadata.num_rows)
+                    for split, table in tables.items()
                 }
             ),
             download_size=sum((folder / path).stat().st_size for path in paths.values()),

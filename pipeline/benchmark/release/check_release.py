@@ -166,7 +166,7 @@ def check_release(folder: Path) -> str:
     items, compared, rehearsal = Counter[tuple[Subset, str]](), 0, False
     with problems.collect():
         for item in read_released_items(folder):
-            items[item.subset, item.part] += 1
+            items[item.subset, item.split] += 1
             rehearsal = rehearsal or item.rehearsal
         _check_item_files(folder, items, problems)
         embed = _has_images(folder)
@@ -185,7 +185,7 @@ def _check_item_files(folder: Path, items: Collection[tuple[Subset, str]], probl
     """Each subset and part that has items has its files, and no other has any."""
     if not items:
         problems.add("provenance.jsonl", "no item in it")
-    wanted = {f"data/{subset}-{part}.parquet" for subset, part in items}
+    wanted = {f"data/{subset}-{split}.parquet" for subset, split in items}
     wanted |= {
         path for subset, _ in items for path in (f"rgqa/{subset}.json", f"sanity/{subset}/expected.json")
     }
@@ -260,15 +260,15 @@ def _check_subset(folder: Path, subset: Subset, embed: bool, problems: Problems)
             found = (msgspec.to_builtins(row) for row in rows)
             for line in compare_rows(wanted, found, "question_id"):
                 problems.add(f"rgqa/{subset}.json", f"{other}: {line}")
-    for part in dict.fromkeys(item.part for item in members):
-        if (path := folder / "data" / f"{subset}-{part}.parquet").exists():
+    for split in dict.fromkeys(item.split for item in members):
+        if (path := folder / "data" / f"{subset}-{split}.parquet").exists():
             with problems.collect():
                 if faults := find_column_faults(path, embed):
                     problems.lines += [f"data/{path.name}: {fault}" for fault in faults]
                     continue
                 found = [*read_rows(path, embed)]
                 mark = found[0]["canary"] if mark is None and found else mark
-                wanted = (make_row(item, mark or "") for item in members if item.part == part)
+                wanted = (make_row(item, mark or "") for item in members if item.split == split)
                 for line in compare_rows(wanted, found, "item_id"):
                     problems.add(f"data/{path.name}", f"{other}: {line}")
     home = folder / "sanity" / subset
@@ -296,7 +296,7 @@ def compare_rows(
 
     Args:
         wanted: the rows as they should be. found: the rows as they are, in any order; an `image` is the name of its file,
-            whose stem should be the row's `picture_id`.
+            whose stem should be the row's `image_id`.
         key: the column of the id.
 
     Returns:
@@ -312,7 +312,7 @@ def compare_rows(
             rows[what].append(str(name))
             continue
         seen.add(name)
-        shown = f"{row['picture_id']}." if "image" in row else ""
+        shown = f"{row['image_id']}." if "image" in row else ""
         if shown and not (row["image"] or "").startswith(shown):
             rows["image is missing or another"].append(f"{name} has {row['image']!r}")
         for column, value in expected[name].items():
@@ -332,7 +332,7 @@ def publish_release(release: Path, target: Path) -> str:
     """
     about = read_json(release / "params.json", RecordedParams)
     place = target / about.dataset / about.version
-    check_output_paths([Output("--to", place, "folder")], [release], own_folder=place)
+    check_output_paths([Output("--destination", place, "folder")], [release], own_folder=place)
     check_release(release)
     if any(item.rehearsal for item in read_released_items(release)):
         raise UserError(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Types of columns, by those of Parquet.
 DATA_TYPES = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "double": "FLOAT", "bool": "BOOL"}
 SPLITS = {
-    "dev": "http://mlcommons.org/croissant/ValidationSplit",
+    "validation": "http://mlcommons.org/croissant/ValidationSplit",
     "test": "http://mlcommons.org/croissant/TestSplit",
 }
 KEYWORDS = ("visual question answering", "unanswerable questions", "selective prediction", "evaluation")
@@ -35,7 +35,7 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
     import mlcroissant as mlc
     from pyarrow.parquet import read_schema
 
-    tables = {f"{subset}-{part}": part for subset, part in summary.tables}
+    tables = {f"{subset}-{split}": split for subset, split in summary.tables}
     name = f"rgqa-{summary.dataset}"
     said = f"{summary.params.title}: answerable and unanswerable questions about images."
     warning = (
@@ -66,8 +66,8 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
         record_sets=[
             _split_record_set(sorted(set(tables.values()))),
             *(
-                _record_set(table, part, read_schema(folder / "data" / f"{table}.parquet"))
-                for table, part in tables.items()
+                _record_set(table, split, read_schema(folder / "data" / f"{table}.parquet"))
+                for table, split in tables.items()
             ),
         ],
     )
@@ -80,26 +80,26 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
 def _licence_urls(f: ReleaseSummary) -> list[Any]:
     """The addresses of all licences; of images that have none stated, a sentence that says so."""
     known = get_licences(f.params)
-    unstated = [IMAGE_LICENCE_NOT_STATED] if f.params.include_images and "pictures" not in known else []
+    unstated = [IMAGE_LICENCE_NOT_STATED] if f.params.include_images and "images" not in known else []
     return [*dict.fromkeys(licence.url for licence in known.values()), *unstated]
 
 
-def _record_set(table: str, part: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
+def _record_set(table: str, split: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
     """The rows of a table, and which part they are."""
     import mlcroissant as mlc
 
-    split = mlc.Field(
+    split_field = mlc.Field(
         id=f"{table}/split",
         name="split",
         data_types=[mlc.DataType.TEXT],
-        value=part,
+        value=split,
         references=mlc.Source(field="splits/name"),
     )
-    fields = [split, *(_field(table, column) for column in columns)]
+    fields = [split_field, *(_field(table, column) for column in columns)]
     return mlc.RecordSet(id=table, name=table, key=[f"{table}/item_id"], fields=fields)
 
 
-def _split_record_set(parts: list[str]) -> mlcroissant.RecordSet:
+def _split_record_set(splits: list[str]) -> mlcroissant.RecordSet:
     """The parts, and of which kind each is."""
     import mlcroissant as mlc
 
@@ -110,12 +110,12 @@ def _split_record_set(parts: list[str]) -> mlcroissant.RecordSet:
         key=["splits/name"],
         data_types=[mlc.DataType.SPLIT],
         fields=[mlc.Field(id=f"splits/{name}", name=name, data_types=[kind]) for name, kind in names.items()],
-        data=[{"splits/name": part, "splits/url": SPLITS[part]} for part in parts],
+        data=[{"splits/name": split, "splits/url": SPLITS[split]} for split in splits],
     )
 
 
 def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
-    """A column: of plain values, of a picture's bytes, or of a list of records (each field of them a field)."""
+    """A column: of plain values, of an image's bytes, or of a list of records (each field of them a field)."""
     import mlcroissant as mlc
     from pyarrow import types
 
@@ -134,9 +134,9 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
         return field(column.name, getattr(mlc.DataType, DATA_TYPES[str(column.type)]), description=meaning)
     if types.is_struct(column.type):
         return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes", description=meaning)
-    parts = [
-        field(f"{column.name}/{part.name}", getattr(mlc.DataType, DATA_TYPES[str(part.type)]), part.name)
-        for part in column.type.value_type
+    splits = [
+        field(f"{column.name}/{split.name}", getattr(mlc.DataType, DATA_TYPES[str(split.type)]), split.name)
+        for split in column.type.value_type
     ]
     return mlc.Field(
         id=f"{table}/{column.name}",
@@ -144,5 +144,5 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
         description=meaning,
         is_array=True,
         array_shape="-1",
-        sub_fields=parts,
+        sub_fields=splits,
     )

@@ -84,7 +84,7 @@ def render_errata(title: str, errata: Sequence[Erratum], ids: Collection[str]) -
         lines += ["None known. Items found faulty are listed here by `item_id`, with the reason.", ""]
     else:
         lines += [
-            f"`rgqa-score . FILE --without-errata auto` leaves them out. The same list for programs: `{ERRATA_FILE}`.",
+            f"`rgqa-score . FILE --exclude-errata auto` leaves them out. The same list for programs: `{ERRATA_FILE}`.",
             "",
         ]
     for rows, head in ((here, ""), (gone, "Found in earlier versions, and no longer in this one:")):

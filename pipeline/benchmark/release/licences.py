@@ -1,4 +1,4 @@
-"""The licences of a release: of its questions, its verdicts and its pictures each, and how the hub calls them."""
+"""The licences of a release: of its questions, its verdicts and its images each, and how the hub calls them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IMAGE_LICENCE_NOT_STATED = (
 COVERED_FILES: dict[ReleaseComponent, str] = {
     "questions": "All files but for what is named below: rgqa/, the columns of data/, provenance.jsonl, the card and so on",
     "verdicts": "verdicts.jsonl, set_aside.jsonl, the votes in provenance.jsonl, quality.html but for the images in it",
-    "pictures": "The columns `image` of data/ and of harness/vlmevalkit/, those in card.png and quality.html",
+    "images": "The columns `image` of data/ and of harness/vlmevalkit/, those in card.png and quality.html",
 }
 
 
@@ -33,8 +33,8 @@ def get_licences(p: ReleaseParams) -> dict[ReleaseComponent, Licence]:
     licences: dict[ReleaseComponent, Licence] = {
         part: p.licence_overrides.get(part, common) for part in COVERED_FILES
     }
-    if not p.include_images or "pictures" not in p.licence_overrides:
-        del licences["pictures"]
+    if not p.include_images or "images" not in p.licence_overrides:
+        del licences["images"]
     return licences
 
 
@@ -47,7 +47,7 @@ def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) ->
     parts = []
     for part, licence in get_licences(p).items():
         text = [
-            "Images" if part == "pictures" else part.capitalize(),
+            "Images" if part == "images" else part.capitalize(),
             f"  {licence.name}, {licence.url}",
             f"  {COVERED_FILES[part]}",
         ]
@@ -57,14 +57,14 @@ def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) ->
                 text.append(f"  Changed: {changed}.")
         parts.append("\n".join(text))
     if not p.include_images:
-        known = p.licence_overrides.get("pictures")
+        known = p.licence_overrides.get("images")
         under = f" They are there under {known.name}, {known.url}." if known else ""
         parts.append(
             "Images\n  This release has none, and gives no right to any. What holds for them is what those say who publish "
             f"them.{under}"
         )
-    elif "pictures" not in p.licence_overrides:
-        parts.append(f"Images\n  {IMAGE_LICENCE_NOT_STATED}\n  {COVERED_FILES['pictures']}")
+    elif "images" not in p.licence_overrides:
+        parts.append(f"Images\n  {IMAGE_LICENCE_NOT_STATED}\n  {COVERED_FILES['images']}")
     parts.append("Programs (scorers/, the *.py in harness/)\n  MIT, as the wheel in scorers/ says.")
     parts.append(f'Credit\n  "{title}"{", " + p.url if p.url else ""}')
     return "\n\n".join([f"{title}: the licence of each of its parts", *parts]) + "\n"
@@ -83,7 +83,7 @@ def make_hub_licence_fields(p: ReleaseParams) -> dict[str, Any]:
     none is stated of the images."""
     licences = list(dict.fromkeys(get_licences(p).values()))
     names = [re.sub(r"[^a-z0-9.]+", "-", licence.name.lower()).strip("-") for licence in licences]
-    if p.include_images and "pictures" not in p.licence_overrides:
+    if p.include_images and "images" not in p.licence_overrides:
         names.append("images-not-stated")
     if HUB_LICENCE_IDS.issuperset(names):
         return {"license": names[0] if len(names) == 1 else names}

@@ -16,7 +16,7 @@ COMMON_SETTINGS = """\
 dataset_path: parquet
 output_type: generate_until
 process_docs: !function rgqa_tasks.once
-doc_to_visual: !function rgqa_tasks.pictures
+doc_to_visual: !function rgqa_tasks.images
 doc_to_text: !function rgqa_tasks.prompt
 doc_to_target: !function rgqa_tasks.target
 process_results: !function rgqa_tasks.results
@@ -49,8 +49,8 @@ dataset_kwargs:
 
 
 def write_lmms_eval_tasks(home: Path, version: str) -> list[str]:
-    """Write the tasks of the release at `home`, whose tables are there: `rgqa` asks every item of part test once,
-    `rgqa_dev` those of part dev, `rgqa_<subset>` one subset's of part test. A part without items has none. Returns their
+    """Write the tasks of the release at `home`, whose tables are there: `rgqa` asks every item of split test once,
+    `rgqa_validation` those of split validation, `rgqa_<subset>` one subset's of split test. A part without items has none. Returns their
     names."""
     folder = home / "harness/lmms_eval"
     source = Path(rgqa_tasks.__file__)
@@ -58,16 +58,16 @@ def write_lmms_eval_tasks(home: Path, version: str) -> list[str]:
     before, after = map(json.dumps, PROMPTS["refuse"].template.split("{question}"))
     settings = {"tokens": rgqa_tasks.MAX_NEW_TOKENS, "version": version, "before": before, "after": after}
     write_text(folder / COMMON_FILE, COMMON_SETTINGS.format(**settings))
-    tables = {part: sorted((home / "data").glob(f"*-{part}.parquet")) for part in ("test", "dev")}
-    tasks = {"rgqa": ("test", tables["test"]), "rgqa_dev": ("dev", tables["dev"])}
+    tables = {split: sorted((home / "data").glob(f"*-{split}.parquet")) for split in ("test", "validation")}
+    tasks = {"rgqa": ("test", tables["test"]), "rgqa_validation": ("validation", tables["validation"])}
     for table in tables["test"]:
         subset = table.stem.removesuffix("-test").replace("-", "_")
         tasks[f"rgqa_{subset}"] = ("test", [table])
-    tasks = {task: (part, members) for task, (part, members) in tasks.items() if members}
-    for task, (part, members) in tasks.items():
+    tasks = {task: (split, members) for task, (split, members) in tasks.items() if members}
+    for task, (split, members) in tasks.items():
         files = "".join(f"      - ../../data/{table.name}\n" for table in members)
         write_text(
             folder / f"{task}.yaml",
-            TASK_TEMPLATE.format(common=COMMON_FILE, task=task, part=part, files=files),
+            TASK_TEMPLATE.format(common=COMMON_FILE, task=task, split=split, files=files),
         )
     return list(tasks)

@@ -1,7 +1,7 @@
-"""The Parquet table of one subset and part, which `datasets.load_dataset(folder, subset)` opens offline, pictures included.
+"""The Parquet table of one subset and part, which `datasets.load_dataset(folder, subset)` opens offline, images included.
 
-A picture is shown in many rows and stored once. In memory are the pictures of one row group at a time: the table is given to
-the writer as Parquet will have it, as numbers of pictures in a dictionary.
+An image is shown in many rows and stored once. In memory are the images of one row group at a time: the table is given to
+the writer as Parquet will have it, as numbers of images in a dictionary.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 COLUMNS = (
     Column("item_id", "string", "id of the item, unique in its subset: the key of predictions (`questionId`)"),
-    Column("picture_id", "string", "id of the image, `img_id` in `rgqa/`"),
+    Column("image_id", "string", "id of the image, `img_id` in `rgqa/`"),
     Column("source_question_id", "string", "id of the source's question that the item was made from; several items share it"),
     Column("question", "string", "the text to ask, `sent` in `rgqa/`"),
     Column("label", "class", "0 = answerable (AQ), 1 = unanswerable (UQ)"),
@@ -70,31 +70,31 @@ def format_type(column: Column) -> str:
     return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
 
 
-MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15  # of the pictures, and rows, of a row group
-MAX_DICTIONARY_BYTES = 1 << 30  # one page for all pictures of a group
+MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15  # of the images, and rows, of a row group
+MAX_DICTIONARY_BYTES = 1 << 30  # one page for all images of a group
 
 
 def write_subset_table(
     path: Path,
     items: Sequence[Item],
-    pictures: Mapping[str, ImageRecord],
+    images: Mapping[str, ImageRecord],
     canary: str,
     has_images: bool,
     group_bytes: int = MAX_ROW_GROUP_BYTES,
 ) -> None:
     """Write the rows of one subset and part, in the order of the items but for what `row_groups` says. Without `embed` the
-    table names pictures by id only.
+    table names images by id only.
 
     Same items, same bytes: no time is recorded.
 
     Args:
-        group_bytes: of the pictures of a row group, unless a single one has more.
+        group_bytes: of the images of a row group, unless a single one has more.
     """
     import pyarrow
     import pyarrow.parquet
 
     told = _schema(has_images)
-    places = {item.picture_id: Path(pictures[item.picture_id].path) for item in items} if has_images else {}
+    places = {item.image_id: Path(images[item.image_id].path) for item in items} if has_images else {}
     groups = make_row_groups(items, {key: place.stat().st_size for key, place in places.items()}, group_bytes)
     first = _make_table(next(groups), told, places, canary)
     with (
@@ -215,17 +215,17 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 def make_row_groups(
     items: Sequence[Item], sizes: Mapping[str, int], max_bytes: int, max_rows: int = MAX_ROW_GROUP_ROWS
 ) -> Iterator[list[Item]]:
-    """The rows of each row group: all of so many pictures, in the order in which these come first, as do not exceed a limit.
+    """The rows of each row group: all of so many images, in the order in which these come first, as do not exceed a limit.
 
-    So a picture is in one group alone, and a group is a fair small sample of the pictures, as the items are in release order.
+    So an image is in one group alone, and a group is a fair small sample of the images, as the items are in release order.
 
     Args:
-        sizes: bytes of each picture; {}: pictures are not in the table. most: bytes, most_rows: rows of a group, unless a single
-            picture has more.
+        sizes: bytes of each image; {}: images are not in the table. most: bytes, most_rows: rows of a group, unless a single
+            image has more.
     """
     shown: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        shown.setdefault(item.picture_id, []).append(place)
+        shown.setdefault(item.image_id, []).append(place)
     group: list[int] = []
     held = 0
     for key, places in shown.items():
@@ -263,16 +263,16 @@ def _make_table(
         if column.name != IMAGE_COLUMN.name
     }
     if places:
-        arrays["image"] = _make_image_column([item.picture_id for item in items], places)
+        arrays["image"] = _make_image_column([item.image_id for item in items], places)
     fields = [column.with_type(arrays[column.name].type) for column in told]
     return pyarrow.Table.from_arrays([arrays[column.name] for column in told], schema=pyarrow.schema(fields))
 
 
 def _make_image_column(shown: Sequence[str], places: Mapping[str, Path]) -> pyarrow.StructArray:
-    """A column of pictures, by the number of each in a dictionary that has it once."""
+    """A column of images, by the number of each in a dictionary that has it once."""
     import pyarrow
 
-    contents: dict[bytes, int] = {}  # a dictionary has nothing twice, though two pictures may be the same
+    contents: dict[bytes, int] = {}  # a dictionary has nothing twice, though two images may be the same
     number = {
         key: contents.setdefault(places[key].read_bytes(), len(contents)) for key in dict.fromkeys(shown)
     }

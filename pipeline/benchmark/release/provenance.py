@@ -31,7 +31,7 @@ class Provenance(Record):
 
     item: Item
     source_text: str
-    source_picture_id: str
+    source_image_id: str
     program: tuple[Step, ...]
     verifier_result: VerifierResult | None
     votes_invalid: int
@@ -56,7 +56,7 @@ def make_provenance(
         yield Provenance(
             item=item,
             source_text=source.source_text or source.text,
-            source_picture_id=source.picture_id,
+            source_image_id=source.image_id,
             program=(judged and judged.candidate.program) or source.program,
             verifier_result=judged.verifier_result if judged else None,
             votes_invalid=judged.votes_invalid if judged else 0,

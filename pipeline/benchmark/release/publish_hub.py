@@ -41,7 +41,7 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     if kind and not is_demo:
         raise UserError(
             f"{release}: its verdicts are {kind}: nobody has judged these questions, and others would take them for a benchmark; "
-            "--as-demo publishes it as what it is"
+            "--allow-simulated publishes it as what it is"
         )
     from huggingface_hub import HfApi, get_token
 

@@ -23,8 +23,8 @@ COMPARED_FIELDS: dict[str, Callable[[Provenance], str]] = {
     "text": lambda row: row.item.text,
     "answer": lambda row: "no answer" if row.item.unanswerable else row.item.answer,
     "verdict": lambda row: f"{row.votes_invalid} invalid, {row.votes_valid} valid",
-    "picture": lambda row: row.item.picture_id,
-    "part": lambda row: row.item.part,
+    "image": lambda row: row.item.image_id,
+    "split": lambda row: row.item.split,
     "category": lambda row: row.item.category or "not known",
 }
 

@@ -15,17 +15,17 @@ from pipeline.core.records import ImageRecord
 
 
 @contextmanager
-def prepare_release_images(pictures: Iterable[ImageRecord]) -> Iterator[dict[str, ImageRecord]]:
-    """Give each picture a file that is upright, in sRGB, and a JPEG, PNG or WebP.
+def prepare_release_images(images: Iterable[ImageRecord]) -> Iterator[dict[str, ImageRecord]]:
+    """Give each image a file that is upright, in sRGB, and a JPEG, PNG or WebP.
 
     A file that is so already, with the suffix of its format, keeps its path. The others are written into a temporary folder, which is
     deleted at the end.
 
     Args:
-        pictures: as ingest wrote them, which decoded each of them.
+        images: as ingest wrote them, which decoded each of them.
 
     Yields:
-        The pictures by id, in the order given.
+        The images by id, in the order given.
 
     Raises:
         UserError: lists all files that are missing, damaged or refused.
@@ -33,18 +33,18 @@ def prepare_release_images(pictures: Iterable[ImageRecord]) -> Iterator[dict[str
     problems = Problems("images that have changed since ingest read them; restore them, or run dvc repro")
     with tempfile.TemporaryDirectory(prefix="rgqa-images-") as folder:
         ready: dict[str, ImageRecord] = {}
-        for picture in pictures:
+        for image in images:
             try:
-                encoded = encode_image(picture.path, verify=False)
+                encoded = encode_image(image.path, verify=False)
             except ValueError as error:
-                problems.add(picture.path, str(error))
+                problems.add(image.path, str(error))
                 continue
-            suffix = Path(picture.path).suffix.lower().replace(".jpeg", ".jpg")
+            suffix = Path(image.path).suffix.lower().replace(".jpeg", ".jpg")
             if not encoded.is_reencoded and suffix == encoded.suffix:
-                ready[picture.picture_id] = picture
+                ready[image.image_id] = image
                 continue
-            path = Path(folder) / f"{picture.picture_id}{encoded.suffix}"
+            path = Path(folder) / f"{image.image_id}{encoded.suffix}"
             path.write_bytes(encoded.data)
-            ready[picture.picture_id] = msgspec.structs.replace(picture, path=path.as_posix())
+            ready[image.image_id] = msgspec.structs.replace(image, path=path.as_posix())
         problems.raise_if_any()
         yield ready

@@ -18,7 +18,7 @@ SUBSET_DESCRIPTIONS: dict[Subset, str] = {
     "clip-hard": "questions of other images, among the most similar to the image by CLIP",
     "pt-easy": "questions of the image with objects replaced",
     "pt-hard": "questions of the image with attributes or spatial relations replaced",
-    "twins": "own questions, at a picture drawn again with one thing altered",
+    "twins": "own questions, at an image drawn again with one thing altered",
 }
 PAIRING_DESCRIPTIONS = {
     "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
@@ -38,7 +38,7 @@ class SubsetCounts(Record):
     aqs: int
     distinct_uq_texts: int
     mean_words: float
-    pictures: int
+    images: int
     difficulties: dict[str, int]
 
 
@@ -86,7 +86,7 @@ class ReleaseSummary(Record):
 
     Attributes:
         canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
-        tables: (subset, part) of each table. items, pictures: how many different ones there are.
+        tables: (subset, part) of each table. items, images: how many different ones there are.
         pairing: the rule by which UQs of CLIP subsets are paired with AQs, "" without such subsets. model, weights: the CLIP that chose, and its weights' sha256.
         warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
         errata: the data set's, of which `faulty` are of items that it has.
@@ -100,7 +100,7 @@ class ReleaseSummary(Record):
     tables: tuple[tuple[Subset, str], ...]
     subsets: tuple[SubsetCounts, ...]
     items: int
-    pictures: int
+    images: int
     pairing_text: str
     vote_counts: VoteCounts
     clip_model: str
@@ -124,19 +124,19 @@ class ReleaseSummary(Record):
     @property
     def splits_text(self) -> str:
         """Which parts the subsets have, and what they are for."""
-        by_parts: dict[tuple[str, ...], list[str]] = {}
+        by_splits: dict[tuple[str, ...], list[str]] = {}
         for subset in dict.fromkeys(subset for subset, _ in self.tables):
-            parts = tuple(part for name, part in self.tables if name == subset)
-            by_parts.setdefault(parts, []).append(f"`{subset}`")
-        both = "divided by image: choose thresholds on `dev`, report on `test`"
-        if list(by_parts) == [("dev", "test")]:
-            return f"Each subset has a part `dev` and a part `test`, {both}."
+            splits = tuple(split for name, split in self.tables if name == subset)
+            by_splits.setdefault(splits, []).append(f"`{subset}`")
+        both = "divided by image: choose thresholds on `validation`, report on `test`"
+        if list(by_splits) == [("validation", "test")]:
+            return f"Each subset has a split `validation` and a split `test`, {both}."
         sentences = []
-        for parts, names in by_parts.items():
+        for splits, names in by_splits.items():
             which = (
-                f"the parts `dev` and `test`, {both}"
-                if len(parts) > 1
-                else f"only the part `{''.join(parts)}`"
+                f"the splits `validation` and `test`, {both}"
+                if len(splits) > 1
+                else f"only the split `{''.join(splits)}`"
             )
             sentences.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
         return " ".join(sentences)
@@ -149,7 +149,7 @@ class ReleaseSummary(Record):
     @property
     def splits_of_last_subset(self) -> str:
         """The parts of the last subset."""
-        return ", ".join(part for name, part in self.tables if name == self.subsets[-1].name)
+        return ", ".join(split for name, split in self.tables if name == self.subsets[-1].name)
 
     @property
     def num_rows(self) -> int:
@@ -160,12 +160,12 @@ class ReleaseSummary(Record):
 def count_items(items: Collection[Item]) -> dict[str, Any]:
     """The fields of `ReleaseFacts` that are told from the items alone, by name."""
     simulated = rehearsal = False
-    tables, ids, pictures = set[tuple[Subset, str]](), set[str](), set[str]()
+    tables, ids, images = set[tuple[Subset, str]](), set[str](), set[str]()
     for item in items:
         simulated, rehearsal = simulated or item.simulated, rehearsal or item.rehearsal
-        tables.add((item.subset, item.part))
+        tables.add((item.subset, item.split))
         ids.add(item.item_id)
-        pictures.add(item.picture_id)
+        images.add(item.image_id)
     there = {subset for subset, _ in tables}
     return {
         "simulated": simulated,
@@ -173,17 +173,17 @@ def count_items(items: Collection[Item]) -> dict[str, Any]:
         "tables": tuple(sorted(tables)),
         "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in there),
         "items": len(ids),
-        "pictures": len(pictures),
+        "images": len(images),
     }
 
 
 def count_subset(subset: Subset, items: Collection[Item]) -> SubsetCounts:
     """Counts of those items that are of the subset."""
     labels, difficulties = Counter[bool](), Counter[str]()
-    texts, pictures = set[str](), set[str]()
+    texts, images = set[str](), set[str]()
     for item in FilteredView(items, lambda item: item.subset == subset):
         labels[item.unanswerable] += 1
-        pictures.add(item.picture_id)
+        images.add(item.image_id)
         if item.unanswerable:
             texts.add(item.text)
             difficulties.update([item.difficulty] if item.difficulty else ())
@@ -196,7 +196,7 @@ def count_subset(subset: Subset, items: Collection[Item]) -> SubsetCounts:
         mean_words=compute_mean_words(
             FilteredView(items, lambda item: item.unanswerable and item.subset == subset)
         ),
-        pictures=len(pictures),
+        images=len(images),
         difficulties=difficulties,
     )
 

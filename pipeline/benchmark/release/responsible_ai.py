@@ -64,7 +64,7 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
         f"{points:.3f} on {name}" for name, points in f.min_detectable_difference.items()
     ):
         told.append(
-            f"It has {format_count(f.pictures, 'image')}: differences in AUAF between two models below {resolved} are likely to be missed."
+            f"It has {format_count(f.images, 'image')}: differences in AUAF between two models below {resolved} are likely to be missed."
         )
     if f.num_faulty_items:
         told.append(

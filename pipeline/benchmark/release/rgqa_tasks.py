@@ -2,7 +2,7 @@
 it stands alone there, and its functions are lmms-eval's to call.
 
     lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
-    rgqa-score RELEASE logs/MODEL/DATE_samples_rgqa.jsonl --free-text
+    rgqa-score RELEASE logs/MODEL/DATE_samples_rgqa.jsonl --detect-abstention
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_NEW_TOKENS = 64  # as rgqa_common has it
-IMAGES_VARIABLE = (
-    "RGQA_PICTURES"  # names the folder of the pictures, where the release has none in its tables
-)
+IMAGES_VARIABLE = "RGQA_IMAGES"  # names the folder of the images, where the release has none in its tables
 
 
 def deduplicate_items(rows: Any) -> Any:
@@ -35,7 +33,7 @@ def deduplicate_items(rows: Any) -> Any:
 
 
 def load_images(row: Mapping[str, Any]) -> list[Any]:
-    """The item's picture, from its row or else from the folder of pictures.
+    """The item's image, from its row or else from the folder of images.
 
     Raises:
         FileNotFoundError: it is in neither. ImportError: the release's wheel is not installed, which reads the folder.
@@ -52,10 +50,10 @@ def load_images(row: Mapping[str, Any]) -> list[Any]:
         ) from error
 
     folder = Path(os.environ.get(IMAGES_VARIABLE, "."))
-    if path := image_files(folder)[0].get(row["picture_id"]):
+    if path := image_files(folder)[0].get(row["image_id"]):
         return [load_rgb(path, background=WHITE)]
     raise FileNotFoundError(
-        f"no picture {row['picture_id']} in {folder.resolve()}; set {IMAGES_VARIABLE} to their folder"
+        f"no image {row['image_id']} in {folder.resolve()}; set {IMAGES_VARIABLE} to their folder"
     )
 
 

@@ -58,7 +58,7 @@ def write_subset(
     home: Path,
     subset: Subset,
     items: Sequence[Item],
-    pictures: Mapping[str, ImageRecord],
+    images: Mapping[str, ImageRecord],
     canary: str,
     p: ReleaseParams,
 ) -> None:
@@ -67,10 +67,10 @@ def write_subset(
         for number, row in enumerate(make_rgqa_rows(items, canary)):
             file.write((b",\n" if number else b"[\n") + msgspec.json.encode(row))
         file.write(b"\n]\n")
-    for part in ("dev", "test"):
-        if members := [item for item in items if item.part == part]:
+    for split in ("validation", "test"):
+        if members := [item for item in items if item.split == split]:
             write_subset_table(
-                home / "data" / f"{subset}-{part}.parquet", members, pictures, canary, p.include_images
+                home / "data" / f"{subset}-{split}.parquet", members, images, canary, p.include_images
             )
     expected = {}
     for name, predictions in make_reference_predictions(items, p.num_folds, p.seed).items():
@@ -83,7 +83,7 @@ def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
     """The rows of one subset, in the order of the items."""
     for item in items:
         yield RgqaRow(
-            img_id=item.picture_id,
+            img_id=item.image_id,
             question_id=item.item_id,
             sent=item.text,
             label={"UQ" if item.unanswerable else item.answer: 1.0},
@@ -97,7 +97,7 @@ def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> 
 
     constant   always "yes" with confidence 0.5: AUAF is half the share of AQs that "yes" answers, AUROC 0.5.
     blind      out-of-fold word n-grams of the text for the confidence; the commonest answer to questions with the
-               same first two words, among the other folds' pictures, for the answer.
+               same first two words, among the other folds' images, for the answer.
     clip_score the CLIP score as confidence, the same answers; only where every item's score is known.
     """
     # Late, as it loads scikit-learn, which checking a release does not need.
@@ -139,16 +139,16 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
 
 
 def _text_only_answers(items: Sequence[Item]) -> list[str]:
-    """For each item the commonest answer to AQs of *other pictures* with the same first two words, else "yes"."""
+    """For each item the commonest answer to AQs of *other images* with the same first two words, else "yes"."""
     starts = [" ".join(item.text.lower().split()[:2]) for item in items]
     everywhere: dict[str, Counter[str]] = defaultdict(Counter)
     here: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for item, start in zip(items, starts, strict=True):
         if not item.unanswerable:
             everywhere[start][item.answer] += 1
-            here[start, item.picture_id][item.answer] += 1
+            here[start, item.image_id][item.answer] += 1
     answers = []
     for item, start in zip(items, starts, strict=True):
-        rest = everywhere[start] - here[start, item.picture_id]
+        rest = everywhere[start] - here[start, item.image_id]
         answers.append(min(rest, key=lambda answer: (-rest[answer], answer), default="yes"))
     return answers

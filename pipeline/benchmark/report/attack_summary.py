@@ -1,4 +1,4 @@
-"""What attackers reach that lack the picture or the text, by the audit: as tables and pages show it."""
+"""What attackers reach that lack the image or the text, by the audit: as tables and pages show it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.benchmark.auditing.subset_audit import AuditReport, SubsetAudit
 from pipeline.benchmark.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS
 from pipeline.core.records import Record, Subset
 
-ATTACKER_ORDER = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "picture", "CLIP score")  # in the order shown
+ATTACKER_ORDER = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "image", "CLIP score")  # in the order shown
 
 
 class AttackRow(AttackResult, kw_only=True):

@@ -1,4 +1,4 @@
-"""What a model looked at, drawn over the pictures: pairs of an unanswerable and an answerable question side by side."""
+"""What a model looked at, drawn over the images: pairs of an unanswerable and an answerable question side by side."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import BenchmarkItem
 
 TEMPLATE_DIR = Path(__file__).parent
-IMAGE_SIZE = (400, 40_000)  # of a picture: pixels of the longer side, most bytes
+IMAGE_SIZE = (400, 40_000)  # of an image: pixels of the longer side, most bytes
 MAX_SHADE = 0.82  # how much of the light is taken where a model did not look
-NUM_PAIRS = 12  # of the page that `rgqa report --look` writes: 24 items
+NUM_PAIRS = 12  # of the page that `rgqa report --attribution` writes: 24 items
 
 
 class AttributionItem(NamedTuple):
@@ -36,7 +36,7 @@ class AttributionItem(NamedTuple):
 
     item: BenchmarkItem
     text: str
-    picture: ImageRecord
+    image: ImageRecord
     attributions: Mapping[str, Attribution]
     prediction: tuple[str, float] | None
     scene_text: tuple[BoxMark, ...]
@@ -65,7 +65,7 @@ def write_attribution_report(name: str, seed: int = 0, out: Path | None = None) 
         "the same for all models."
     )
     out = resolve_page_path(folders, out, "look.html")
-    return write_page(out, pairs, sight, lead, f"rgqa report --look {name}")
+    return write_page(out, pairs, sight, lead, f"rgqa report --attribution {name}")
 
 
 def compute_attributions(
@@ -77,22 +77,22 @@ def compute_attributions(
     """Let a row look at pairs.
 
     Args:
-        words: that stand in pictures, by picture id.
+        words: that stand in images, by image id.
 
     Raises:
-        UserError: pictures that are not known or missing: all of them.
+        UserError: images that are not known or missing: all of them.
     """
-    pictures = read_images([item for pair in pairs for item in pair.present_items], folders)
+    images = read_images([item for pair in pairs for item in pair.present_items], folders)
     found = []
     for pair in track(pairs, "look", unit="pair") if len(pairs) > 1 else pairs:
         items = tuple(
             AttributionItem(
                 item,
                 get_question_text(item),
-                pictures[item.picture],
-                {net: model.attribute(Path(pictures[item.picture].path), [get_question_text(item)], item.picture)[0] for net, model in row_attribution.models.items()},
+                images[item.image],
+                {net: model.attribute(Path(images[item.image].path), [get_question_text(item)], item.image)[0] for net, model in row_attribution.models.items()},
                 row_attribution.predictions.get(item.id),
-                (scene_text or {}).get(item.picture, ()),
+                (scene_text or {}).get(item.image, ()),
             )
             for item in pair.present_items
         )  # fmt: skip
@@ -101,24 +101,24 @@ def compute_attributions(
 
 
 def read_images(items: Sequence[BenchmarkItem], folders: DatasetFolders) -> dict[str, ImageRecord]:
-    """The pictures of items, by id.
+    """The images of items, by id.
 
     Raises:
         UserError: those that ingest does not know, or whose files are missing: all of them.
     """
-    known = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-    problems = Problems("pictures that nothing can look at")
-    for item_id, picture in sorted({(item.picture, item.id) for item in items}):
+    known = {row.image_id: row for row in folders.read_records(ImageRecord)}
+    problems = Problems("images that nothing can look at")
+    for item_id, image in sorted({(item.image, item.id) for item in items}):
         where = known.get(item_id)
         if where is None:
             problems.add(
-                f"item {picture}",
-                f"{folders.record_file(ImageRecord)} has no picture {item_id or '(none named)'}",
+                f"item {image}",
+                f"{folders.record_file(ImageRecord)} has no image {item_id or '(none named)'}",
             )
         elif not Path(where.path).is_file():
-            problems.add(f"item {picture}", f"{where.path} is missing; restore it")
+            problems.add(f"item {image}", f"{where.path} is missing; restore it")
     problems.raise_if_any()
-    return {item.picture: known[item.picture] for item in items}
+    return {item.image: known[item.image] for item in items}
 
 
 def write_page(
@@ -129,7 +129,7 @@ def write_page(
     command: str,
 ) -> Path:
     """Write the page and say so."""
-    shown = {item.picture.picture_id: item.picture for pair in pairs for item in pair.items}
+    shown = {item.image.image_id: item.image for pair in pairs for item in pair.items}
     html = render_template(
         TEMPLATE_DIR / "looked.html.jinja",
         {"percent": lambda share: f"{100 * share:.0f} %", "short": lambda value: f"{value:.3g}"},
@@ -140,8 +140,8 @@ def write_page(
         sight=row_attribution,
         lead=introduction,
         command=command,
-        images={name: make_image_data_uri(picture.path, IMAGE_SIZE) for name, picture in shown.items()},
-        pictures=shown,
+        images={name: make_image_data_uri(image.path, IMAGE_SIZE) for name, image in shown.items()},
+        image_records=shown,
         shade=render_shade,
         rings=find_rings,
     )
@@ -155,7 +155,7 @@ def write_page(
 
 
 def render_shade(grid: AttributionMap) -> str:
-    """A grid as a veil over the picture: clear at its highest weight, dark where it is 0. A PNG, as an address that holds it."""
+    """A grid as a veil over the image: clear at its highest weight, dark where it is 0. A PNG, as an address that holds it."""
     from PIL import Image
 
     top = grid.max()
@@ -168,5 +168,5 @@ def render_shade(grid: AttributionMap) -> str:
 
 
 def find_rings(grid: AttributionMap) -> list[tuple[float, float]]:
-    """Where the highest weight is, as shares of the picture; nowhere where all cells count alike."""
+    """Where the highest weight is, as shares of the image; nowhere where all cells count alike."""
     return [] if np.ptp(grid) == 0 else [(float(x), float(y)) for x, y in find_peaks(grid)[:4]]

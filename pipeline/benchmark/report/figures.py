@@ -29,7 +29,7 @@ class DatasetRow(Record, kw_only=False):
     has_training_uqs: str
     uq_kind: str
     annotation: str
-    pictures: str
+    images: str
     questions: str
     uq_percent: float
     pairs: int
@@ -67,14 +67,14 @@ class EditStatistics(Record):
 
 
 def make_dataset_row(run: PipelineRun) -> DatasetRow:
-    """The set of this run as a row of Table 1. A pair is an item: a picture with a question."""
+    """The set of this run as a row of Table 1. A pair is an item: an image with a question."""
     source = f"{run.folders.dataset} {run.split}"
     return DatasetRow(
         name=f"{run.release_params.title} {run.version}",
         has_training_uqs="no",
         uq_kind="VQA + UQ det.",
         annotation="rehearsal" if run.rehearsal else "simulated" if run.simulated else "human",
-        pictures=source,
+        images=source,
         questions=source,
         uq_percent=100 * sum(item.unanswerable for item in run.all_items) / len(run.all_items),
         pairs=len(run.all_items),
@@ -113,7 +113,7 @@ def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float])
     ]
     x = alt.X(
         "from:Q",
-        title="CLIP score (cosine of picture and question)",
+        title="CLIP score (cosine of image and question)",
         scale=alt.Scale(domain=axis_range, nice=False),
     )
     y = alt.Y(

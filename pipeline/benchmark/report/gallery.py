@@ -22,7 +22,7 @@ from pipeline.verifier.partial_graphs import CitedFact, cite_facts
 
 SEED = 20231001  # of the draw: the same run shows the same items
 MAX_CARDS = 25  # items of a subset, so that the page stays below 10 MB
-# Pixels of the longer side and most bytes: of an item's picture, and of that of the question beside it. With the most
+# Pixels of the longer side and most bytes: of an item's image, and of that of the question beside it. With the most
 # items that a gallery may have, 4 x 25, all of them come to (40,000 + 12,000) x 100 x 4/3 (base64) = 6.9 MB.
 LARGE_IMAGE, SMALL_IMAGE = (400, 40_000), (180, 12_000)
 Highlight = Literal["", "edit", "agreement"]
@@ -57,9 +57,9 @@ class HighlightedObjects(Record):
 
 class GalleryCard(Record):
     """What the page tells of one UQ beside the records of the run. `text` and `source` (the source question's text) are
-    in pieces, so that edits can be marked. `known`: facts stated by the picture's questions, where the judgement is by
+    in pieces, so that edits can be marked. `known`: facts stated by the image's questions, where the judgement is by
     them. `beside` is the AQ of its pair. Images are `data:` addresses; `beside_image` is "" where the AQ is of the
-    same picture."""
+    same image."""
 
     item: Item
     image: str
@@ -94,15 +94,15 @@ def make_card(item: Item, run: PipelineRun, lexicon: Lexicon) -> GalleryCard:
     source, verified = run.questions[item.question_id], run.verified[item.item_id]
     before, after = highlight_edits(source.text, item.text, item.edits)
     beside = run.questions.get(item.pair_id.partition("+")[2])
-    elsewhere = beside is not None and beside.picture_id != item.picture_id
+    elsewhere = beside is not None and beside.image_id != item.image_id
     told = verified.verifier_result.evidence_source == "other questions"
     return GalleryCard(
         item=item,
-        image=make_image_data_uri(run.pictures[item.picture_id].path, LARGE_IMAGE),
-        objects=find_objects(item, source, run.scenes.get(item.picture_id), lexicon),
+        image=make_image_data_uri(run.images[item.image_id].path, LARGE_IMAGE),
+        objects=find_objects(item, source, run.scenes.get(item.image_id), lexicon),
         text=after,
         source=before,
-        known_facts=cite_facts(verified.candidate.program, run.reconstructed[item.picture_id], lexicon)
+        known_facts=cite_facts(verified.candidate.program, run.reconstructed[item.image_id], lexicon)
         if told
         else [],
         votes=[
@@ -115,7 +115,7 @@ def make_card(item: Item, run: PipelineRun, lexicon: Lexicon) -> GalleryCard:
             for v in (run.verdicts[key] for key in verified.verdict_ids)
         ],
         paired_question=beside,
-        paired_image=make_image_data_uri(run.pictures[beside.picture_id].path, SMALL_IMAGE)
+        paired_image=make_image_data_uri(run.images[beside.image_id].path, SMALL_IMAGE)
         if beside and elsewhere
         else "",
     )
@@ -133,18 +133,18 @@ def make_vote(task: Task, verdict: Verdict, candidate_id: str, exclusion_reason:
 def find_objects(
     item: Item, source: Question, scene: SceneGraph | None, lexicon: Lexicon
 ) -> HighlightedObjects:
-    """Boxes of the objects that a question speaks of, from the published scene graph of the picture it is asked of, the
+    """Boxes of the objects that a question speaks of, from the published scene graph of the image it is asked of, the
     evidence that the pipeline itself has: no graph, no boxes. They are sorted from the left.
 
-    A question of the picture's own (an AQ, a PT item) has object ids in its source's program; they are the boxes. Of
-    a question of another picture (a CLIP item) all objects that answer to the names in it are.
+    A question of the image's own (an AQ, a PT item) has object ids in its source's program; they are the boxes. Of
+    a question of another image (a CLIP item) all objects that answer to the names in it are.
     """
     if scene is None or not source.program:
         return HighlightedObjects()
     program = parse_program(source.program, source.question_id)
     edited: set[str] = set()
     unlisted: list[str] = []
-    if source.picture_id == item.picture_id:
+    if source.image_id == item.image_id:
         named = {key for operation in program for key in operation.object_ids}
         # An edited look belongs to the thing that it narrows.
         touched = {find_root_step(program, edit.step_index) for edit in item.edits if edit.step_index >= 0}

@@ -56,8 +56,8 @@ class PipelineRun:
 
     Attributes:
         reports: stage -> its report, of those in REPORTS. items: subset -> its items.
-        pictures, questions, scenes: by id, of the split the benchmark is built from; scenes where there are any.
-        reconstructed: by picture id, the graphs put together from questions.
+        images, questions, scenes: by id, of the split the benchmark is built from; scenes where there are any.
+        reconstructed: by image id, the graphs put together from questions.
         verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
         tasks: task id -> those of these verdicts. aside: verdict id -> why it does not count.
         paper_rules: the audit of the items under the paper's rules, by subset; {} if `make leaderboard` has not made one.
@@ -88,13 +88,13 @@ class PipelineRun:
             stage: read_json(folders.stage_dir(stage) / f"{stage}.json") for stage in REPORTING_STAGES
         }
         self.vocabulary = folders.read_vocabulary()
-        self.pictures = {row.picture_id: row for row in folders.read_records(ImageRecord)}
-        self.questions = {row.question_id: row for row in folders.read_questions_about(self.pictures)}
+        self.images = {row.image_id: row for row in folders.read_records(ImageRecord)}
+        self.questions = {row.question_id: row for row in folders.read_questions_about(self.images)}
         self.scenes = {
-            row.picture_id: row for row in folders.read_records(SceneGraph) if row.picture_id in self.pictures
+            row.image_id: row for row in folders.read_records(SceneGraph) if row.image_id in self.images
         }
         graphs = read_jsonl(folders.stage_dir("vocabulary") / "reconstructed.jsonl", PartialGraph)
-        self.reconstructed = {row.picture_id: row for row in graphs if row.picture_id in self.pictures}
+        self.reconstructed = {row.image_id: row for row in graphs if row.image_id in self.images}
         uqs = {item.item_id for item in self.all_items if item.unanswerable}
         verified = {row.candidate.candidate_id: row for row in folders.read_records(CollectedCandidate)}
         self.verified = {key: row for key, row in verified.items() if key in uqs}

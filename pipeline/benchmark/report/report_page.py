@@ -35,7 +35,7 @@ def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
     """
     if not 0 <= num_cards <= MAX_CARDS:
         raise UserError(
-            f"--gallery is {num_cards}, wanted 0 to {MAX_CARDS} items of each subset (more would make the page too heavy)"
+            f"--examples-per-subset is {num_cards}, wanted 0 to {MAX_CARDS} items of each subset (more would make the page too heavy)"
         )
     folders = DatasetFolders()
     out = resolve_page_path(folders, out, "report.html")

@@ -30,7 +30,7 @@ def compute_acc_fpr(predictions: JoinedPredictions, options: ScoringOptions) -> 
 
 
 def compute_acc_band(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """The 95 % band of ACC at each FPR (x, low, high), pictures resampled; none without repetitions.
+    """The 95 % band of ACC at each FPR (x, low, high), images resampled; none without repetitions.
 
     ACC at an FPR is the highest that is reached without more UQs accepted. It holds for each FPR, not for all at once.
     """
@@ -54,7 +54,7 @@ def compute_acc_band(predictions: JoinedPredictions, options: ScoringOptions) ->
 
     repeated = bootstrap(acc_at_fpr, count, options.bootstrap, options.seed, num_rows=len(places))
     bounds = percentile_intervals(repeated).T
-    known = np.isfinite(bounds).all(axis=1)  # of few pictures, draws that lack a label leave no interval
+    known = np.isfinite(bounds).all(axis=1)  # of few images, draws that lack a label leave no interval
     return _to_rows(x=grid[known], low=bounds[known, 0], high=bounds[known, 1])
 
 

@@ -52,10 +52,10 @@ def make_charts(
     def rows(of: Callable[[JoinedPredictions, ScoringOptions], PlotRows]) -> PlotRows:
         return [{"model": name} | row for name, at in predictions.items() for row in of(at, options)]
 
-    what = f"{subset}, part {options.part}" if any(next(iter(predictions.values())).items["part"]) else subset
-    resampled = (
-        f"; 95 % intervals: pictures resampled {options.bootstrap:,} times" if options.bootstrap else ""
+    what = (
+        f"{subset}, split {options.split}" if any(next(iter(predictions.values())).items["split"]) else subset
     )
+    resampled = f"; 95 % intervals: images resampled {options.bootstrap:,} times" if options.bootstrap else ""
     drawn = {
         "acc-fpr": _draw_acc_fpr(
             rows(score_curves.compute_acc_fpr), rows(score_curves.compute_acc_band), what + resampled

@@ -14,7 +14,7 @@ MIN_PROPORTION = (
     0.004  # share of all questions below which a start of questions is left white, as in the paper
 )
 INNER_RADIUS, RING_WIDTH = 46.0, 66.0  # radius of the hole and width of a ring
-FONT_SIZE = 11.5  # px, in the picture's own units
+FONT_SIZE = 11.5  # px, in the image's own units
 LETTER_WIDTH = 0.56  # width of a letter as a share of the font's size, on average
 COLOURS = [
     "#8fbfe8",

@@ -1,4 +1,4 @@
-"""Pictures and texts to unit vectors with any open_clip model. The one door to open_clip (loaded late, and torch with it).
+"""Images and texts to unit vectors with any open_clip model. The one door to open_clip (loaded late, and torch with it).
 
 No text is cut silently, as open_clip does; which weights are refused, `weights` says.
 """
@@ -162,9 +162,9 @@ class Encoder:
         """Yield (indices into `paths`, vectors [len(indices), dimension]) batch by batch.
 
         Raises:
-            UserError: at the end, naming every picture that cannot be read; all others were yielded by then.
+            UserError: at the end, naming every image that cannot be read; all others were yielded by then.
         """
-        problems, starts = Problems("pictures that cannot be read"), range(0, len(paths), batch_size)
+        problems, starts = Problems("images that cannot be read"), range(0, len(paths), batch_size)
         batches = (list(map(str, paths[start : start + batch_size])) for start in starts)
         results = self._map_in_parallel(Encoder._encode_image_batch, batches, len(starts))
         for start, (vectors, faults) in zip(starts, results, strict=True):
@@ -212,7 +212,7 @@ class Encoder:
         )
 
     def stack_batches(self, batches: EmbeddingBatches, count: int) -> np.ndarray:
-        """All vectors of `pictures` or `texts`, float32 [count, dimension] in the order of the input."""
+        """All vectors of `images` or `texts`, float32 [count, dimension] in the order of the input."""
         rows = np.empty((count, self.record.dimension), np.float32)
         for indices, vectors in batches:
             rows[indices] = vectors
@@ -230,7 +230,7 @@ class Encoder:
         )
 
     def _encode_image_batch(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """Vectors of the pictures of a batch that can be read, and what is wrong with the others, by their places."""
+        """Vectors of the images of a batch that can be read, and what is wrong with the others, by their places."""
         import torch
 
         images, faults = [], {}

@@ -1,6 +1,6 @@
-"""The vectors of a data set's pictures and texts: kept once they were computed, written as tables, carried along.
+"""The vectors of a data set's images and texts: kept once they were computed, written as tables, carried along.
 
-A vector's key is the SHA-256 of the model's fingerprint, its preprocessing and the content (a picture file's SHA-256,
+A vector's key is the SHA-256 of the model's fingerprint, its preprocessing and the content (an image file's SHA-256,
 or a text). Every data set shares one SQLite file, written batch by batch, so that a kill at any moment loses
 at most the batch in work. It can be deleted at any time. Vectors computed elsewhere come in through a *seed*: a
 small safetensors file with `keys` uint8 [n, 32] and `vectors` float32 [n, d].
@@ -39,7 +39,7 @@ class EmbedParams(Params):
     Attributes:
         model, pretrained: as open_clip names them; see `clip.Encoder`.
         device: "auto" takes the GPU when there is one.
-        picture_batch, text_batch: how many at once; they change the speed, not the vectors.
+        image_batch, text_batch: how many at once; they change the speed, not the vectors.
     """
 
     model: str
@@ -53,7 +53,7 @@ class EmbedReport(Record):
     """Counts and the model. `distinct_texts` <= `questions`: each text is encoded once."""
 
     model: ModelRecord
-    pictures: int
+    images: int
     questions: int
     distinct_texts: int
 
@@ -70,14 +70,15 @@ class SimilarityReport(Record):
 
 
 def make_cache_keys(
-    model: ModelRecord, kind: Literal["picture", "text"], contents: Iterable[str]
+    model: ModelRecord, kind: Literal["image", "text"], contents: Iterable[str]
 ) -> list[bytes]:
     """Keys of vectors that a model makes, 32 bytes each.
 
     Args:
-        contents: pictures' SHA-256 in hex, or the texts themselves.
+        contents: images' SHA-256 in hex, or the texts themselves.
     """
-    made_by = f"{model.fingerprint}\x1f{model.preprocessing}\x1f{kind}\x1f"
+    # Keys of embeddings computed before images were called images stay valid.
+    made_by = f"{model.fingerprint}\x1f{model.preprocessing}\x1f{'picture' if kind == 'image' else kind}\x1f"
     return [hashlib.sha256(f"{made_by}{content}".encode()).digest() for content in contents]
 
 
@@ -148,7 +149,7 @@ class EmbeddingCache:
 
         Args:
             wanted: the key of each of `contents`; equal contents have equal keys and are encoded once.
-            encode: `Encoder.pictures` or `Encoder.texts` with a batch size.
+            encode: `Encoder.images` or `Encoder.texts` with a batch size.
 
         Returns:
             How many were encoded.
@@ -221,10 +222,8 @@ def export_embeddings() -> Path:
     folders = DatasetFolders()
     embed, edited = folders.stage_dir("embed"), folders.stage_dir("similarity")
     model = read_json(embed / "embed.json", EmbedReport).model
-    pictures = make_cache_keys(
-        model, "picture", (picture.sha256 for picture in folders.read_records(ImageRecord))
-    )
-    tables = [(pictures, embed / "pictures.npy")]
+    images = make_cache_keys(model, "image", (image.sha256 for image in folders.read_records(ImageRecord)))
+    tables = [(images, embed / "images.npy")]
     report = edited / "similarity.json"
     same = report.exists() and read_json(report, SimilarityReport).model == model
     for folder in (embed, edited) if same else (embed,):

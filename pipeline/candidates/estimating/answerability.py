@@ -1,4 +1,4 @@
-"""The probability that a candidate has an answer at its picture after all, from what its question takes for granted: by
+"""The probability that a candidate has an answer at its image after all, from what its question takes for granted: by
 logistic regression where there are graphs to fit it on, else by base rates alone."""
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def extract_candidate_claims(candidate: Candidate) -> list[Claim]:
 def estimate_claims(
     claims: Sequence[Claim], facts: Evidence | None, claim_estimator: ClaimEstimator
 ) -> list[ClaimProbability]:
-    """Claims with their probabilities at a picture."""
+    """Claims with their probabilities at an image."""
     known = get_known_names(facts)
     return [
         ClaimProbability(claim, claim_estimator.estimate_probability(claim, facts, known)) for claim in claims

@@ -1,4 +1,4 @@
-"""What a question takes for granted, claim by claim, and how probably each holds at a picture of which a little is known."""
+"""What a question takes for granted, claim by claim, and how probably each holds at an image of which a little is known."""
 
 # ruff: noqa: B019 - it lives as long as the process, and so does what it has worked out
 
@@ -72,7 +72,7 @@ def extract_program_claims(program: Program) -> list[Claim]:
 
 
 class ClaimEstimator:
-    """Probabilities of claims, by a vocabulary's counts and what is known of a picture."""
+    """Probabilities of claims, by a vocabulary's counts and what is known of an image."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.presence = PresenceModel(vocabulary)
@@ -84,7 +84,7 @@ class ClaimEstimator:
         """How probably a claim holds; of an attribute or a relation, if the things are there.
 
         Args:
-            known: the names of things that the picture is known to show (`names_known`).
+            known: the names of things that the image is known to show (`names_known`).
         """
         things = facts.select_objects(claim.name).certain if facts and claim.name else ()
         if claim.kind == "object":
@@ -157,7 +157,7 @@ class ClaimEstimator:
         return (expected(word) + 1 / NUM_PRIOR_RELATIONS) / (pairs + 1)
 
     def _count_images_with_both(self, one: str, other: str) -> float:
-        """How many pictures show both."""
+        """How many images show both."""
         first, second = sorted((lemmatize(one), lemmatize(other)))
         alone = [
             self._shown.image_counts.get(name, 0) for name in (first, second) if name not in WILDCARD_NAMES

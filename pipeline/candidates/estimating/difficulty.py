@@ -1,8 +1,8 @@
 """How hard it is to see that what a candidate lacks is missing: the three settings of POPE (Li et al. 2023, section 4.1) for
 objects, attributes and relations alike.
 
-POPE asks for objects that go with what the picture shows (adversarial), that are common in the data (popular), or for any
-(random). So here: a claim is adversarial if what the picture is known to show makes it likelier than it is elsewhere, an
+POPE asks for objects that go with what the image shows (adversarial), that are common in the data (popular), or for any
+(random). So here: a claim is adversarial if what the image is known to show makes it likelier than it is elsewhere, an
 attribute if such things have it more often than others, a relation if such things are in it more often.
 """
 
@@ -15,7 +15,7 @@ from pipeline.candidates.estimating.claims import Claim, ClaimEstimator
 from pipeline.core.records import Candidate, Difficulty, Vocabulary
 from pipeline.language.nouns import lemmatize
 
-# From so many times the odds on, a claim goes with what the picture shows.
+# From so many times the odds on, a claim goes with what the image shows.
 MIN_ADVERSARIAL_ODDS_RATIO = 1.5
 # The commonest words that are together this share of all that is counted are popular.
 POPULAR_PROPORTION = 0.5
@@ -51,7 +51,7 @@ class DifficultyClassifier:
         return DIFFICULTY_ORDER[min(map(DIFFICULTY_ORDER.index, said), default=0)]
 
     def classify_claim(self, claim: Claim, known_names: frozenset[str]) -> Difficulty:
-        """The difficulty of one claim, given the names of what the picture is known to show."""
+        """The difficulty of one claim, given the names of what the image is known to show."""
         presence, share = self._claim_estimator.presence, self._claim_estimator.base_rate
         if claim.kind == "object":
             here, anywhere = (

@@ -1,13 +1,13 @@
-"""Questions at pictures whose graph is hidden and then shown: what the probability of an answer is fitted on.
+"""Questions at images whose graph is hidden and then shown: what the probability of an answer is fitted on.
 
-What is known of such a picture is what its own questions tell, as of the benchmark's pictures. It is asked questions of other
-pictures, and its own with a thing, a look or a relation replaced. Whether they have an answer the graph says, taken as complete.
+What is known of such an image is what its own questions tell, as of the benchmark's images. It is asked questions of other
+images, and its own with a thing, a look or a relation replaced. Whether they have an answer the graph says, taken as complete.
 
 It is not: of a published graph some facts are missing. A thing that is not listed makes a question look unanswerable; one that
 is not listed beside another of its name makes "the cup" look as if it were the only one. Only the first can be counted,
-by the pictures' own questions, all of which have an answer: `own_answerable` is the share that has one by the graph.
+by the images' own questions, all of which have an answer: `own_answerable` is the share that has one by the graph.
 On the sample, whose graphs lack a fifth of their facts, both about even out, and to correct the first alone is worse: with rates
-divided by that share the expected calibration error on pictures held out rises from 0.01 to 0.04. So nothing is corrected.
+divided by that share the expected calibration error on images held out rises from 0.01 to 0.04. So nothing is corrected.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ MAX_IMAGES = 2_000  # some thousands of cases tell six weights to two places
 MAX_EDITED_QUESTIONS, MAX_FOREIGN_QUESTIONS = (
     8,
     8,
-)  # questions of each picture that are edited, and those of others that are asked of it
+)  # questions of each image that are edited, and those of others that are asked of it
 
 
 class TrainingCase(NamedTuple):
-    """A question at a picture whose graph is hidden: its features, and whether it has an answer by the graph."""
+    """A question at an image whose graph is hidden: its features, and whether it has an answer by the graph."""
 
-    picture_id: str
+    image_id: str
     features: list[float]
     is_answerable: bool
 
 
 class HeldOutCases(NamedTuple):
-    """All cases; of the pictures' own questions how many there are, and how many have an answer by the graph."""
+    """All cases; of the images' own questions how many there are, and how many have an answer by the graph."""
 
     cases: list[TrainingCase]
     num_own: int
     num_own_answerable: int
 
 
-def sample_images(picture_ids: Sequence[str], max_images: int = MAX_IMAGES) -> list[str]:
-    """Pictures to fit on, drawn by lot."""
-    return sorted(sorted(picture_ids, key=lambda key: content_hash("estimate", key))[:max_images])
+def sample_images(image_ids: Sequence[str], max_images: int = MAX_IMAGES) -> list[str]:
+    """Images to fit on, drawn by lot."""
+    return sorted(sorted(image_ids, key=lambda key: content_hash("estimate", key))[:max_images])
 
 
 def build_training_cases(
@@ -72,10 +72,10 @@ def build_training_cases(
     claim_estimator: ClaimEstimator,
     seed: int,
 ) -> HeldOutCases:
-    """Judge questions at pictures with hidden graphs.
+    """Judge questions at images with hidden graphs.
 
     Args:
-        scenes: published graphs, of the pictures to fit on. questions: those of these pictures, by picture id.
+        scenes: published graphs, of the images to fit on. questions: those of these images, by image id.
     """
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     own = {key: [q for q in questions.get(key, ()) if q.program] for key in scenes}
@@ -87,7 +87,7 @@ def build_training_cases(
     ]
     swap = ProgramEditor(vocabulary, lexicon)
     cases: list[TrainingCase] = []
-    true: Counter[Answerability] = Counter()  # of the pictures' own questions
+    true: Counter[Answerability] = Counter()  # of the images' own questions
     for key in sorted(scenes):
         rng = make_generator(seed, "estimate", key)
         shown = build_scene_evidence(msgspec.structs.replace(scenes[key], is_complete=True), lexicon)

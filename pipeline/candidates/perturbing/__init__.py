@@ -2,5 +2,5 @@
 
 objects, replacements and raking (what is put in), slots (what may be replaced without touching what is asked), fitting
 (how that is said, text and program afterwards), thing_edits and look_edits (the kinds of edits), blind (the paper's rule),
-perturb_picture (all of it for one picture).
+perturb_image (all of it for one image).
 """

@@ -34,7 +34,7 @@ class EditCase:
 
     Attributes:
         program: () if the question came without one; premises: what it says.
-        facts: the evidence about its picture, if any; absent: how probably it shows nothing of each row's name.
+        facts: the evidence about its image, if any; absent: how probably it shows nothing of each row's name.
         random: two numbers in [0, 1) for each slot, more than any question has.
         may_be_weak: it may be edited in weak premises alone.
     """

@@ -39,7 +39,7 @@ def replace_object(
     earlier_swaps: Sequence[Swap],
     may_keep: bool,
 ) -> Swap | None:
-    """The swap of a slot for a thing that is not in the picture and is none of those put in already."""
+    """The swap of a slot for a thing that is not in the image and is none of those put in already."""
     sentence, category = case.sentence, _needs_category(case, slot)
     demanded = collect_constraints(case, slot, earlier_swaps)
     if _should_become_who(case, slot, demanded, uniforms[0] * 1000 % 1):

@@ -17,7 +17,7 @@ from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.similarity import get_similarity_keys
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 
-# Weight of a name's share of the things in pictures beside its share of those asked for: what was never asked for is
+# Weight of a name's share of the things in images beside its share of those asked for: what was never asked for is
 # rare, not impossible.
 SHOWN_FREQUENCY_WEIGHT = 0.02
 

@@ -1,4 +1,4 @@
-"""Perturb the questions of a picture: a PT-Easy and a PT-Hard candidate of each, or why there is none."""
+"""Perturb the questions of an image: a PT-Easy and a PT-Hard candidate of each, or why there is none."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MAX_SLOTS_PER_QUESTION = 12  # for which random numbers are drawn, two each; mor
 
 
 class ParsedImage(NamedTuple):
-    """What is known of a picture and its questions before anything is drawn: the evidence, how probably it shows nothing of
+    """What is known of an image and its questions before anything is drawn: the evidence, how probably it shows nothing of
     each row's name, and each question with its text, its program and its premises."""
 
     evidence: Evidence | None
@@ -53,11 +53,11 @@ class ParsedImage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PerturbInputs:
-    """What pictures are perturbed with: picture id -> its questions, the evidence about it; text -> its words.
+    """What images are perturbed with: image id -> its questions, the evidence about it; text -> its words.
 
     Attributes:
         weak_kept: of each subset, the share of the weak candidates that is made; all where it is not said.
-        read: pictures that were read and are needed again.
+        read: images that were read and are needed again.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -68,15 +68,15 @@ class PerturbInputs:
     parsed_images: dict[str, ParsedImage] = field(default_factory=dict)
 
 
-def perturb_picture(inputs: PerturbInputs, picture_id: str) -> list[Candidate | DroppedCandidate]:
-    """What becomes of the questions of one picture, sorted by candidate id."""
-    return sorted(_perturb_questions(inputs, picture_id), key=lambda row: row.candidate_id)
+def perturb_image(inputs: PerturbInputs, image_id: str) -> list[Candidate | DroppedCandidate]:
+    """What becomes of the questions of one image, sorted by candidate id."""
+    return sorted(_perturb_questions(inputs, image_id), key=lambda row: row.candidate_id)
 
 
-def _perturb_questions(inputs: PerturbInputs, picture_id: str) -> Iterator[Candidate | DroppedCandidate]:
+def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candidate | DroppedCandidate]:
     """The same, question by question."""
     params = inputs.replacements.params
-    facts, absent, questions = inputs.parsed_images.get(picture_id) or _parse_image(inputs, picture_id)
+    facts, absent, questions = inputs.parsed_images.get(image_id) or _parse_image(inputs, image_id)
     for question, sentence, program, said in questions:
         rng = make_generator(params.seed, "perturb", question.question_id)
         for subset, random in zip(
@@ -87,9 +87,9 @@ def _perturb_questions(inputs: PerturbInputs, picture_id: str) -> Iterator[Candi
             yield _perturb_question(question, subset, case, params.preset == "paper")
 
 
-def _parse_image(inputs: PerturbInputs, picture_id: str) -> ParsedImage:
-    facts, questions = inputs.get_evidence(picture_id), []
-    for question in inputs.questions.get(picture_id, ()):
+def _parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
+    facts, questions = inputs.get_evidence(image_id), []
+    for question in inputs.questions.get(image_id, ()):
         words = inputs.tags[question.text].words
         program = parse_program(question.program, question.question_id) if question.program else ()
         sentence = align_program(question.text, program, question.annotations, words)
@@ -108,9 +108,9 @@ def _perturb_question(
 ) -> Candidate | DroppedCandidate:
     swaps, reason = (edit_by_paper_rule if by_the_paper else edit_question)(subset, case)
     unedited = Candidate(
-        candidate_id=make_candidate_id(subset, question.picture_id, question.question_id),
+        candidate_id=make_candidate_id(subset, question.image_id, question.question_id),
         subset=subset,
-        picture_id=question.picture_id,
+        image_id=question.image_id,
         question_id=question.question_id,
         text=question.text,
     )
@@ -127,26 +127,28 @@ def _perturb_question(
     )
 
 
-def calibrate_inputs(inputs: PerturbInputs, pictures: Iterable[str]) -> PerturbInputs:
-    """The same inputs with what a sample of the pictures tells: how many of the weak candidates there may be and, from what
+def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInputs:
+    """The same inputs with what a sample of the images tells: how many of the weak candidates there may be and, from what
     the slots of those that are made offer, the factors that even out the words. By the paper's rule nothing is told."""
     params, replacements = inputs.replacements.params, inputs.replacements
     if params.preset == "paper":
         return inputs
     rows: list[tuple[Candidate, list[SlotOptions]]] = []  # with what its slots offered
     left, replacements.recorded_slots = NUM_SURVEYED_QUESTIONS, []
-    for picture_id in sorted(pictures, key=lambda picture: content_hash("even out", picture)):
+    for image_id in sorted(images, key=lambda image: content_hash("even out", image)):
         if left <= 0:
             break
-        read = inputs.parsed_images[picture_id] = _parse_image(inputs, picture_id)
+        read = inputs.parsed_images[image_id] = _parse_image(inputs, image_id)
         left -= len(read.questions)
-        for row in _perturb_questions(inputs, picture_id):
+        for row in _perturb_questions(inputs, image_id):
             rows += [(row, replacements.recorded_slots)] if isinstance(row, Candidate) else []
             replacements.recorded_slots = []
     replacements.recorded_slots = None
     inputs = replace(
         inputs,
-        query_only_rates=_compute_query_only_rates((row for row, _ in rows), params.max_query_only_proportion),
+        query_only_rates=_compute_query_only_rates(
+            (row for row, _ in rows), params.max_query_only_proportion
+        ),
     )
     if params.balance_words:
         made = (
@@ -171,9 +173,9 @@ def _compute_query_only_rates(rows: Iterable[Candidate], share: float) -> dict[S
 def perturb_by_paper_rule(
     questions: Iterable[Question], tags: Mapping[str, TaggedText], vocabulary: Vocabulary, seed: int
 ) -> list[Candidate]:
-    """The candidates that RGQA's rule makes of questions, sorted by id; what the pictures show is not looked at."""
-    by_picture = group_by(questions, lambda question: question.picture_id)
+    """The candidates that RGQA's rule makes of questions, sorted by id; what the images show is not looked at."""
+    by_image = group_by(questions, lambda question: question.image_id)
     params = PerturbParams(seed=seed, preset="paper")
-    inputs = PerturbInputs(by_picture, lambda picture_id: None, tags, ReplacementSampler(vocabulary, params))
-    rows = (row for picture_id in by_picture for row in perturb_picture(inputs, picture_id))
+    inputs = PerturbInputs(by_image, lambda image_id: None, tags, ReplacementSampler(vocabulary, params))
+    rows = (row for image_id in by_image for row in perturb_image(inputs, image_id))
     return sorted((row for row in rows if isinstance(row, Candidate)), key=lambda row: row.candidate_id)

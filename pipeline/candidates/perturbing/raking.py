@@ -7,7 +7,7 @@ such that over all slots of the data set the expected number of times that it is
 times that it is taken out; and that within each context that is common enough ("Who is wearing the ...?").
 
 The factors are found by raking (iterative proportional fitting; Deming and Stephan, 1940) on a sample of the
-slots themselves, as they offer themselves with their sentences and pictures. That uses counts of words and
+slots themselves, as they offer themselves with their sentences and images. That uses counts of words and
 nothing else: no model that tells edited questions from originals is asked.
 """
 

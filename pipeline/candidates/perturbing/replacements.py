@@ -1,7 +1,7 @@
 """Draw what a thing, a look or a relation is replaced by: by frequency, and so that the question stays plausible.
 
-A replacement that no picture could show ("the wall holding the sky") would tell the answer without a look at
-the picture. So each word is drawn as often as it is said, times how well it fits what the rest of the question says
+A replacement that no image could show ("the wall holding the sky") would tell the answer without a look at
+the image. So each word is drawn as often as it is said, times how well it fits what the rest of the question says
 (`plausible`), and none that does not fit. Over all questions each word is put in about as often as it is taken out
 (`raking`).
 """
@@ -40,7 +40,7 @@ from pipeline.verifier.presence_model import PresenceModel, get_known_names
 # Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
 # changes.
 KEEP_WEIGHT = 0.2
-# What a picture shows with a higher probability is not put in: shoes and trousers where somebody is there (0.6).
+# What an image shows with a higher probability is not put in: shoes and trousers where somebody is there (0.6).
 MAX_PRESENCE_PROBABILITY = 0.58
 # How one asks for a thing's name: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
@@ -127,7 +127,7 @@ class ReplacementSampler:
         self._spatial_counts = _count_spatial_relations(vocabulary.presupposed_properties)
 
     def estimate_absence(self, facts: Evidence | None) -> np.ndarray:
-        """How probably the picture shows nothing of each row's name, by what the evidence says it shows, which may be said
+        """How probably the image shows nothing of each row's name, by what the evidence says it shows, which may be said
         in several words; by the paper's rule that is not looked at."""
         absent = np.ones(len(self.object_table.names))
         if self.params.preset == "paper":
@@ -154,7 +154,7 @@ class ReplacementSampler:
         Args:
             plural: whether the sentence speaks of several. numbers: which it can take.
             category: whether it must (not) be a category; None: either.
-            absent: how probably the picture shows none of each row. random: two numbers in [0, 1).
+            absent: how probably the image shows none of each row. random: two numbers in [0, 1).
             may_stay: `name` itself may be drawn, so that it stays, if that helps to even out the words.
         """
         table = self.object_table
@@ -200,8 +200,8 @@ class ReplacementSampler:
 
         Args:
             type_: the attribute's type, "" for one that only has alternatives (open, closed).
-            held: attributes that it must not be like: other options, what such things have in the picture.
-            before_noun: it has to stand before the noun, as "taking a picture" cannot.
+            held: attributes that it must not be like: other options, what such things have in the image.
+            before_noun: it has to stand before the noun, as "taking an image" cannot.
             of_type: any of the same type excludes it; else only those that are known to.
         """
         options = self._weigh_attributes(name, value, type_, same_type_excludes)
@@ -290,7 +290,7 @@ class ReplacementSampler:
     @cache
     def _weigh_attributes(self, name: str, value: str, type_: str, of_type: bool) -> WordOptions:
         """Attributes of a type, if any of it is wanted, and those that exclude one; by how often each is seen, times how
-        well it fits, and how probably a picture of such things shows none with it."""
+        well it fits, and how probably an image of such things shows none with it."""
         vocabulary, seen = self.vocabulary, self.vocabulary.attributes
         if self.params.preset == "paper":
             called = {name, lemmatize(name), *vocabulary.categories.get(name, ())} & vocabulary.objects.keys()

@@ -97,7 +97,7 @@ def swap_object(
     uniforms: Sequence[float],
     may_keep: bool = False,
 ) -> Swap | None:
-    """The swap of a slot for a thing that is not in the picture and is none of those put in already; None if none fits,
+    """The swap of a slot for a thing that is not in the image and is none of those put in already; None if none fits,
     or the one that stands there is to stay.
 
     Args:

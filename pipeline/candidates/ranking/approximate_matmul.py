@@ -34,12 +34,12 @@ class ApproximateMatmul(NamedTuple):
 
 
 @contextmanager
-def choose_matmul(pictures: np.ndarray, texts: np.ndarray) -> Iterator[ApproximateMatmul]:
+def choose_matmul(images: np.ndarray, texts: np.ndarray) -> Iterator[ApproximateMatmul]:
     """The faster product for these vectors, float32 [n, d] and [m, d]; within it no product takes several threads."""
     # |float32 sum - true| <= d 2**-24 |p||t| in any order of summation; twice that, to be safe.
-    error = pictures.shape[1] * 2.0**-23
+    error = images.shape[1] * 2.0**-23
     with threadpool_limits(1, "blas"):
-        if len(pictures) * len(texts) < MIN_PAIRS_FOR_TORCH or not _has_amx():
+        if len(images) * len(texts) < MIN_PAIRS_FOR_TORCH or not _has_amx():
             yield ApproximateMatmul(_matmul_float32, error)
             return
         import torch
@@ -53,7 +53,7 @@ def choose_matmul(pictures: np.ndarray, texts: np.ndarray) -> Iterator[Approxima
                 # |p't' - pt| <= |p' - p||t| + |p'||t' - t|, by Cauchy and Schwarz; p' and t' are no longer than 1.02.
                 yield ApproximateMatmul(
                     _matmul_bfloat16,
-                    error + 1.02 * (_max_rounding_error(pictures) + _max_rounding_error(texts)),
+                    error + 1.02 * (_max_rounding_error(images) + _max_rounding_error(texts)),
                 )
         finally:
             torch.set_float32_matmul_precision(precision)

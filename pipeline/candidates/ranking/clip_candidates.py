@@ -1,4 +1,4 @@
-"""Propose the CLIP candidates: rank all pairs of a picture and a question, draw those of both subsets."""
+"""Propose the CLIP candidates: rank all pairs of an image and a question, draw those of both subsets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.core.json_files import content_hash
 from pipeline.core.params import Count, CountOrUnlimited, Params, Seed
 from pipeline.core.records import Candidate, Question, Subset, make_candidate_id
 
-Part = Literal["dev", "test"]
+BenchmarkSplit = Literal["validation", "test"]
 
 
 class RankParams(Params):
@@ -29,12 +29,12 @@ class RankParams(Params):
 
     Attributes:
         preset: "even" caps and spreads the draw; "paper" draws as RGQA did (no cap, pure draw, the very last).
-        hard_draw, hard_pool: so many questions per picture out of so many best ones (RGQA: 85 of 2,500).
+        hard_draw, hard_pool: so many questions per image out of so many best ones (RGQA: 85 of 2,500).
         easy_last: so many of the least similar ones (RGQA: 50). easy_pool: how far up from the end the even draw may
-            go for them, as the very last are the same few questions for most pictures.
+            go for them, as the very last are the same few questions for most images.
         cap: how often one question may be used in a subset; 0 is no cap, which leaves the paper's rule.
-        dev_share: share of the pictures in the dev part.
-        seed: of the draw and of the parts.
+        validation_share: share of the images in the validation part.
+        seed: of the draw and of the splits.
     """
 
     preset: Literal["even", "paper"] = "even"
@@ -47,30 +47,32 @@ class RankParams(Params):
     seed: Seed = 0
 
 
-def assign_splits(picture_ids: Iterable[str], validation_proportion: float, seed: int) -> dict[str, Part]:
-    """The part of each picture, by id: thresholds are chosen on dev and applied to test.
+def assign_splits(
+    image_ids: Iterable[str], validation_proportion: float, seed: int
+) -> dict[str, BenchmarkSplit]:
+    """The part of each image, by id: thresholds are chosen on validation and applied to test.
 
-    The picture's id alone decides, so that pictures added or removed change no other picture's part."""
-    keys = {picture: int(content_hash(str(seed), "part", picture), 16) for picture in picture_ids}
+    The image's id alone decides, so that images added or removed change no other image's part."""
+    keys = {image: int(content_hash(str(seed), "split", image), 16) for image in image_ids}
     return {
-        picture: "dev" if key < validation_proportion * 2**64 else "test" for picture, key in keys.items()
+        image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
     }
 
 
 def propose_candidates(
-    questions: Iterable[Question], embeddings: Embeddings, part: Mapping[str, str], params: RankParams
+    questions: Iterable[Question], embeddings: Embeddings, split: Mapping[str, str], params: RankParams
 ) -> tuple[list[Candidate], dict[str, object]]:
-    """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `pictures`, `pairs`
-    (`pair_counts`), `subsets` (`spread` of each). `part` maps pictures to dev and test. The candidates are without programs
+    """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `images`, `pairs`
+    (`pair_counts`), `subsets` (`spread` of each). `part` maps images to validation and test. The candidates are without programs
     (`with_programs`).
 
     Raises:
         UserError: there is no question to propose.
     """
-    table = build_question_table(questions, embeddings.picture_ids, embeddings.text_strings)
+    table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
         raise UserError(
-            "rank: no question can be proposed: all ask for existence, or none is asked of an embedded picture"
+            "rank: no question can be proposed: all ask for existence, or none is asked of an embedded image"
         )
     paper = params.preset == "paper" or params.max_question_uses == 0
     easy_pool = params.easy_last if paper else params.easy_pool
@@ -82,7 +84,7 @@ def propose_candidates(
         easy_pool,
         npy_paths=embeddings.npy_paths,
     )
-    dev = np.array([part.get(picture) == "dev" for picture in table.picture_ids])
+    validation = np.array([split.get(image) == "validation" for image in table.image_ids])
     wanted: dict[Subset, tuple[Extreme, int]] = {
         "clip-easy": (last, params.easy_last),
         "clip-hard": (best, params.hard_draw),
@@ -91,14 +93,14 @@ def propose_candidates(
     subsets = {}
     for subset, (end, draw) in wanted.items():
         if paper:
-            drawn = select_pairs_by_paper_rule(subset, end.questions, table.picture_ids, draw, params.seed)
+            drawn = select_pairs_by_paper_rule(subset, end.questions, table.image_ids, draw, params.seed)
         else:
             drawn = select_balanced_pairs(
-                subset, end.questions, table, dev, draw, params.max_question_uses, params.seed
+                subset, end.questions, table, validation, draw, params.max_question_uses, params.seed
             )
         proposed += _make_candidates(subset, drawn, end, table, embeddings.text_strings)
         subsets[subset] = summarize_selection(drawn, end, table, draw)
-    figures = {"pictures": len(table.picture_ids), "pairs": count_pairs(table), "subsets": subsets}
+    figures = {"images": len(table.image_ids), "pairs": count_pairs(table), "subsets": subsets}
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
 
 
@@ -109,17 +111,17 @@ def _make_candidates(
     pairs: list[tuple[int, int]] = list(
         zip(drawn.image_rows.tolist(), drawn.rank_columns.tolist(), strict=True)
     )
-    for picture, place in pairs:
-        number = int(end.questions[picture, place])
-        picture_id, question_id = table.picture_ids[picture], table.question_ids[number]
+    for image, place in pairs:
+        number = int(end.questions[image, place])
+        image_id, question_id = table.image_ids[image], table.question_ids[number]
         yield Candidate(
-            candidate_id=make_candidate_id(subset, picture_id, question_id),
+            candidate_id=make_candidate_id(subset, image_id, question_id),
             subset=subset,
-            picture_id=picture_id,
+            image_id=image_id,
             question_id=question_id,
             text=texts[int(table.text_rows[number])],
-            score=int(end.scores[picture, place]) / 1e6,
-            rank=int(admissible[picture]) - place if subset == "clip-easy" else place + 1,
+            score=int(end.scores[image, place]) / 1e6,
+            rank=int(admissible[image]) - place if subset == "clip-easy" else place + 1,
         )
 
 
@@ -129,14 +131,14 @@ def attach_programs(proposed: Iterable[Candidate], questions: Mapping[str, Quest
 
 
 def count_pairs(table: QuestionTable) -> dict[str, int]:
-    """All pairs of a picture and a question asked of any picture = those left out, by reason + the admissible."""
-    pictures, own = len(table.picture_ids), len(table.question_ids)
+    """All pairs of an image and a question asked of any image = those left out, by reason + the admissible."""
+    images, own = len(table.image_ids), len(table.question_ids)
     admissible = int(table.count_eligible().sum())
     return {
-        "all": pictures * (own + table.num_existence),
-        "existence question": pictures * table.num_existence,
+        "all": images * (own + table.num_existence),
+        "existence question": images * table.num_existence,
         "own question": own,
-        "text of an own question": pictures * own - own - admissible,
+        "text of an own question": images * own - own - admissible,
         "admissible": admissible,
     }
 
@@ -144,19 +146,19 @@ def count_pairs(table: QuestionTable) -> dict[str, int]:
 def summarize_selection(
     selected: SelectedPairs, extreme: Extreme, table: QuestionTable, num_wanted: int
 ) -> dict[str, object]:
-    """How one subset's candidates are spread, of which `wanted` were to be drawn for each picture.
+    """How one subset's candidates are spread, of which `wanted` were to be drawn for each image.
 
     Returns:
         bound: no method can draw more. short_of_bound: share of it that is missing (an exact draw is optimal all
-        the same). asked, given: pairs per picture: least, mean, most; asked_minus_given: largest difference, sum of
+        the same). asked, given: pairs per image: least, mean, most; asked_minus_given: largest difference, sum of
         all. questions_by_uses: how many questions are used so often.
     """
-    questions, pictures = (
+    questions, images = (
         extreme.questions[selected.image_rows, selected.rank_columns],
-        len(table.picture_ids),
+        len(table.image_ids),
     )
-    asked = np.bincount(selected.image_rows, minlength=pictures)
-    given = np.bincount(table.picture_rows[questions], minlength=pictures)
+    asked = np.bincount(selected.image_rows, minlength=images)
+    given = np.bincount(table.image_rows[questions], minlength=images)
     apart, used = np.abs(asked - given), np.bincount(np.bincount(questions))
     return {
         "candidates": len(questions),
@@ -165,7 +167,7 @@ def summarize_selection(
         "short_of_bound": round(1 - len(questions) / selected.upper_bound, 6)
         if selected.upper_bound
         else 0.0,
-        "pictures_with_fewer_than_wanted": int((asked < num_wanted).sum()),
+        "images_with_fewer_than_wanted": int((asked < num_wanted).sum()),
         **{
             name: {"least": int(n.min()), "mean": round(float(n.mean()), 3), "most": int(n.max())}
             for name, n in (("asked", asked), ("given", given))

@@ -1,4 +1,4 @@
-"""Exact scores of single pairs, compiled: the cosine of a picture and a text in millionths, the same on every machine.
+"""Exact scores of single pairs, compiled: the cosine of an image and a text in millionths, the same on every machine.
 
 The product of two float32 numbers is exact in float64, so that only the order of a sum can move its last bits. Here
 the order is written down: eight sums side by side, whatever vectors the processor has, then halves onto halves.
@@ -24,41 +24,41 @@ SIMD_LANES = 8
 
 
 def score_pairs(
-    pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
+    images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
     """Score single pairs by the same rule as the ranking: int32 [pairs], cosine in millionths.
 
     Args:
-        pictures, texts: float32 [n, d] and [m, d]. picture_rows, text_rows: int [pairs].
+        images, texts: float32 [n, d] and [m, d]. image_rows, text_rows: int [pairs].
     """
-    return np.rint(1e6 * compute_dot_products(pictures, texts, picture_rows, text_rows)).astype(np.int32)
+    return np.rint(1e6 * compute_dot_products(images, texts, image_rows, text_rows)).astype(np.int32)
 
 
 def compute_dot_products(
-    pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
+    images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
     """The products of single pairs before they are rounded: float64 [pairs]. Arguments as of `score_pairs`."""
-    tables = np.ascontiguousarray(pictures), np.ascontiguousarray(texts)
-    return _compute_dot_products(*tables, picture_rows.astype(np.int64), text_rows.astype(np.int64))
+    tables = np.ascontiguousarray(images), np.ascontiguousarray(texts)
+    return _compute_dot_products(*tables, image_rows.astype(np.int64), text_rows.astype(np.int64))
 
 
 @njit(cache=True)
 def _compute_dot_products(
-    pictures: np.ndarray, texts: np.ndarray, picture_rows: np.ndarray, text_rows: np.ndarray
+    images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
-    sums, picture = np.empty(picture_rows.size), np.empty(pictures.shape[1])
-    for pair in range(picture_rows.size):
+    sums, image = np.empty(image_rows.size), np.empty(images.shape[1])
+    for pair in range(image_rows.size):
         text = text_rows[pair]
-        _copy_row(pictures, picture_rows[pair], picture)
-        sums[pair] = _dot_four_texts(picture, texts, text, text, text, text)[0]
+        _copy_row(images, image_rows[pair], image)
+        sums[pair] = _dot_four_texts(image, texts, text, text, text, text)[0]
     return sums
 
 
 @njit(nogil=True, cache=True)
-def _copy_row(pictures: np.ndarray, row: int, picture: np.ndarray) -> None:
+def _copy_row(images: np.ndarray, row: int, image: np.ndarray) -> None:
     """Number by number: for an assignment of arrays numba compiles, too, what it would say of two lengths, for a second and a half."""
-    for i in range(picture.size):
-        picture[i] = pictures[row, i]
+    for i in range(image.size):
+        image[i] = images[row, i]
 
 
 @njit(nogil=True, cache=True)
@@ -66,7 +66,7 @@ def append_survivors(
     products: np.ndarray,
     first_text: int,
     thresholds: np.ndarray,
-    pictures: np.ndarray,
+    images: np.ndarray,
     texts: np.ndarray,
     rows: np.ndarray,
     questions_by_text: tuple[np.ndarray, np.ndarray],
@@ -75,20 +75,20 @@ def append_survivors(
     counts: np.ndarray,
 ) -> None:
     """Append the keys of the questions whose text passes a limit to their row's list, as far as there is room. Texts
-    asked of the picture itself are passed over.
+    asked of the image itself are passed over.
 
     Args:
         products: float32 [rows, texts of this tile, filled up to a multiple of 4]; what is passed over becomes NaN.
         first: number of the tile's first text. limits: float32 [2, rows], from below and from above.
-        texts: float32 [texts of this tile, d]. rows: the pictures' numbers.
-        of_text, of_picture: `indptr` and `indices` of the table's `of_text` and `asked`.
+        texts: float32 [texts of this tile, d]. rows: the images' numbers.
+        of_text, of_image: `indptr` and `indices` of the table's `of_text` and `asked`.
         keys: int64 [rows, room] for the best and for the last. counts: int64 [2, rows], how many passed so far.
     """
     (text_start, questions), (asked_start, asked), (best, last) = questions_by_text, texts_by_image, keys
     width = products.shape[1]
     passes, groups = np.empty(width, np.uint8), np.empty(width // 4, np.int64)
     passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
-    picture = np.empty(pictures.shape[1])
+    image = np.empty(images.shape[1])
     for row in range(products.shape[0]):
         products[row, texts.shape[0] :] = np.nan  # compares false
         for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
@@ -97,10 +97,10 @@ def append_survivors(
         up, down = thresholds[0, row], thresholds[1, row]
         many = _find_passing_columns(products[row], up, down, passes, groups, passed)
         passed[many : many + 4] = 0
-        _copy_row(pictures, row, picture)
+        _copy_row(images, row, image)
         for i in range(0, many, 4):
             score[i], score[i + 1], score[i + 2], score[i + 3] = _dot_four_texts(
-                picture, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
+                image, texts, passed[i], passed[i + 1], passed[i + 2], passed[i + 3]
             )
         high, low = counts[0, row], counts[1, row]
         for i in range(many):
@@ -155,26 +155,26 @@ def unpack_keys(
             questions[rows[i], j], scores[rows[i], j] = key & 0xFFFFFFFF, SCORE_CEILING - (key >> 32)
 
 
-# Four at a time, as the picture's numbers then serve four products: half the time of one at a time.
+# Four at a time, as the image's numbers then serve four products: half the time of one at a time.
 @njit(nogil=True, cache=True)
 def _dot_four_texts(
-    picture: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
+    image: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
 ) -> tuple[float, float, float, float]:
-    """Products of a picture, float64 [d], with four of the texts, float32 [m, d]."""
-    whole = picture.size // SIMD_LANES * SIMD_LANES
-    ab, bb, cb, db = _simd_dot(picture, texts, a, b, c, d, whole)
-    for i in range(whole, picture.size):
-        ab += picture[i] * np.float64(texts[a, i])
-        bb += picture[i] * np.float64(texts[b, i])
-        cb += picture[i] * np.float64(texts[c, i])
-        db += picture[i] * np.float64(texts[d, i])
+    """Products of an image, float64 [d], with four of the texts, float32 [m, d]."""
+    whole = image.size // SIMD_LANES * SIMD_LANES
+    ab, bb, cb, db = _simd_dot(image, texts, a, b, c, d, whole)
+    for i in range(whole, image.size):
+        ab += image[i] * np.float64(texts[a, i])
+        bb += image[i] * np.float64(texts[b, i])
+        cb += image[i] * np.float64(texts[c, i])
+        db += image[i] * np.float64(texts[d, i])
     return ab, bb, cb, db
 
 
-def _build_simd_dot(typing: Any, picture: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
+def _build_simd_dot(typing: Any, image: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
     """The first `whole` (a multiple of LANES) numbers of `_four`, LANES sums a text, added in a fixed order."""
     result = types.UniTuple(types.float64, 4)
-    signature = result(picture, texts, a, b, c, d, whole)
+    signature = result(image, texts, a, b, c, d, whole)
     doubles, floats = (ir.VectorType(number, SIMD_LANES) for number in (ir.DoubleType(), ir.FloatType()))
     count, zero = ir.IntType(64), ir.Constant(doubles, None)
     fused = ("contract",)  # a product that is exact anyway may be added in one step

@@ -1,4 +1,4 @@
-"""CLIP scores of single pairs of a picture and a text, by the rule of the ranking (`topk`): the cosine in millionths."""
+"""CLIP scores of single pairs of an image and a text, by the rule of the ranking (`topk`): the cosine in millionths."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def compute_quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
 
 
 def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> list[SourceQuestionScore]:
-    """The score of every question with its own picture, sorted by question id."""
-    own = index_questions(questions, vectors.picture_ids, vectors.text_strings)
+    """The score of every question with its own image, sorted by question id."""
+    own = index_questions(questions, vectors.image_ids, vectors.text_strings)
     scores = score_pairs(vectors.image_vectors, vectors.text_vectors, own.image_rows, own.text_rows).tolist()
     return [
         SourceQuestionScore(question_id=key, score=score / 1e6)
@@ -31,22 +31,22 @@ def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> l
 
 
 def score_edited_questions(edited: Sequence[Candidate], vectors: Embeddings) -> list[EditedQuestionScore]:
-    """The score of every edited question with its picture, in their order; None where `vectors` lacks its text.
+    """The score of every edited question with its image, in their order; None where `vectors` lacks its text.
 
     Raises:
-        UserError: candidates at pictures that were not embedded.
+        UserError: candidates at images that were not embedded.
     """
-    names = vectors.picture_ids, vectors.text_strings
-    picture_row, text_row = ({name: row for row, name in enumerate(rows)} for rows in names)
-    problems = Problems("candidates at pictures without a vector (run embed again)")
+    names = vectors.image_ids, vectors.text_strings
+    image_row, text_row = ({name: row for row, name in enumerate(rows)} for rows in names)
+    problems = Problems("candidates at images without a vector (run embed again)")
     for candidate in edited:
-        if candidate.picture_id not in picture_row:
-            problems.add(candidate.candidate_id, f"no picture {candidate.picture_id} was embedded")
+        if candidate.image_id not in image_row:
+            problems.add(candidate.candidate_id, f"no image {candidate.image_id} was embedded")
     problems.raise_if_any()
     known = [candidate for candidate in edited if candidate.text in text_row]
-    pictures = np.array([picture_row[candidate.picture_id] for candidate in known], np.int32)
+    images = np.array([image_row[candidate.image_id] for candidate in known], np.int32)
     texts = np.array([text_row[candidate.text] for candidate in known], np.int32)
-    scores = iter(score_pairs(vectors.image_vectors, vectors.text_vectors, pictures, texts).tolist())
+    scores = iter(score_pairs(vectors.image_vectors, vectors.text_vectors, images, texts).tolist())
     return [
         EditedQuestionScore(
             candidate_id=c.candidate_id, score=next(scores) / 1e6 if c.text in text_row else None

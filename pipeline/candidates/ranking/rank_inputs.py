@@ -1,7 +1,7 @@
 """What is ranked: the vectors that embed wrote, checked, and the questions that may be proposed, as arrays.
 
 Two kinds of questions are left out, as in RGQA 3.1: existence questions ("Is there a dog?" is always answerable, with no)
-and the picture's own questions; the text of an own question under another id counts as its own.
+and the image's own questions; the text of an own question under another id counts as its own.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Embeddings(NamedTuple):
     both tables."""
 
     image_vectors: np.ndarray
-    picture_ids: list[str]
+    image_ids: list[str]
     text_vectors: np.ndarray
     text_strings: list[str]
     npy_paths: tuple[Path, Path] | None = None
 
 
 def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings:
-    """Read the tables of pictures and texts and check that they fit each other.
+    """Read the tables of images and texts and check that they fit each other.
 
     Args:
         embed: the stage's folder. texts: the folder whose texts are read; None: those of embed, too.
@@ -44,16 +44,14 @@ def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings
         UserError: lists everything that does not fit.
     """
     problems = Problems("vectors that cannot be used (run embed again)")
-    table, where = embed_dir / "pictures.npy", (text_dir or embed_dir) / "texts.npy"
-    pictures, picture_ids = _load_table(table, embed_dir / "picture_ids.json", problems)
+    table, where = embed_dir / "images.npy", (text_dir or embed_dir) / "texts.npy"
+    images, image_ids = _load_table(table, embed_dir / "image_ids.json", problems)
     of_texts, text_list = _load_table(where, where.with_suffix(".json"), problems)
-    if pictures.ndim == of_texts.ndim == 2 and pictures.shape[1] != of_texts.shape[1]:
-        what = f"of {pictures.shape[1]} and {of_texts.shape[1]} dimensions"
+    if images.ndim == of_texts.ndim == 2 and images.shape[1] != of_texts.shape[1]:
+        what = f"of {images.shape[1]} and {of_texts.shape[1]} dimensions"
         problems.add(f"{table}, {where}", what)
     problems.raise_if_any()
-    return Embeddings(
-        np.array(pictures), picture_ids, of_texts, text_list, (table.absolute(), where.absolute())
-    )
+    return Embeddings(np.array(images), image_ids, of_texts, text_list, (table.absolute(), where.absolute()))
 
 
 def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarray, list[str]]:
@@ -80,18 +78,18 @@ class QuestionTable:
     """The questions that may be proposed, in the order of their ids; positions in it name them everywhere else.
 
     Attributes:
-        picture_ids: of all pictures, in the order of their rows.
+        image_ids: of all images, in the order of their rows.
         questions: their ids.
-        text_rows, picture_rows: int32, row of the text's vector and of the question's own picture.
-        of_text: bool [texts, questions], the questions of each text. asked: bool [pictures, texts], the texts asked of
-            each picture (existence questions included): none of them may be proposed for it. Indices ascend.
+        text_rows, image_rows: int32, row of the text's vector and of the question's own image.
+        of_text: bool [texts, questions], the questions of each text. asked: bool [images, texts], the texts asked of
+            each image (existence questions included): none of them may be proposed for it. Indices ascend.
         existence: how many questions were left out because they ask for existence.
     """
 
     question_ids: Sequence[str]
-    picture_ids: Sequence[str]
+    image_ids: Sequence[str]
     text_rows: np.ndarray
-    picture_rows: np.ndarray
+    image_rows: np.ndarray
     questions_by_text: csr_array
     texts_by_image: csr_array
     num_existence: int
@@ -101,20 +99,20 @@ class QuestionTable:
         return np.diff(self.questions_by_text.indptr)
 
     def count_eligible(self) -> np.ndarray:
-        """How many questions may be proposed for each picture: int [pictures]."""
+        """How many questions may be proposed for each image: int [images]."""
         return np.asarray(len(self.question_ids) - self.texts_by_image @ self.count_questions_per_text())
 
     def without_ids(self) -> QuestionTable:
-        """The same without what only names questions and pictures: all that ranking needs, arrays that are sent fast."""
+        """The same without what only names questions and images: all that ranking needs, arrays that are sent fast."""
         none = self.text_rows[:0]
-        return replace(self, question_ids=(), picture_ids=(), text_rows=none, picture_rows=none)
+        return replace(self, question_ids=(), image_ids=(), text_rows=none, image_rows=none)
 
 
 class QuestionColumns(NamedTuple):
     """Questions in the order of their ids, as `ids`.
 
     Attributes:
-        pictures, texts: int32 [questions], rows of the embedded pictures and texts. existence: bool [questions].
+        images, texts: int32 [questions], rows of the embedded images and texts. existence: bool [questions].
     """
 
     ids: list[str]
@@ -124,45 +122,45 @@ class QuestionColumns(NamedTuple):
 
 
 def index_questions(
-    questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
+    questions: Iterable[Question], image_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionColumns:
-    """The questions asked of `picture_ids`. Those of other pictures (other splits) are passed over; of none more is held than
+    """The questions asked of `image_ids`. Those of other images (other splits) are passed over; of none more is held than
     its numbers.
 
     Raises:
         UserError: questions whose text was not embedded.
     """
-    picture_row = {picture: row for row, picture in enumerate(picture_ids)}
+    image_row = {image: row for row, image in enumerate(image_ids)}
     text_row = {text: row for row, text in enumerate(texts)}
     problems = Problems("questions without a vector (run embed again)")
-    ids, pictures, rows, existence = list[str](), array("i"), array("i"), bytearray()
+    ids, images, rows, existence = list[str](), array("i"), array("i"), bytearray()
     for question in questions:
-        if question.picture_id in picture_row:
+        if question.image_id in image_row:
             ids.append(question.question_id)
-            pictures.append(picture_row[question.picture_id])
+            images.append(image_row[question.image_id])
             rows.append(text_row.get(question.text, -1))
             existence.append(is_existence_question(question))
             if rows[-1] < 0:
                 problems.add(question.question_id, f"its text {question.text!r} was not embedded")
     problems.raise_if_any()
     order = sorted(range(len(ids)), key=ids.__getitem__)
-    columns = np.array(pictures), np.array(rows), np.frombuffer(existence, bool)
+    columns = np.array(images), np.array(rows), np.frombuffer(existence, bool)
     return QuestionColumns([ids[i] for i in order], *(column[order] for column in columns))
 
 
 def build_question_table(
-    questions: Iterable[Question], picture_ids: Sequence[str], texts: Sequence[str]
+    questions: Iterable[Question], image_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionTable:
-    """Number the questions asked of `picture_ids` by the rows of the embedded pictures and texts (see `numbered`)."""
-    asked = index_questions(questions, picture_ids, texts)
+    """Number the questions asked of `image_ids` by the rows of the embedded images and texts (see `numbered`)."""
+    asked = index_questions(questions, image_ids, texts)
     proposed = np.flatnonzero(~asked.asks_existence)
     text_rows, places = asked.text_rows[proposed], np.arange(len(proposed))
-    shape = len(picture_ids), len(texts)
+    shape = len(image_ids), len(texts)
     return QuestionTable(
         question_ids=[asked.ids[number] for number in proposed],
-        picture_ids=picture_ids,
+        image_ids=image_ids,
         text_rows=text_rows,
-        picture_rows=asked.image_rows[proposed],
+        image_rows=asked.image_rows[proposed],
         questions_by_text=csr_array(
             (np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))
         ),

@@ -1,4 +1,4 @@
-"""The most and the least similar questions of every picture by CLIP score, exact, in tiles.
+"""The most and the least similar questions of every image by CLIP score, exact, in tiles.
 
 A matrix product is fast, but its last bits depend on the shape of the tile and the number of threads. So
 it serves as a filter only: what passes a threshold guessed from a random sample is scored again, pair by pair
@@ -30,7 +30,7 @@ from pipeline.core.randomness import make_generator
 MAX_BLOCK_IMAGES, MAX_TILE_TEXTS = (
     512,
     1024,
-)  # pictures in a block, texts in a tile, at most: 2 MB of products
+)  # images in a block, texts in a tile, at most: 2 MB of products
 MAX_BLOCK_KEYS = 1 << 23  # survivors' keys that a block may hold for each end (64 MB)
 MIN_PAIRS_PER_ACTOR = (
     1_000_000_000  # pairs for which an actor of Ray is worth its start: some ten seconds of a processor
@@ -38,10 +38,10 @@ MIN_PAIRS_PER_ACTOR = (
 
 
 class Extreme(NamedTuple):
-    """One end of every picture's ranking: int32 [pictures, k].
+    """One end of every image's ranking: int32 [images, k].
 
     Attributes:
-        places: positions in the question table, from the end inwards; -1 where a picture has fewer admissible ones.
+        places: positions in the question table, from the end inwards; -1 where an image has fewer admissible ones.
         scores: cosine in millionths.
     """
 
@@ -62,7 +62,7 @@ class RankingContext(NamedTuple):
     """What any block is ranked by, whichever process does it.
 
     Attributes:
-        pictures, texts: float32 unit vectors [n, d] and [m, d]; before a process sets itself up, perhaps their files.
+        images, texts: float32 unit vectors [n, d] and [m, d]; before a process sets itself up, perhaps their files.
         table: without the questions themselves. sampled: vectors of a sample of them, [sample, d].
         sizes: how many of the best and of the last are wanted. rows, tile: as of `ends`.
         product: the filter, once a process has set itself up; open as long as `opened` is there.
@@ -80,7 +80,7 @@ class RankingContext(NamedTuple):
 
 
 def top_and_bottom_k(
-    pictures: np.ndarray,
+    images: np.ndarray,
     texts: np.ndarray,
     table: QuestionTable,
     top_k: int,
@@ -90,14 +90,14 @@ def top_and_bottom_k(
     block_images: int = MAX_BLOCK_IMAGES,
     tile_texts: int = MAX_TILE_TEXTS,
 ) -> TopAndBottom:
-    """Find the `best` most and the `last` least similar admissible questions of every picture.
+    """Find the `best` most and the `last` least similar admissible questions of every image.
 
     Args:
-        pictures, texts: float32 unit vectors (within 1 %), [n, d] and [m, d]; `texts` may be a memory map.
+        images, texts: float32 unit vectors (within 1 %), [n, d] and [m, d]; `texts` may be a memory map.
         files: where both lie; processes of a cluster map them there, else they are sent to each machine.
-        rows, tile: pictures and texts of one matrix product; they change the speed, never the result.
+        rows, tile: images and texts of one matrix product; they change the speed, never the result.
     """
-    n, questions = len(pictures), len(table.question_ids)
+    n, questions = len(images), len(table.question_ids)
     sizes = min(top_k, questions), min(bottom_k, questions)
     actors = choose_num_workers(n * len(texts), MIN_PAIRS_PER_ACTOR) if get_engine() == "ray" else 1
     block_images = choose_block_size(n, block_images, actors if actors > 1 else num_local_workers())
@@ -107,7 +107,7 @@ def top_and_bottom_k(
     ]
     sampled = texts[table.text_rows[sample]]
     given = RankingContext(
-        np.ascontiguousarray(pictures), texts, table.without_ids(), sampled, sizes, block_images, tile_texts
+        np.ascontiguousarray(images), texts, table.without_ids(), sampled, sizes, block_images, tile_texts
     )
     results = track(_rank_blocks(given, npy_paths, starts, actors), "rank", len(starts), "block")
     for start, (found, again) in zip(starts, results, strict=True):
@@ -137,33 +137,33 @@ def _rank_blocks(
 
 def _open_in_actor(given: RankingContext) -> RankingContext:
     """Of an actor: the vectors, out of their files if it was given those, and its product."""
-    pictures, texts = (
+    images, texts = (
         np.asarray(np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors)
         for vectors in given[:2]
     )
     opened = ExitStack()  # and left open: its process does nothing else
-    product = opened.enter_context(choose_matmul(pictures, texts))
-    return given._replace(image_vectors=pictures, text_vectors=texts, matmul=product, exit_stack=opened)
+    product = opened.enter_context(choose_matmul(images, texts))
+    return given._replace(image_vectors=images, text_vectors=texts, matmul=product, exit_stack=opened)
 
 
 def _rank_block(given: RankingContext, start: int) -> tuple[list[Extreme], int]:
-    """Both ends of the pictures of the block from `start` on, and how many of them were done again."""
-    pictures, questions = (
+    """Both ends of the images of the block from `start` on, and how many of them were done again."""
+    images, questions = (
         given.image_vectors[start : start + given.block_images],
         len(given.table.questions_by_text.indices),
     )
-    both, product = _empty_extremes(len(pictures), given.k_top_bottom), given.matmul
+    both, product = _empty_extremes(len(images), given.k_top_bottom), given.matmul
     assert product is not None
-    todo, depth, redone = np.arange(len(pictures)), 1.0, 0
+    todo, depth, redone = np.arange(len(images)), 1.0, 0
     while len(todo):  # the depth grows until everything passes, so this ends
         guess = np.empty((len(todo), len(given.sample_vectors)), np.float32)
-        product.multiply(pictures[todo], given.sample_vectors, guess)
+        product.multiply(images[todo], given.sample_vectors, guess)
         limits, rooms = _estimate_thresholds(guess, given.k_top_bottom, questions, depth)
         limits += np.array([[-product.max_error], [product.max_error]], np.float32)
         at_once, complete = max(1, MAX_BLOCK_KEYS // max(1, *rooms)), np.ones(len(todo), bool)
         for part in np.split(np.arange(len(todo)), range(at_once, len(todo), at_once)):
             here = todo[part]
-            keys = _find_survivors(given, pictures[here], start + here, limits[:, part], rooms, product)
+            keys = _find_survivors(given, images[here], start + here, limits[:, part], rooms, product)
             for number, end in enumerate(both):
                 unpack_keys(keys[number], bool(number), end.questions, end.scores, here)
                 complete[part] &= _is_complete(end, here, limits[number, part], number, product.max_error)
@@ -172,15 +172,15 @@ def _rank_block(given: RankingContext, start: int) -> tuple[list[Extreme], int]:
     return both, redone
 
 
-def _empty_extremes(pictures: int, sizes: tuple[int, int]) -> list[Extreme]:
+def _empty_extremes(images: int, sizes: tuple[int, int]) -> list[Extreme]:
     """Both ends before anything is found."""
-    return [Extreme(np.full((pictures, k), -1, np.int32), np.zeros((pictures, k), np.int32)) for k in sizes]
+    return [Extreme(np.full((images, k), -1, np.int32), np.zeros((images, k), np.int32)) for k in sizes]
 
 
 def choose_block_size(
     num_images: int, max_images: int = MAX_BLOCK_IMAGES, num_workers: int | None = None
 ) -> int:
-    """How many pictures make a block: at most so many, and as many blocks for one worker (thread or actor) as for another."""
+    """How many images make a block: at most so many, and as many blocks for one worker (thread or actor) as for another."""
     num_workers = num_workers or num_local_workers()
     rounds = -(-num_images // (max_images * num_workers))
     return max(1, -(-num_images // (rounds * num_workers)) if rounds else max_images)
@@ -212,26 +212,26 @@ def _estimate_thresholds(
 
 def _find_survivors(
     given: RankingContext,
-    pictures: np.ndarray,
+    images: np.ndarray,
     rows: np.ndarray,
     limits: np.ndarray,
     rooms: tuple[int, int],
     product: ApproximateMatmul,
 ) -> list[np.ndarray]:
     """Sorted keys of the questions that pass the threshold of either end: int64 [rows, most survivors]; a row with
-    more of them than there is room for comes out empty. `pictures` are the vectors of `rows`."""
+    more of them than there is room for comes out empty. `images` are the vectors of `rows`."""
     texts, table = given.text_vectors, given.table
     keys = np.empty((len(rows), rooms[0]), np.int64), np.empty((len(rows), rooms[1]), np.int64)
     counts = np.zeros((2, len(rows)), np.int64)
-    of_text, of_picture = (
+    of_text, of_image = (
         (group.indptr, group.indices) for group in (table.questions_by_text, table.texts_by_image)
     )
     tile = -(-min(given.tile_texts, len(texts)) // 4) * 4
     products = np.empty((len(rows), tile), np.float32)
     for first in range(0, len(texts), tile):
         part = np.ascontiguousarray(texts[first : first + tile])
-        product.multiply(pictures, part, products[:, : len(part)])
-        append_survivors(products, first, limits, pictures, part, rows, of_text, of_picture, keys, counts)
+        product.multiply(images, part, products[:, : len(part)])
+        append_survivors(products, first, limits, images, part, rows, of_text, of_image, keys, counts)
     return [_sort_keys(*every) for every in zip(keys, counts, rooms, strict=True)]
 
 

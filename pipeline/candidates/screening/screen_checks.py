@@ -1,4 +1,4 @@
-"""What may be wrong with a candidate: the question is unsound whatever the picture shows (it offers one choice twice,
+"""What may be wrong with a candidate: the question is unsound whatever the image shows (it offers one choice twice,
 gives its answer away, is badly said), or it has an answer."""
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class ScreenCase:
     """A candidate with what is known of it.
 
     Attributes:
-        question: the picture's own one that it was made from; None for another picture's question.
+        question: the image's own one that it was made from; None for another image's question.
         judgement: of the candidate, by the evidence.
-        asked: plain texts of the questions already asked of the picture.
-        kept: plain texts of the picture's candidates of the same subset that stay.
+        asked: plain texts of the questions already asked of the image.
+        kept: plain texts of the image's candidates of the same subset that stay.
     """
 
     candidate: Candidate
@@ -159,17 +159,17 @@ def is_unchanged_by_edit(case: ScreenCase) -> Fault:
 
 
 def is_already_asked(case: ScreenCase) -> Fault:
-    """The picture's own questions have it."""
+    """The image's own questions have it."""
     return normalize_text(case.candidate.text) in case.own_texts
 
 
 def is_duplicate(case: ScreenCase) -> Fault:
-    """Another candidate of the picture and subset, which stays, has the same text."""
+    """Another candidate of the image and subset, which stays, has the same text."""
     return normalize_text(case.candidate.text) in case.kept_texts
 
 
 def is_image_independent(case: ScreenCase) -> Fault:
-    """It has an answer at every picture."""
+    """It has an answer at every image."""
     return bool(case.program) and is_always_answerable(case.program)
 
 
@@ -179,7 +179,7 @@ def is_answerable_by_evidence(case: ScreenCase) -> Fault:
 
 
 def is_always_answerable(program: Sequence[Operation]) -> bool:
-    """Whether a question has an answer at every picture: what place it shows, whether there is something."""
+    """Whether a question has an answer at every image: what place it shows, whether there is something."""
     last = program[-1]
     if last.verb in ("query", "verify") or (last.verb == "choose" and last.type == "location"):
         return program[last.inputs[0]].name == SCENE and last.type in ("place", "room", "location")

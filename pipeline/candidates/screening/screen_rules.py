@@ -20,10 +20,10 @@ EDITED_WITHOUT_EFFECT = "edited without effect"
 REPEATED_OPTION = "offers the same choice twice"
 REVEALS_ANSWER = "gives its answer away"
 UNGRAMMATICAL = "badly said, as its source is"
-ALREADY_ASKED = "already asked of this picture"
+ALREADY_ASKED = "already asked of this image"
 ALWAYS_ANSWERABLE = "always answerable"
 ANSWERABLE_BY_EVIDENCE = "answerable by evidence"
-DUPLICATE_TEXT = "same text as another candidate of this picture"
+DUPLICATE_TEXT = "same text as another candidate of this image"
 
 
 class ScreenRule(NamedTuple):
@@ -31,7 +31,7 @@ class ScreenRule(NamedTuple):
 
     Attributes:
         fault: tells what is wrong with a case, if anything.
-        of_picture: it claims that the picture has an answer, so the truth can tell whether it is right.
+        of_image: it claims that the image has an answer, so the truth can tell whether it is right.
         paper: it is part of RGQA's conflict filter (section 3.1).
     """
 
@@ -59,7 +59,7 @@ ANSWERABLE_REASONS = frozenset(rule.reason for rule in RULES if rule.claims_answ
 
 
 class ScreenInputs(NamedTuple):
-    """What candidates are screened with: picture id -> its candidates, its own questions, the evidence about it."""
+    """What candidates are screened with: image id -> its candidates, its own questions, the evidence about it."""
 
     candidates: Mapping[str, Sequence[Candidate]]
     questions: Mapping[str, Sequence[Question]]
@@ -76,17 +76,17 @@ def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> t
     return None
 
 
-def screen_picture(inputs: ScreenInputs, picture_id: str) -> list[ScreenedCandidate | DroppedCandidate]:
-    """Screen the candidates of one picture, in the order of their ids. Of two with one text the first stays."""
-    facts = inputs.get_evidence(picture_id)
-    asked_of_it = ((question.question_id, question) for question in inputs.questions.get(picture_id, ()))
-    own = RecordLookup(f"the questions of picture {picture_id} (stage ingest)", asked_of_it)
+def screen_image(inputs: ScreenInputs, image_id: str) -> list[ScreenedCandidate | DroppedCandidate]:
+    """Screen the candidates of one image, in the order of their ids. Of two with one text the first stays."""
+    facts = inputs.get_evidence(image_id)
+    asked_of_it = ((question.question_id, question) for question in inputs.questions.get(image_id, ()))
+    own = RecordLookup(f"the questions of image {image_id} (stage ingest)", asked_of_it)
     asked = {
         normalize_text(text) for question in own.values() for text in (question.text, question.source_text)
     }
     kept: dict[Subset, set[str]] = defaultdict(set)
     rows: list[ScreenedCandidate | DroppedCandidate] = []
-    for candidate in sorted(inputs.candidates.get(picture_id, ()), key=lambda row: row.candidate_id):
+    for candidate in sorted(inputs.candidates.get(image_id, ()), key=lambda row: row.candidate_id):
         judgement = verify_question(candidate.program, facts, candidate.text)
         source = own[candidate.question_id] if candidate.edits else None
         case = ScreenCase(candidate, inputs.vocabulary, source, judgement, asked, kept[candidate.subset])

@@ -1,7 +1,7 @@
-"""Grids: how much each part of a picture counts, [rows, columns] from the top left, none below 0, all together 1.
+"""Grids: how much each part of an image counts, [rows, columns] from the top left, none below 0, all together 1.
 
-All ways to see where a model looked end in one of these, and `rgqa score --extra attention=FILE` reads them. Boxes are corners,
-(left, top, right, bottom), as shares of the picture.
+All ways to see where a model looked end in one of these, and `rgqa score --resource attention=FILE` reads them. Boxes are corners,
+(left, top, right, bottom), as shares of the image.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def normalize_map(weights: np.ndarray) -> AttributionMap:
 def rasterize_boxes(
     weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = MAP_SHAPE
 ) -> AttributionMap:
-    """Each weight [m] evenly over its box [m, 4], for each cell what falls into it. What of a box lies outside of the picture
+    """Each weight [m] evenly over its box [m, 4], for each cell what falls into it. What of a box lies outside of the image
     does not count; where boxes lie over each other, weights add up.
 
     Raises:
         ValueError: a box whose right edge is left of its left one, or its lower edge above its upper one (a width and height in
-            their place?), or boxes that lie outside of the picture.
+            their place?), or boxes that lie outside of the image.
 
     >>> spread(np.array([1.0, 1.0]), np.array([[0, 0, 0.5, 1], [0, 0, 1, 1]]), (1, 2)).tolist()
     [[0.75, 0.25]]
@@ -59,9 +59,7 @@ def rasterize_boxes(
             f"box {boxes[wrong[0]].tolist()} is turned round; wanted left, top, right, bottom, not width and height"
         )
     if len(boxes) and (boxes.max() > 1 + 1e-3 or boxes.min() < -1e-3):
-        raise ValueError(
-            f"boxes from {boxes.min():g} to {boxes.max():g}; wanted shares of the picture, 0 to 1"
-        )
+        raise ValueError(f"boxes from {boxes.min():g} to {boxes.max():g}; wanted shares of the image, 0 to 1")
     low = np.clip(boxes[:, :2], 0, 1 - MIN_BOX_SIDE)
     high = np.maximum(np.clip(boxes[:, 2:], 0, 1), low + MIN_BOX_SIDE)
     rows, columns = shape
@@ -78,7 +76,7 @@ def _overlap_rates(low: np.ndarray, high: np.ndarray, count: int) -> np.ndarray:
 
 
 def find_peaks(grid: AttributionMap) -> np.ndarray:
-    """The cells of the highest weight: middles [n, 2] (x, y) as shares of the picture. Of cells that differ by rounding alone each
+    """The cells of the highest weight: middles [n, 2] (x, y) as shares of the image. Of cells that differ by rounding alone each
     is one.
 
     >>> highest(np.array([[0.1, 0.5], [0.4, 0.0]])).tolist()
@@ -114,5 +112,5 @@ def _round_significant(number: float) -> float:
 
 
 def write_gqa_attention(path: Path, grids: Mapping[str, AttributionMap]) -> None:
-    """Write grids by the ids of their questions, as `rgqa score --extra attention=FILE` reads them."""
+    """Write grids by the ids of their questions, as `rgqa score --resource attention=FILE` reads them."""
     write_json(path, {name: to_gqa_attention(grid) for name, grid in grids.items()})

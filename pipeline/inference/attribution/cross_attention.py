@@ -1,4 +1,4 @@
-"""Cross-attention: how much each word of a question looks at each region of the picture."""
+"""Cross-attention: how much each word of a question looks at each region of the image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def average_cross_attention(layers: Sequence[np.ndarray], first_region: int = 0)
 
     Args:
         layers: attention [H, T, M] of each layer, words on regions; rows sum to 1.
-        first: the region that counts first. BLIP's vision tower has a token for the whole picture before its patches: 1.
+        first: the region that counts first. BLIP's vision tower has a token for the whole image before its patches: 1.
 
     Raises:
         ValueError: no layers, or shapes that differ.

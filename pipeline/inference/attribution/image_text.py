@@ -1,4 +1,4 @@
-"""Words that stand in a picture: brought in a file, or read by rapidocr where it is installed (extra `ocr`)."""
+"""Words that stand in an image: brought in a file, or read by rapidocr where it is installed (extra `ocr`)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pipeline.core.images import load_rgb
 from pipeline.core.json_files import read_json
 from pipeline.inference.attribution.panels import BoxMark
 
-EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by picture id"
+EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by image id"
 
 
 class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A word of a file. `box`: left, top, right, bottom in pixels of the picture. `score`: how sure the reader is, 0 to 1."""
+    """A word of a file. `box`: left, top, right, bottom in pixels of the image. `score`: how sure the reader is, 0 to 1."""
 
     text: str
     box: tuple[float, float, float, float]
     score: float = 1.0
 
 
-def read_image_words(path: Path, picture: str) -> list[ImageWord]:
-    """The words of a picture in a file, none where an object of lists does not name it.
+def read_image_words(path: Path, image: str) -> list[ImageWord]:
+    """The words of an image in a file, none where an object of lists does not name it.
 
     Raises:
         UserError: no such file, or not like this: all that is wrong.
     """
     content = read_json(path)
-    rows = content.get(picture, []) if isinstance(content, dict) else content
+    rows = content.get(image, []) if isinstance(content, dict) else content
     if not isinstance(rows, list):
         raise UserError(f"{path}: wanted {EXPECTED_FORMAT}")
     problems, words = Problems(f"{path}: wanted {EXPECTED_FORMAT}"), []
@@ -55,8 +55,8 @@ def read_image_words(path: Path, picture: str) -> list[ImageWord]:
     return words
 
 
-def recognize_words(picture: Path) -> list[ImageWord]:
-    """The words that rapidocr reads in a picture, upright boxes around them.
+def recognize_words(image: Path) -> list[ImageWord]:
+    """The words that rapidocr reads in an image, upright boxes around them.
 
     Raises:
         UserError: it is not installed, or cannot read the file.
@@ -65,12 +65,12 @@ def recognize_words(picture: Path) -> list[ImageWord]:
         from rapidocr import RapidOCR  # pyright: ignore[reportMissingImports] - an extra
     except ImportError as error:
         raise UserError(
-            'reading words in pictures needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or bring them: --words FILE'
+            'reading words in images needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or bring them: --words FILE'
         ) from error
     try:
-        upright = np.asarray(load_rgb(picture))
+        upright = np.asarray(load_rgb(image))
     except (OSError, ValueError) as error:
-        raise UserError(f"{picture}: {error}; restore it") from error
+        raise UserError(f"{image}: {error}; restore it") from error
     # It takes arrays in the order blue, green, red, as OpenCV has them.
     return parse_ocr_result(
         RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1]))
@@ -89,13 +89,13 @@ def parse_ocr_result(ocr_result: Any) -> list[ImageWord]:
 
 
 def make_word_marks(words: Sequence[ImageWord], size: tuple[int, int], source: str) -> tuple[BoxMark, ...]:
-    """Words in a picture of `size` (width, height in pixels).
+    """Words in an image of `size` (width, height in pixels).
 
     Raises:
-        UserError: boxes that lie outside of the picture: those of another, or of another size.
+        UserError: boxes that lie outside of the image: those of another, or of another size.
     """
     width, height = size
-    problems = Problems(f"{source}: boxes outside of the picture, which has {width} x {height} pixels")
+    problems = Problems(f"{source}: boxes outside of the image, which has {width} x {height} pixels")
     for word in words:
         if word.box[0] < 0 or word.box[1] < 0 or word.box[2] > width or word.box[3] > height:
             problems.add(repr(word.text), f"box {list(word.box)}")

@@ -31,13 +31,13 @@ def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
     """The pair of an item; of an AQ that stands in several subsets that of the first.
 
     Raises:
-        UserError: there is no such item, or it has no picture or no text.
+        UserError: there is no such item, or it has no image or no text.
     """
     for subset, items in benchmark.subsets.items():
         if item_id in items.ids:
             found = next(item for item in items if item.id == item_id)
-            if not found.picture or not get_question_text(found):
-                lacks = "picture" if not found.picture else "text"
+            if not found.image or not get_question_text(found):
+                lacks = "image" if not found.image else "text"
                 raise UserError(
                     f"item {item_id} of {benchmark.name} names no {lacks}, so nothing can look at it"
                 )
@@ -61,7 +61,7 @@ def sample_pairs(benchmark: Benchmark, count: int) -> list[UqAqPair]:
     for place, (subset, items) in enumerate(benchmark.subsets.items()):
         pairs: dict[str, list[BenchmarkItem]] = {}
         for item in items:
-            if item.pair_id and item.part in ("test", ""):
+            if item.pair_id and item.split in ("test", ""):
                 pairs.setdefault(item.pair_id, []).append(item)
         lot = sorted(pairs, key=lambda pair: content_hash("look", pair))
         for pair in lot[: share + (place < more)]:

@@ -1,4 +1,4 @@
-"""What there is to be drawn over a picture, and what it is called."""
+"""What there is to be drawn over an image, and what it is called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHOD_TITLES = {
 
 
 class BoxMark(NamedTuple):
-    """A thing, region or word in a picture: box (left, top, right, bottom; shares of the picture), and a score or weight."""
+    """A thing, region or word in an image: box (left, top, right, bottom; shares of the image), and a score or weight."""
 
     text: str
     box: tuple[float, float, float, float]
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
 
 
 class Attribution(NamedTuple):
-    """What a model said to a question of a picture, and how it came by it. `probability`: its own, of the answer."""
+    """What a model said to a question of an image, and how it came by it. `probability`: its own, of the answer."""
 
     answer: str
     probability: float

@@ -17,7 +17,7 @@ HF_MODEL_PREFIX = "hf-vqa/"
 class Attributor(Protocol):
     """A model that shows what it looked at."""
 
-    def attribute(self, picture: Path, texts: list[str], picture_id: str = "") -> list[Attribution]: ...
+    def attribute(self, image: Path, texts: list[str], image_id: str = "") -> list[Attribution]: ...
 
 
 class RowAttribution(NamedTuple):

@@ -37,21 +37,21 @@ class TransformersAttributor:
         self.net: VqaModel = load_vqa_model(model.removeprefix(HF_MODEL_PREFIX), dict(settings))
         self.model_type = self.net.config.model_type
 
-    def attribute(self, picture: Path, texts: Sequence[str], picture_id: str = "") -> list[Attribution]:
-        """What it made of questions of one picture.
+    def attribute(self, image: Path, texts: Sequence[str], image_id: str = "") -> list[Attribution]:
+        """What it made of questions of one image.
 
         Raises:
-            UserError: the picture is missing or cannot be read, or has no features (LXMERT).
+            UserError: the image is missing or cannot be read, or has no features (LXMERT).
         """
         panels = {"vilt": _vilt_panels, "blip": _blip_panels, "lxmert": _lxmert_panels}[self.model_type]
         sightings = []
         try:
             for text in texts:
                 with record_attention(self.net.model, self.model_type) as calls:
-                    (said,) = self.net.predict([ImageQuestion(text, picture.read_bytes(), picture_id)])
+                    (said,) = self.net.predict([ImageQuestion(text, image.read_bytes(), image_id)])
                 sightings.append(Attribution(said.answer, said.probability, panels(calls[0], self.net)))
         except (OSError, ValueError) as error:
-            raise UserError(f"{picture}: {error}") from error
+            raise UserError(f"{image}: {error}") from error
         return sightings
 
 
@@ -103,7 +103,7 @@ def record_attention(model: Any, model_type: str) -> Iterator[list[RecordedCall]
 
 
 def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """ViLT: words first, then a token for the whole picture, then patches; it answers from its first token."""
+    """ViLT: words first, then a token for the whole image, then patches; it answers from its first token."""
     assert call.patch_positions is not None
     total = compute_rollout([_to_numpy(layer[0]) for layer in call.outputs.attentions])
     patches = total[0, call.inputs["input_ids"].shape[1] + 1 :]
@@ -117,7 +117,7 @@ def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _blip_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """BLIP: words on patches; the vision tower's first token is for the whole picture."""
+    """BLIP: words on patches; the vision tower's first token is for the whole image."""
     table = average_cross_attention(
         [_to_numpy(layer[0]) for layer in call.outputs.cross_attentions], first_region=1
     )

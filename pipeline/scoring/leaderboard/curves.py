@@ -1,4 +1,4 @@
-"""The curves behind the scores: ACC over FPR and risk over coverage, as rows for DVC's plots and as one picture each."""
+"""The curves behind the scores: ACC over FPR and risk over coverage, as rows for DVC's plots and as one image each."""
 
 from __future__ import annotations
 

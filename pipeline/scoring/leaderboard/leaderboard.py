@@ -52,14 +52,14 @@ class EvaluationInfo(NamedTuple):
 
     Attributes:
         counts: By subset.
-        pictures: Of all subsets together.
+        images: Of all subsets together.
     """
 
     title: str
     origin: str
     is_simulated: bool
     is_rehearsal: bool
-    part: str
+    split: str
     subset_counts: dict[str, SubsetCounts]
     num_images: int
     num_replicates: int
@@ -169,15 +169,15 @@ def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int
     record = read_json(params, _ReleaseParams) if params.exists() else _ReleaseParams()
     verdicts = [row.item for row in read_jsonl(provenance, _Provenance)] if provenance.exists() else []
     scored = benchmark.subsets
-    parts = {part for items in scored.values() for part in items["part"]}
+    splits = {split for items in scored.values() for split in items["split"]}
     return EvaluationInfo(
         title=benchmark.full_name,
         origin=record.release.origin,
         is_simulated=any(one.simulated for one in verdicts),
         is_rehearsal=any(one.rehearsal for one in verdicts),
-        part=" and ".join(sorted(parts - {""})),
+        split=" and ".join(sorted(splits - {""})),
         subset_counts={name: count_items(items) for name, items in scored.items()},
-        num_images=len({picture for items in scored.values() for picture in items.clusters.tolist()}),
+        num_images=len({image for items in scored.values() for image in items.clusters.tolist()}),
         num_replicates=num_replicates,
     )
 

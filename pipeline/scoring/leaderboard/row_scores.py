@@ -69,14 +69,14 @@ def score_rows(
 def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
     """Of each category and each difficulty of UQs that is not rare, its UQs and all AQs, [n]."""
     answerable = items.answerable
-    parts = {
+    splits = {
         kind: answerable | (items[name] == kind)
         for name in ("category", "difficulty")
         for kind in sorted({*items[name][~answerable]} - {""})
     }
     enough = answerable.sum() >= MIN_ITEMS
     return {
-        kind: which for kind, which in parts.items() if enough and (which & ~answerable).sum() >= MIN_ITEMS
+        kind: which for kind, which in splits.items() if enough and (which & ~answerable).sum() >= MIN_ITEMS
     }
 
 
@@ -85,7 +85,7 @@ def join_row_predictions(
 ) -> JoinedPredictions:
     """The scored items of a subset with what a row says of them. Without confidences, abstentions are read from the answers."""
     return join_predictions(
-        items, predictions, options._replace(part="all", detect_abstention=predictions.confidence is None)
+        items, predictions, options._replace(split="all", detect_abstention=predictions.confidence is None)
     )
 
 

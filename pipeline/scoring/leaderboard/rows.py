@@ -47,21 +47,21 @@ class LeaderboardRow(NamedTuple):
 # The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
 CLIP_SUBSETS = ("clip-easy", "clip-hard")
 REFERENCE_ROWS = {
-    "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither picture nor text'),
+    "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither image nor text'),
     "blind": (
         "word n-grams of the text, fitted to this release's labels out of fold",
         (),
-        "sees no picture; answers as the questions of other pictures that begin alike are mostly answered",
+        "sees no image; answers as the questions of other images that begin alike are mostly answered",
     ),
     "clip_score": (
-        "CLIP score of picture and question",
+        "CLIP score of image and question",
         CLIP_SUBSETS,
         "the CLIP that chose the items of the CLIP subsets; answers as `blind`",
     ),
 }
 
 
-def load_scored_benchmark(release: Path, part: Literal["dev", "test"] = "test") -> Benchmark:
+def load_scored_benchmark(release: Path, split: Literal["validation", "test"] = "test") -> Benchmark:
     """The subsets of a release: the items that are scored, which are those of a part, or all where no part is named.
 
     Raises:
@@ -69,7 +69,7 @@ def load_scored_benchmark(release: Path, part: Literal["dev", "test"] = "test") 
     """
     benchmark = read_benchmark(release)
     scored = {
-        name: split_items(items, NO_PREDICTIONS, ScoringOptions(part=part))[0]
+        name: split_items(items, NO_PREDICTIONS, ScoringOptions(split=split))[0]
         for name, items in benchmark.subsets.items()
     }
     return benchmark._replace(subsets={name: items for name, items in scored.items() if len(items)})

@@ -43,7 +43,7 @@ class RunResult(NamedTuple):
     @property
     def model_name(self) -> str:
         """Of its model."""
-        blind = ", no picture" if self.record.get("no_picture") else ""
+        blind = ", no image" if self.record.get("no_image") else ""
         return f"{self.record['model']}{blind}"
 
     @property
@@ -101,7 +101,7 @@ def read_results(paths: Sequence[Path], release: Path | None = None) -> Comparab
     common = keep_common_items(whole, runs)
     if not common.subsets:
         raise UserError(
-            "the runs have no question in common; run them with the same --part, --subset and --limit"
+            "the runs have no question in common; run them with the same --split, --subset and --limit"
         )
     return ComparableResults(
         release,
@@ -127,13 +127,13 @@ def make_run_rows(
     runs: Sequence[RunResult], full_benchmark: Benchmark, common_benchmark: Benchmark
 ) -> list[RowWithPath]:
     """The row of each run, named by its model, and by prompt and method of confidence where they differ."""
-    prompts, recipes = ({getattr(one, part) for one in runs} for part in ("prompt", "recipe"))
+    prompts, recipes = ({getattr(one, split) for one in runs} for split in ("prompt", "recipe"))
     rows: list[RowWithPath] = []
     for run in runs:
-        parts = [run.prompt] * (len(prompts) > 1) + [run.confidence_method] * (len(recipes) > 1)
+        splits = [run.prompt] * (len(prompts) > 1) + [run.confidence_method] * (len(recipes) > 1)
         note = f"prompt {run.prompt}" if run.prompt else ""
         row = LeaderboardRow(
-            f"{run.model_name} ({', '.join(parts)})" if parts else run.model_name,
+            f"{run.model_name} ({', '.join(splits)})" if splits else run.model_name,
             "model",
             (dict.fromkeys(common_benchmark.subsets, run.predictions),),
             run.confidence_method,
@@ -250,17 +250,17 @@ def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
     return release
 
 
-def resolve_split(runs: Sequence[RunResult]) -> Literal["dev", "test"]:
-    """The part of the release on which they can be scored: dev if all runs are of it, else test.
+def resolve_split(runs: Sequence[RunResult]) -> Literal["validation", "test"]:
+    """The part of the release on which they can be scored: validation if all runs are of it, else test.
 
     Raises:
-        UserError: some are of dev alone, and others of test alone.
+        UserError: some are of validation alone, and others of test alone.
     """
-    parts = {one.path: one.record.get("part", "test") for one in runs}
-    if {"dev", "test"} <= set(parts.values()):
-        told = [f"{path}: part {part}" for path, part in parts.items()]
+    splits = {one.path: one.record.get("split", "test") for one in runs}
+    if {"validation", "test"} <= set(splits.values()):
+        told = [f"{path}: split {split}" for path, split in splits.items()]
         raise UserError(["runs of different parts; compare models on the same", *told])
-    return "dev" if "dev" in parts.values() else "test"
+    return "validation" if "validation" in splits.values() else "test"
 
 
 def keep_common_items(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
@@ -275,7 +275,7 @@ def keep_common_items(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchm
         The benchmark with these items, without subsets that some run was not asked.
     """
     every = [item for items in benchmark.subsets.values() for item in items]
-    question_of = {item.id: (item.picture, item.question_text) for item in every}
+    question_of = {item.id: (item.image, item.question_text) for item in every}
     there = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
     for run in runs:
         if run.asked_ids is None:

@@ -63,13 +63,13 @@ def to_float_threshold(threshold: float | None) -> float:
 
 
 def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
-    """The AQs of each subset, but for those that an earlier subset has: several subsets may ask the same of a picture."""
+    """The AQs of each subset, but for those that an earlier subset has: several subsets may ask the same of an image."""
     asked: set[tuple[object, object]] = set()
     found = {}
     for subset, items in benchmark.subsets.items():
         first = items.answerable
         for place in np.flatnonzero(first).tolist():
-            pair = items["picture"][place], items["asked"][place] or items["id"][place]
+            pair = items["image"][place], items["asked"][place] or items["id"][place]
             first[place] = pair not in asked
             asked.add(pair)
         found[subset] = items.select(first)

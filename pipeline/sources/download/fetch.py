@@ -1,7 +1,7 @@
 """`rgqa fetch gqa`: put into data/<data set>/source exactly what `ingest` reads there.
 
 The parameters of the data set (params.yaml, section `ingest`) say which questions and scene graphs that are; the
-pictures are those that the questions of the chosen split name. First all is listed, compared with what is there and
+images are those that the questions of the chosen split name. First all is listed, compared with what is there and
 with what was seen before, and the disk's room is checked; then it is fetched. What is there and right stays.
 """
 
@@ -58,7 +58,7 @@ class FetchOptions(Record):
 
     Attributes:
         data_set: name of its folder in data/ and of its section in params.yaml.
-        split: whose pictures; None for the one that params.yaml names.
+        split: whose images; None for the one that params.yaml names.
         origin: `official`, `hub`, or the address (web or folder) of a copy of the archives; a folder may also hold
             the hub's folders of Parquet files.
         archives: address of the archives, where another than the authors' (or `origin`) serves them.
@@ -95,14 +95,14 @@ def fetch(what: str, options: FetchOptions, retry_policy: RetryPolicy = DEFAULT_
         raise UserError(f"--split {options.split}: expected one of {', '.join(GQA_SPLITS)}")
     wanted, folders = resolve_ingest_params(options.dataset, options.split), DatasetFolders(options.dataset)
     if options.offline and options.cache_dir is None:
-        raise UserError("--offline takes all from a cache; name it with --cache")
+        raise UserError("--offline takes all from a cache; name it with --cache-dir")
     begun, cache = time.monotonic(), options.cache_dir or folders.root / "fetching"
     fresh = not cache.exists()
     keep = options.cache_dir is not None
     with closing(HttpClient(cache, retry_policy, keep, options.offline, options.jobs)) as web:
         try:
             job = _FetchJob(folders.source, web, wanted, options)
-            print(f"fetch: GQA for {folders.root}, pictures of {wanted.split}, from {job.address}")
+            print(f"fetch: GQA for {folders.root}, images of {wanted.split}, from {job.address}")
             job.run()
         except ServerUnreachableError as error:
             raise UserError(
@@ -155,20 +155,20 @@ class _FetchJob:
         missing = self._select_missing(texts)
         unknown = any(file.path in asking for file in missing)
         if unknown and not dry:
-            self._download(missing)  # what names the pictures must be there before they are known
+            self._download(missing)  # what names the images must be there before they are known
             missing, unknown = [], False
         ids = None if unknown else list_image_ids(self.source, asking, self.problems)
-        pictures = self._select_missing(self._list_images(ids))
+        images = self._select_missing(self._list_images(ids))
         if dry:
             self.problems.raise_if_any()
-            self._print_plan(missing, pictures, ids)
+            self._print_plan(missing, images, ids)
         else:
-            self._download(missing + pictures)
+            self._download(missing + images)
             self.manifest.remotes.update(self.accepted_changes)
             self.manifest.save()
 
     def _list_text_files(self) -> list[WantedFile]:
-        """All files but the pictures."""
+        """All files but the images."""
         door, wanted = self.hub or self.official, self.wanted
         listings = [
             partial(door.list_questions, split, wanted.question_set) for split in wanted.question_splits
@@ -182,13 +182,13 @@ class _FetchJob:
         return texts
 
     def _list_images(self, ids: list[str] | None) -> list[WantedFile]:
-        """Files of these pictures. As long as nobody knows them, one of the hub's stands for all, and none of the archive's."""
+        """Files of these images. As long as nobody knows them, one of the hub's stands for all, and none of the archive's."""
         listing = partial(self.official.list_images, ids or [])
         if self.hub:
             listing = partial(self.hub.list_images, self.wanted.split, self.wanted.question_set, ids or [""])
-        pictures = self._run_listing(listing)
+        images = self._run_listing(listing)
         self._check_remote_changes()
-        return pictures
+        return images
 
     def _run_listing(self, listing: Callable[[], list[WantedFile]]) -> list[WantedFile]:
         """The files, or none when what is wrong is noted; an unreachable server ends the search."""
@@ -215,7 +215,7 @@ class _FetchJob:
             else:
                 self.problems.add(
                     name,
-                    f"{reason}; if that is meant to be, take the new one with --accept-changed; "
+                    f"{reason}; if that is meant to be, take the new one with --accept-changes; "
                     "nothing of it was fetched",
                 )
 
@@ -272,29 +272,29 @@ class _FetchJob:
             self.manifest.save()
         self.problems.raise_if_any()
 
-    def _print_plan(self, texts: list[WantedFile], pictures: list[WantedFile], ids: list[str] | None) -> None:
-        """Say what is missing; `ids` are the split's pictures, None when its questions, which name them, are not there yet."""
+    def _print_plan(self, texts: list[WantedFile], images: list[WantedFile], ids: list[str] | None) -> None:
+        """Say what is missing; `ids` are the split's images, None when its questions, which name them, are not there yet."""
         for file in texts:
             about = "" if file.origin in STATED_SIZES else "about "
             print(
                 f"  {file.path}: {decimal(file.download_bytes)} from {file.origin}, {about}{decimal(file.disk_bytes)} on disk"
             )
         split, note = self.wanted.split, ""
-        received = sum(file.download_bytes for file in pictures)
-        if pictures:
-            count = f"{len(pictures):,} of {len(ids):,}" if ids else f"of {split}"
-            print(f"  images/: pictures {count}, {decimal(received)} from {pictures[0].origin}")
+        received = sum(file.download_bytes for file in images)
+        if images:
+            count = f"{len(images):,} of {len(ids):,}" if ids else f"of {split}"
+            print(f"  images/: images {count}, {decimal(received)} from {images[0].origin}")
         elif ids is None:
-            note, mean = " and the pictures", self.official.get_archive(IMAGES_ARCHIVE).mean_member_bytes
-            about = f"{NUM_TESTDEV_IMAGES} pictures, about {decimal(NUM_TESTDEV_IMAGES * mean)}"
+            note, mean = " and the images", self.official.get_archive(IMAGES_ARCHIVE).mean_member_bytes
+            about = f"{NUM_TESTDEV_IMAGES} images, about {decimal(NUM_TESTDEV_IMAGES * mean)}"
             print(
-                f"  images/: {about if split == 'testdev' else 'pictures'} from {IMAGES_ARCHIVE} ({decimal(mean)} each on "
+                f"  images/: {about if split == 'testdev' else 'images'} from {IMAGES_ARCHIVE} ({decimal(mean)} each on "
                 "average); counted once the questions are there"
             )
         elif not texts:
             print("  everything is there")
         received += sum(file.download_bytes for file in texts)
-        size = sum(file.disk_bytes for file in [*texts, *pictures])
+        size = sum(file.disk_bytes for file in [*texts, *images])
         print(
             f"fetch: nothing done (dry run); to receive: {decimal(received)}{note}; on disk: {decimal(size)}{note}"
         )

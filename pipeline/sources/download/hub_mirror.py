@@ -60,18 +60,18 @@ class HubMirror:
         return [WantedFile(path, origin, receive, JSON_BYTES_PER_PARQUET_BYTE * size)]
 
     def list_images(self, split: str, which: str, ids: list[str]) -> list[WantedFile]:
-        """One file a picture; the bytes of the whole Parquet files are shared out evenly among them."""
+        """One file an image; the bytes of the whole Parquet files are shared out evenly among them."""
         origin = f"{split}_{which}_images"
         size, receive = (total // max(1, len(ids)) for total in self._sum_sizes(origin))
         return [WantedFile(f"images/{name}.jpg", origin, receive, size) for name in ids]
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Make the files and note them; what is wrong with a picture goes to `problems`."""
+        """Make the files and note them; what is wrong with an image goes to `problems`."""
         for file in wanted:
             if not is_image_path(file.path):
                 self._fetch_questions(file, manifest)
-        if pictures := [file for file in wanted if is_image_path(file.path)]:
-            self._fetch_pictures(pictures, manifest, problems)
+        if images := [file for file in wanted if is_image_path(file.path)]:
+            self._fetch_images(images, manifest, problems)
 
     def _fetch_questions(self, wanted: WantedFile, manifest: Manifest) -> None:
         parts = [self._download_parquet(path) for path in self._list_files(wanted.origin)]
@@ -82,19 +82,19 @@ class HubMirror:
             manifest.add_file(wanted.path, wanted.origin, Path(file.name))
             manifest.save()
 
-    def _fetch_pictures(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Write the wanted pictures out of the Parquet files, one file after the other."""
+    def _fetch_images(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
+        """Write the wanted images out of the Parquet files, one file after the other."""
         left = {PurePosixPath(file.path).stem: file for file in wanted}
         for path in self._list_files(wanted[0].origin):
             if not left:
                 break
-            pictures = iter_rows(self._download_parquet(path), {"id", "image"})
-            for row in track(pictures, f"fetch: pictures of {path}", unit="picture"):
-                if picture := left.pop(row["id"], None):
-                    _write_picture(picture, row["image"], manifest, problems)
+            images = iter_rows(self._download_parquet(path), {"id", "image"})
+            for row in track(images, f"fetch: images of {path}", unit="image"):
+                if image := left.pop(row["id"], None):
+                    _write_image(image, row["image"], manifest, problems)
             manifest.save()
-        for picture_id, file in sorted(left.items()):
-            problems.add(f"picture {picture_id}", f"not in {file.origin} of the hub")
+        for image_id, file in sorted(left.items()):
+            problems.add(f"image {image_id}", f"not in {file.origin} of the hub")
 
     def _sum_sizes(self, folder: str) -> tuple[int, int]:
         """Bytes of a folder's Parquet files, and how many of these are still to be received."""
@@ -182,7 +182,7 @@ def is_image_path(path: str) -> bool:
 
 
 def with_png_suffix(path: str) -> str:
-    """The name of a picture that the hub has as PNG instead of JPEG.
+    """The name of an image that the hub has as PNG instead of JPEG.
 
     >>> as_png("images/n1.jpg")
     'images/n1.png'
@@ -190,13 +190,13 @@ def with_png_suffix(path: str) -> str:
     return path.removesuffix(".jpg") + ".png"
 
 
-def _write_picture(
+def _write_image(
     wanted: WantedFile, image: dict[str, Any] | None, manifest: Manifest, problems: Problems
 ) -> None:
-    """Write a picture of the hub. A picture of another content stays, unless it was fetched (and is damaged, or of an
+    """Write an image of the hub. An image of another content stays, unless it was fetched (and is damaged, or of an
     older version)."""
     data = (image or {}).get("bytes") or b""
-    where = f"picture {PurePosixPath(wanted.path).stem} of {wanted.origin}"
+    where = f"image {PurePosixPath(wanted.path).stem} of {wanted.origin}"
     names = {b"\xff\xd8": wanted.path, b"\x89PNG": with_png_suffix(wanted.path)}
     path = next((name for magic, name in names.items() if data.startswith(magic)), None)
     if path is None:

@@ -43,11 +43,11 @@ class WantedFile(NamedTuple):
 
 
 class _QuestionImage(msgspec.Struct):
-    picture_id: str = msgspec.field(name="imageId")
+    image_id: str = msgspec.field(name="imageId")
 
 
 def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS_FILE) -> IngestParams:
-    """What params.yaml says that `ingest` will read, and what belongs to `split`, whose pictures are fetched, if that is
+    """What params.yaml says that `ingest` will read, and what belongs to `split`, whose images are fetched, if that is
     another one.
 
     Raises:
@@ -75,16 +75,16 @@ def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS
 
 
 def list_image_ids(source: Path, paths: list[str], problems: Problems) -> list[str]:
-    """The pictures that questions in files of the source folder name, sorted.
+    """The images that questions in files of the source folder name, sorted.
 
     Raises:
-        UserError: a file or a question is of another form, or a picture's id cannot be a file's name.
+        UserError: a file or a question is of another form, or an image's id cannot be a file's name.
     """
     ids: set[str] = set()
     for question_id, path, row in decode_members(source, paths, "question", _QuestionImage, problems):
-        ids.add(row.picture_id)
-        if not is_valid_id(row.picture_id):
-            problems.add(f"{path}, question {question_id}", f"picture {row.picture_id!r} is no plain name")
+        ids.add(row.image_id)
+        if not is_valid_id(row.image_id):
+            problems.add(f"{path}, question {question_id}", f"image {row.image_id!r} is no plain name")
     problems.raise_if_any()
     return sorted(ids)
 

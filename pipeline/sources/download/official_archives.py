@@ -1,4 +1,4 @@
-"""The door to the official archives: questions, scene graphs, choices, and single pictures of a split.
+"""The door to the official archives: questions, scene graphs, choices, and single images of a split.
 
 Sizes are those that the download pages state; what counts is what the server says when asked.
 https://cs.stanford.edu/people/dorarad/gqa/download.html and evaluate.html
@@ -99,11 +99,11 @@ class OfficialArchives:
         """The answers that are valid and plausible, for the scores of those names."""
         members = self._match_members(CHOICES_ARCHIVE, rf"{split}_choices.*\.json")
         if not members:
-            raise UserError(f"{CHOICES_ARCHIVE}: there are no choices of {split}; leave out --choices")
+            raise UserError(f"{CHOICES_ARCHIVE}: there are no choices of {split}; leave out --answer-choices")
         return self._list_members(CHOICES_ARCHIVE, "eval", members)
 
     def list_images(self, ids: Iterable[str]) -> list[WantedFile]:
-        return self._list_members(IMAGES_ARCHIVE, "images", [f"{picture_id}.jpg" for picture_id in ids])
+        return self._list_members(IMAGES_ARCHIVE, "images", [f"{image_id}.jpg" for image_id in ids])
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
         """Fetch the files in parallel; a damaged one does not keep the others."""
@@ -127,7 +127,7 @@ class OfficialArchives:
         if not is_url(self.address):
             if not Path(url).is_file():
                 raise UserError(
-                    f"{url}: no such file; put it there, or name the archives' place with --archives"
+                    f"{url}: no such file; put it there, or name the archives' place with --archives-from"
                 )
             return LocalFile(Path(url))
         remote = RemoteFile(self.client, name, url)
@@ -136,7 +136,7 @@ class OfficialArchives:
         elif not remote.version.supports_ranges and remote.count_missing_bytes(0, remote.size):
             raise UserError(
                 f"{url}: the server ignores byte ranges, so single members cannot be read; all of it is "
-                f"{decimal(remote.size)}: fetch it with --whole, or name another server with --archives"
+                f"{decimal(remote.size)}: fetch it with --full-archives, or name another server with --archives-from"
             )
         return remote
 

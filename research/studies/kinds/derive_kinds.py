@@ -1,11 +1,11 @@
 """Derive kinds.tsv, the table of synonyms and kinds of everyday things, from WordNet 3.0.
 
-    rgqa study kinds /usr/share/wordnet
+    rgqa study derive-kinds /usr/share/wordnet
 
 FOLDER holds WordNet's dictionary files data.noun, index.noun and cntlist.rev (Debian: package wordnet-base).
 Only whoever changes `choices` needs them: the table is part of the project.
 
-A name gets the kinds above the sense that pictures show: the one that `choices` tells, else what all senses
+A name gets the kinds above the sense that images show: the one that `choices` tells, else what all senses
 have in common that are common in WordNet's tagged texts. A name that is commonly something invisible (wind)
 or no noun (snug), and one for people that also names things (dish), gets none. Of synonyms only those are
 taken that `choices` trusts.
@@ -31,7 +31,7 @@ TABLE_HEADER = (
     "# Made by python -m research.studies.kinds.derive_kinds; edit choices.py, not this file.\n"
     "# name\tsynonym of\tkinds\n"
 )
-# Lexicographer files of what a picture can show: animal, artifact, body, food, group, location, object,
+# Lexicographer files of what an image can show: animal, artifact, body, food, group, location, object,
 # person, plant, substance.
 VISIBLE_LEXNAMES = frozenset((5, 6, 8, 13, 14, 15, 17, 18, 20, 27))
 _ARTIFACT, _FOOD, _PERSON, _PLANT = 6, 13, 18, 20
@@ -45,7 +45,7 @@ _MIN_MENTIONS_OF_PARTS = 100  # a name of several such words is an everyday name
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a name means in pictures.
+    """What a name means in images.
 
     Attributes:
         synset: the sense meant, "" when several are common.
@@ -171,7 +171,7 @@ class KindsDerivation:
         return Meaning(common[0] if len(common) == 1 else "", kinds, everyday)
 
     def _visible_senses(self, lemma: str) -> list[str]:
-        """The senses of a lemma that a picture can show: things rather than stuff, groups and places, and
+        """The senses of a lemma that an image can show: things rather than stuff, groups and places, and
         food rather than the plant it grows on."""
         files: dict[str, int] = {}
         for synset in self.wordnet.index[lemma]:

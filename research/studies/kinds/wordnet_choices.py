@@ -57,7 +57,7 @@ lamp#1 lamp#2
 flower#1 flower#2
 """
 
-# The sense meant in pictures, where it is not the one that stands out in WordNet's counts.
+# The sense meant in images, where it is not the one that stands out in WordNet's counts.
 MEANT_SENSES = """
 ashcan#1; baby#1; baseball#2; bear#1; beef#2; blender#1; bracelet#2; bunny#2; burger: hamburger#1; cab#3
 calculator#2; canister#2; carriage#2; catsup#1; charger#2; chick#1; chimp#1; chocolate#2; control_tower#1
@@ -69,7 +69,7 @@ squash#2; stove#1; television#3; tie#1; toaster#2; toddler#1; trouser#1; turtle#
 worker#1; wrench#3
 """
 
-# Names of several things that pictures show, and names that are no kind of their last word, though they may
+# Names of several things that images show, and names that are no kind of their last word, though they may
 # look it (a dog house is no house): the table knows nothing of them.
 EXCLUDED_NAMES = """
 arrow, bank, bar, base plate, bat, batter, bay, beast, bed of truck, bed pan, bell, bike, bird house
@@ -91,7 +91,7 @@ train car, train of thought, tree house, truck bed, trunk, tuna, turkey, urinal 
 window glass, windshield glass
 """
 
-# Senses whose words are synonyms in pictures, too; the word given stands for all.
+# Senses whose words are synonyms in images, too; the word given stands for all.
 SYNONYMS = """
 couch#1, car#1, airplane#1, phone#1, television#3, refrigerator#1, rug#1, pail#1, trash_can#1, handbag#1
 sneaker#1, doughnut#2, cellphone#1, child#1, baby#1, photograph#1, ax#1, bathing_suit#1, tie#1, microphone#1

@@ -7,7 +7,7 @@ from research.synthetic_world.drawings.svg_shapes import DARK, fill, oval, path,
 
 
 def television(look: Appearance) -> str:  # 92 x 62
-    picture = (
+    image = (
         (
             fill(rect(5, 5, 82, 44, 1), "#4fb3e8")
             + fill(path("M5 40Q20 26 36 36Q56 22 87 36V49H5Z"), "#4caf50")
@@ -29,7 +29,7 @@ def television(look: Appearance) -> str:  # 92 x 62
         + look.draw_plain_part(rect(26, 58, 40, 3.6, 1.6), "dark")
         + look.draw_plain_part(rect(0.6, 0.6, 90.8, 53, 3))
         + fill(rect(4, 4, 84, 46, 1), look.tones.line)
-        + picture
+        + image
     )
 
 

@@ -1,6 +1,6 @@
 """How anything is drawn: shapes, lines, and the tones of a colour, as SVG text.
 
-A drawing is a string of SVG elements in a frame of its own, in pixels of a picture 448 wide. Outlines of
+A drawing is a string of SVG elements in a frame of its own, in pixels of an image 448 wide. Outlines of
 rectangles and ovals are drawn as a darker shape below a smaller one, because a fill costs the renderer less
 than half of what a stroke costs.
 """
@@ -72,7 +72,7 @@ def poly(*points: float) -> Shape:
 
 
 def band(top: float, bottom: float, color: str) -> str:
-    """A strip across the whole picture."""
+    """A strip across the whole image."""
     return f'<path d="M0 {format_number(top)}H{WIDTH}V{format_number(bottom)}H0Z" fill="{color}"/>'
 
 

@@ -58,7 +58,7 @@ def _ids(ids: list[str]) -> str:
 
 
 def exists_name(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is there a cup in the picture?"""
+    """Is there a cup in the image?"""
     i = ask.choose_object() if ask.is_chosen(0.5) else None
     name = ask.scene_index.get_name(i) if i else ask.choose_absent_kind()
     if name is None:
@@ -182,7 +182,7 @@ def exists_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_two(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Are there both a cup and a plate in the picture? Do you see any cats or dogs?"""
+    """Are there both a cup and a plate in the image? Do you see any cats or dogs?"""
     both, yes = ask.is_chosen(0.5), ask.is_chosen(0.5)
     here = sorted({item.name for item in ask.scene_index.scene.objects if not is_plural(item.name)})
     first = ask.choose(here) if both or yes else ask.choose_absent_kind()

@@ -80,7 +80,7 @@ def is_only_one(ask: QuestionGenerator, category: str, i: str, value: str = "") 
 
 
 def query_category(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What kind of furniture is shown in the picture? What is this animal called?"""
+    """What kind of furniture is shown in the image? What is this animal called?"""
     i = _choose_nameable(ask)
     category = get_category(ask.scene_index.get_name(i)) if i else ""
     if i is None or not is_only_one(ask, category, i):

@@ -1,4 +1,4 @@
-"""Questions about the side or part of the picture that one object is in."""
+"""Questions about the side or part of the image that one object is in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FULL = {
 
 
 def query_position(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """On which side of the picture is the red chair?"""
+    """On which side of the image is the red chair?"""
     x, axis, true = _choose_positioned(ask, 1.0)
     if x is None:
         return None
@@ -91,7 +91,7 @@ def verify_position(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_position(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the dog on the left or on the right side of the picture?"""
+    """Is the dog on the left or on the right side of the image?"""
     x, axis, true = _choose_positioned(ask, 0.7)
     if x is None or not x.ends_clearly:
         return None

@@ -1,4 +1,4 @@
-"""Questions about the whole picture: the place, indoors or outdoors, the weather."""
+"""Questions about the whole image: the place, indoors or outdoors, the weather."""
 
 from __future__ import annotations
 

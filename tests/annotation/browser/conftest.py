@@ -76,14 +76,14 @@ class Studio(NamedTuple):
             "enable_empty_annotation": False,
         }
         number = self.call("POST", "/api/projects/", made)["id"]
-        pictures = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
-        storage = {"project": number, "path": str(pictures[0].parent), "use_blob_urls": False}
+        images = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
+        storage = {"project": number, "path": str(images[0].parent), "use_blob_urls": False}
         self.call("POST", "/api/storages/localfiles", storage)
         rows = [
             {
                 "data": {
                     "task": f"task{place}",
-                    "image": f"/data/local-files/?d=sample/source/images/{pictures[place].name}",
+                    "image": f"/data/local-files/?d=sample/source/images/{images[place].name}",
                     "first": first,
                     "second": second,
                 }

@@ -19,7 +19,7 @@ KEYS = {
         "wrong relation": "e",
         "no valid answer": "a",
         "underspecified": "s",
-        "unclear picture": "d",
+        "unclear image": "d",
     },
     "second": {
         "valid": "8",
@@ -30,7 +30,7 @@ KEYS = {
         "wrong relation": "p",
         "no valid answer": "j",
         "underspecified": "k",
-        "unclear picture": "l",
+        "unclear image": "l",
     },
 }
 

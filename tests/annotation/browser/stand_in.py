@@ -13,7 +13,7 @@ from annotation.client.annotator_texts import read_text, render_guidelines, rend
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "annotation/server/label_studio_app/templates"
-PICTURES = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
+IMAGES = sorted((ROOT / "data/sample/source/images").glob("*.jpg"))
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -30,7 +30,7 @@ CONSENT = {
 
 def task(place: int = 1, first: str = "What color is the car?", second: str = "Is there a dog?", **more: Any):
     """A state that shows two questions."""
-    asked = {"place": place, "picture": f"/desk/picture/{place}", "first": first, "second": second}
+    asked = {"place": place, "image": f"/desk/image/{place}", "first": first, "second": second}
     return {"show": "task", "number": place, "of": 20, "back": None, "given": None} | asked | more
 
 
@@ -41,7 +41,7 @@ class StandIn:
         self.state: dict[str, Any] | Callable[[dict[str, Any]], Any] = CONSENT
         self.sent: list[dict[str, Any]] = []
         self.fail: list[int] = []  # statuses for the next steps; 0 breaks the connection off
-        self.pictures = PICTURES
+        self.images = IMAGES
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -57,9 +57,9 @@ class StandIn:
 
             def do_GET(self) -> None:
                 name = self.path.rpartition("/")[2]
-                if self.path.startswith("/desk/picture/"):
+                if self.path.startswith("/desk/image/"):
                     number = int(name.partition("?")[0])
-                    self.give(stand_in.pictures[number % len(stand_in.pictures)].read_bytes(), "image/jpeg")
+                    self.give(stand_in.images[number % len(stand_in.images)].read_bytes(), "image/jpeg")
                     return
                 text = (PAGE / (name or "desk.html")).read_text().replace("{{ csrf_token }}", "a token")
                 self.give(text.encode(), KINDS[Path(name).suffix])

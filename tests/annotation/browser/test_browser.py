@@ -37,14 +37,14 @@ def wait_for(page, question):
     page.locator(".rgqa-question .lsf-richtext__container").first.get_by_text(question, exact=True).wait_for()
 
 
-def test_the_instructions_come_first_with_their_pictures(page, studio):
+def test_the_instructions_come_first_with_their_images(page, studio):
     project = studio.project("instructions", ORDINARY[:1])
     page.goto(f"{studio.url}/projects/{project}/data?labeling=1", wait_until="commit")
     guide = page.locator(".rgqa-guide")
     guide.wait_for()
     assert "When in doubt, say valid." in guide.inner_text()
     assert "By answering the first task" in guide.inner_text()
-    boxes = guide.locator(".picture").all()
+    boxes = guide.locator(".image").all()
     assert len(boxes) == 3
     for box in boxes:
         # the files' own size, as laid out: the window grows into its place while it opens
@@ -65,7 +65,7 @@ def test_what_is_chosen_by_mouse_and_by_keys_and_corrected_later_is_what_is_stor
     start(page, studio, project)
     clicked = {
         "task0": {"first": "valid", "second": "invalid", "second_reason": "missing object"},
-        "task1": {"first": "invalid", "first_reason": "unclear picture", "second": "unsure"},
+        "task1": {"first": "invalid", "first_reason": "unclear image", "second": "unsure"},
         "task2": {"first": "unsure", "second": "valid"},
         "task3": {
             "first": "invalid",

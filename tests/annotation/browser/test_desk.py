@@ -29,7 +29,7 @@ KNOWN = {True: "valid", False: "invalid"}  # of "Is there a dog 6?": even number
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """A server with a training of one task, a test of one, and 20 tasks of which the first have hostile texts."""
-    tasks = [made_task(number, pictures=8) for number in range(24)]
+    tasks = [made_task(number, images=8) for number in range(24)]
     for place, text in enumerate(HOSTILE):
         asked = msgspec.structs.replace(tasks[place].first, text=text)
         tasks[place] = msgspec.structs.replace(tasks[place], first=asked)
@@ -181,13 +181,13 @@ def test_what_is_chosen_and_not_submitted_is_there_again_and_who_comes_back_goes
     ]
 
 
-def test_an_annotators_browser_gets_nothing_but_texts_picture_and_an_own_number(enter):
+def test_an_annotators_browser_gets_nothing_but_texts_image_and_an_own_number(enter):
     page = enter("cyd")
     page.locator("#task").wait_for()
     fields = {
         "show",
         "place",
-        "picture",
+        "image",
         "first",
         "second",
         "number",
@@ -198,17 +198,17 @@ def test_an_annotators_browser_gets_nothing_but_texts_picture_and_an_own_number(
         "contact",
     }
     assert set(shown(page)) == fields
-    assert re.fullmatch(rf"/desk/picture/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["picture"])
+    assert re.fullmatch(rf"/desk/image/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["image"])
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (768, 1024), (390, 844)])
-def test_at_every_size_the_picture_is_as_wide_as_can_be_and_submit_is_in_sight(enter, width, height):
+def test_at_every_size_the_image_is_as_wide_as_can_be_and_submit_is_in_sight(enter, width, height):
     page = enter("cyd", width, height)
     page.locator("#task").wait_for()
     page.wait_for_function(
-        "() => document.querySelector('#picture').naturalWidth && document.querySelector('#picture').complete"
+        "() => document.querySelector('#image').naturalWidth && document.querySelector('#image').complete"
     )
-    assert page.locator("#picture").bounding_box()["width"] >= (width if width < 960 else 0.5 * width)
+    assert page.locator("#image").bounding_box()["width"] >= (width if width < 960 else 0.5 * width)
     box = page.get_by_role("button", name="Submit").bounding_box()
     assert box["y"] + box["height"] <= height and box["x"] + box["width"] <= width
 

@@ -312,8 +312,8 @@ def test_the_guidelines_can_be_read_in_every_state_and_keys_do_nothing_meanwhile
         page.get_by_role("button", name="Guidelines").click()
         assert "When in doubt, say valid." in page.locator("#guide").inner_text()
         assert "Questions: Ann Lee, ann@example.org" in page.locator("#guide").inner_text()
-        pictures = page.locator("#guide img")
-        assert [pictures.nth(n).evaluate("e => e.naturalWidth") for n in range(3)] == [448] * 3
+        images = page.locator("#guide img")
+        assert [images.nth(n).evaluate("e => e.naturalWidth") for n in range(3)] == [448] * 3
         page.keyboard.press("1")
         page.keyboard.press("Escape")
         page.locator("#guide").wait_for(state="hidden")
@@ -359,14 +359,14 @@ def test_hostile_text_shows_as_text_and_can_be_answered(page, desk, text):
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_on_every_screen_the_picture_is_large_and_submit_in_sight(page, desk, width, height):
+def test_on_every_screen_the_image_is_large_and_submit_in_sight(page, desk, width, height):
     page.set_viewport_size({"width": width, "height": height})
     opened(page, desk, task(first=LONG, second=LONG, back=1))
     for key in "29":
         page.keyboard.press(key)
-    page.wait_for_function("() => document.querySelector('#picture').complete")
-    picture = page.locator("#picture").bounding_box()
-    assert picture["width"] >= (0.5 * width if width > 1000 else width)
+    page.wait_for_function("() => document.querySelector('#image').complete")
+    image = page.locator("#image").bounding_box()
+    assert image["width"] >= (0.5 * width if width > 1000 else width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name in ("Submit", "Back", "Skip"):
         box = page.get_by_role("button", name=name).bounding_box()
@@ -387,16 +387,16 @@ def test_on_every_screen_the_picture_is_large_and_submit_in_sight(page, desk, wi
 
 
 def scale(page):
-    return page.locator("#picture").evaluate("e => new DOMMatrix(getComputedStyle(e).transform).a")
+    return page.locator("#image").evaluate("e => new DOMMatrix(getComputedStyle(e).transform).a")
 
 
-def test_the_picture_is_enlarged_by_buttons_keys_and_wheel_and_whole_again_at_the_next_task(page, desk):
+def test_the_image_is_enlarged_by_buttons_keys_and_wheel_and_whole_again_at_the_next_task(page, desk):
     opened(page, desk, lambda body: task(len(desk.sent)))
     page.get_by_role("button", name="Zoom in").click()
     assert scale(page) == 1.5
     page.keyboard.press("+")
     assert scale(page) == 2.25
-    page.get_by_role("button", name="Show the whole picture").click()
+    page.get_by_role("button", name="Show the whole image").click()
     assert scale(page) == 1
     frame = page.locator("#frame").bounding_box()
     page.mouse.move(frame["x"] + 50, frame["y"] + 50)
@@ -404,13 +404,13 @@ def test_the_picture_is_enlarged_by_buttons_keys_and_wheel_and_whole_again_at_th
     page.wait_for_timeout(100)
     assert 2.5 < scale(page) < 3  # e
     # what lay under the mouse stays there
-    assert page.locator("#picture").bounding_box()["x"] == pytest.approx(
+    assert page.locator("#image").bounding_box()["x"] == pytest.approx(
         frame["x"] - 50 * (scale(page) - 1), abs=1
     )
     page.mouse.down()
     page.mouse.move(frame["x"] + 20, frame["y"] + 50)
     page.mouse.up()
-    assert page.locator("#picture").bounding_box()["x"] == pytest.approx(
+    assert page.locator("#image").bounding_box()["x"] == pytest.approx(
         frame["x"] - 50 * (scale(page) - 1) - 30, abs=1
     )
     for key in ("1", "8", "Enter"):
@@ -419,7 +419,7 @@ def test_the_picture_is_enlarged_by_buttons_keys_and_wheel_and_whole_again_at_th
     assert scale(page) == 1
 
 
-def test_two_fingers_enlarge_the_picture_and_one_moves_it_then_and_scrolls_the_page_before(chromium, desk):
+def test_two_fingers_enlarge_the_image_and_one_moves_it_then_and_scrolls_the_page_before(chromium, desk):
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = opened(context.new_page(), desk, task(first=LONG, second=LONG))
     hand = context.new_cdp_session(page)
@@ -441,21 +441,21 @@ def test_two_fingers_enlarge_the_picture_and_one_moves_it_then_and_scrolls_the_p
     fingers("touchEnd")
     assert scale(page) == pytest.approx(2, abs=0.15)  # the first pixels tell that it is a gesture
     assert page.evaluate("visualViewport.scale") == 1  # the page itself stays as it is
-    before = page.locator("#picture").bounding_box()["x"]
+    before = page.locator("#image").bounding_box()["x"]
     fingers("touchStart", (150, 200))
     for x in (160, 180, 200):
         fingers("touchMove", (x, 200))
     fingers("touchEnd")
-    assert page.locator("#picture").bounding_box()["x"] == pytest.approx(before + 50, abs=2)
+    assert page.locator("#image").bounding_box()["x"] == pytest.approx(before + 50, abs=2)
     context.close()
 
 
-def test_the_next_picture_is_not_asked_for_before_its_time(page, desk):
+def test_the_next_image_is_not_asked_for_before_its_time(page, desk):
     asked = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/desk/")[2]))
     opened(page, desk, task(3))
     page.wait_for_timeout(300)
-    assert [name for name in asked if name.startswith("picture")] == ["picture/3"]
+    assert [name for name in asked if name.startswith("image")] == ["image/3"]
 
 
 def test_a_screen_reader_is_told_what_is_asked_and_every_control_has_a_name(page, desk):
@@ -464,7 +464,7 @@ def test_a_screen_reader_is_told_what_is_asked_and_every_control_has_a_name(page
     assert "Task 3 of 20. First question: What color is the car? Second question: Is there a dog?" in said
     assert page.get_by_role("radiogroup", name="First question: verdict").count() == 1
     assert page.get_by_role("radio", name="valid", exact=True).count() == 2
-    assert page.get_by_role("img", name="The picture that both questions are about").count() == 1
+    assert page.get_by_role("img", name="The image that both questions are about").count() == 1
     assert page.get_by_role("progressbar", name="Done so far").get_attribute("value") == "2"
     for element in page.locator("main:not([hidden]) button:visible, header button:visible").all():
         assert element.inner_text().strip() or element.get_attribute("aria-label")

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[3]
 CAREFUL, CARELESS = ("ann", "ben"), "cid"
 Answers = dict[
     tuple[str, str, str], dict[str, str]
-]  # (picture, first text, second text) -> what was chosen where
+]  # (image, first text, second text) -> what was chosen where
 
 
 class Project:
@@ -56,13 +56,13 @@ class Project:
             "embed": {"model": "local-dir:data/tiny/clip"},
             "rank": PARAMS["rank"] | {"hard_draw": 2, "easy_last": 2},
             "annotate": {
-                "votes": 3,
-                "overlap": 1.0,
-                "training": 2,
-                "test": 0,
+                "max_votes": 3,
+                "overlap_rate": 1.0,
+                "training_tasks": 2,
+                "qualification_tasks": 0,
                 "seed": 1,
             },  # all votes on every task
-            "collect": {"simulate": False, "rule": "majority", "fast_seconds": 0},
+            "collect": {"simulate": False, "aggregation": "majority", "min_task_seconds": 0},
         }
         (home / "params.yaml").write_text(
             yaml.safe_dump({"dataset": "tiny", "version": "0.1.0", "tiny": tiny})
@@ -96,24 +96,24 @@ def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 class Eyes:
-    """Someone who sees the pictures: what they would say of a question about one."""
+    """Someone who sees the images: what they would say of a question about one."""
 
     def __init__(self, home: Path) -> None:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)
         self.words = WordSenses(categories=known.categories, attribute_types=known.attribute_types)
         self.scenes: dict[str, SceneGraph] = gqa_files.read_true_scene_graphs(home / "truth", ("testdev",))
-        self.pictures = {
+        self.images = {
             sha256(path.read_bytes()).hexdigest(): path.stem for path in (home / "source/images").iterdir()
         }
         self.programs: dict[tuple[str, str], TaskQuestion] = {
-            (task.picture_id, question.text): question
+            (task.image_id, question.text): question
             for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)
             for question in (task.first, task.second)
         }
 
-    def judge(self, picture: str, text: str) -> dict[str, str]:
+    def judge(self, image: str, text: str) -> dict[str, str]:
         """The choice, and why if it is invalid."""
-        seen = find_obstacle_in_truth(self.scenes, self.words, self.programs[picture, text], picture)
+        seen = find_obstacle_in_truth(self.scenes, self.words, self.programs[image, text], image)
         if text in ALWAYS_ANSWERABLE:
             seen = ""
         if not seen:
@@ -121,14 +121,14 @@ class Eyes:
         return {"": "unsure"} if seen == "unclear" else {"": "invalid", "_reason": seen}
 
 
-def choices(name: str, picture: str, asked: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
+def choices(name: str, image: str, asked: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
     """What an annotator chooses where; the careless one does not look."""
     chosen = {}
     for control, text in zip(("first", "second"), asked, strict=True):
         if name == CARELESS:
             chosen[control] = dice.choice(["valid", "invalid"])
         else:
-            chosen |= {f"{control}{part}": choice for part, choice in eyes.judge(picture, text).items()}
+            chosen |= {f"{control}{part}": choice for part, choice in eyes.judge(image, text).items()}
     return chosen
 
 
@@ -141,12 +141,12 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     while (state := shown(page))["show"] in ("training", "feedback", "task"):
         if state["show"] != "feedback":
             looked_at = sha256(
-                page.request.get(link.partition("/desk/")[0] + state["picture"]).body()
+                page.request.get(link.partition("/desk/")[0] + state["image"]).body()
             ).hexdigest()
-            chosen = choices(name, eyes.pictures[looked_at], [state["first"], state["second"]], eyes, dice)
+            chosen = choices(name, eyes.images[looked_at], [state["first"], state["second"]], eyes, dice)
             choose(page, chosen, "mouse" if name == "ann" else "key")
             if state["show"] == "task":
-                clicked[eyes.pictures[looked_at], state["first"], state["second"]] = chosen
+                clicked[eyes.images[looked_at], state["first"], state["second"]] = chosen
         submit(page, "mouse" if name == "ann" else "key")
     assert state["show"] == "thanks", state
     assert state["judged"] == len(clicked)
@@ -155,7 +155,7 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
 
 def unseen_without_reason(tasks: Iterable[Task], clicked: Answers) -> list[Task]:
     """The tasks that somebody did not get, though they had not judged its candidate as a repeat before."""
-    seen = [task for task in tasks if (task.picture_id, task.first.text, task.second.text) in clicked]
+    seen = [task for task in tasks if (task.image_id, task.first.text, task.second.text) in clicked]
     repeated = {
         row.candidate_id for task in seen for row in (task.first, task.second) if row.role == "repeat"
     }
@@ -206,7 +206,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
                 name for name, pseudonym in pseudonyms.items() if pseudonym == annotation.completed_by
             )
             results = json.loads(json.dumps(annotation.result))
-            pulled[name][task.picture_id, task.first.text, task.second.text] = {
+            pulled[name][task.image_id, task.first.text, task.second.text] = {
                 result["from_name"]: result["value"]["choices"][0] for result in results
             }
     assert pulled == clicked

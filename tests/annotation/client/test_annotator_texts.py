@@ -7,14 +7,14 @@ from annotation.client.annotator_texts import read_text, render_guidelines, rend
 from pipeline.core.errors import UserError
 
 
-def test_the_desks_guide_has_its_pictures_inside_at_their_own_size(tmp_path):
+def test_the_desks_guide_has_its_images_inside_at_their_own_size(tmp_path):
     text = render_guidelines(tmp_path)
     assert text.count('<img src="data:image/jpeg;base64,') == 3
     assert text.count('width="448" height="336"') == 3
     assert 'alt="A street with a red car' in text
 
 
-def test_a_wide_picture_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
+def test_a_wide_image_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
     # 896 x 300 at 448 wide is 150 high
     Image.new("RGB", (896, 300)).save(tmp_path / "wide.png")
     data = b64encode((tmp_path / "wide.png").read_bytes()).decode()
@@ -40,8 +40,8 @@ def test_a_caption_cannot_break_out_of_its_place(tmp_path, sheet):
     assert "x&quot; onclick=&quot;y &lt;b&gt;" in made
 
 
-def test_all_pictures_that_cannot_be_shown_are_told_at_once(tmp_path):
-    (tmp_path / "broken.jpg").write_bytes(b"no picture")
+def test_all_images_that_cannot_be_shown_are_told_at_once(tmp_path):
+    (tmp_path / "broken.jpg").write_bytes(b"no image")
     Image.new("RGB", (4, 3)).save(tmp_path / "old.tif")
     with pytest.raises(UserError) as caught:
         render_page("![a](missing.png) ![b](broken.jpg) ![c](old.tif)", tmp_path / "a.md")

@@ -55,7 +55,7 @@ def test_the_studys_own_text_must_say_whom_to_ask(tiny):
     assert read_consent_text(DatasetFolders())[1] == f"Ask {ANN}; we pay none."
 
 
-def test_pictures_in_the_studys_own_text_lie_beside_it(tiny):
+def test_images_in_the_studys_own_text_lie_beside_it(tiny):
     save_terms(DatasetFolders(), ANN)
     Image.new("RGB", (4, 3)).save(DatasetFolders().study / "us.png")
     (DatasetFolders().study / "consent.md").write_text("Ask {contact}. ![We](us.png)")

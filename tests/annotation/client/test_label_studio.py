@@ -113,19 +113,19 @@ def test_a_paid_edition_that_imports_in_the_background_is_told(server, fake, pro
         server.put(project, [{"data": {"task": "t"}}])
 
 
-def test_pictures_that_cannot_be_served_are_told_with_both_ways_out(server, fake, project):
+def test_images_that_cannot_be_served_are_told_with_both_ways_out(server, fake, project):
     fake.fault = lambda method, path, number: (
         (400, "application/json", b'{"detail": "serving is off"}')
         if (method, path) == ("POST", "/api/storages/localfiles/")
         else None
     )
     with pytest.raises(UserError) as caught:
-        server.serve_pictures(project, Path("/pictures"))
+        server.serve_images(project, Path("/images"))
     first, reason, advice = caught.value.problems
-    assert first == f"{fake.url} cannot show the pictures of /pictures:"
+    assert first == f"{fake.url} cannot show the images of /images:"
     assert "serving is off" in reason
     assert "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true" in advice
-    assert "annotate.pictures" in advice
+    assert "annotate.images" in advice
 
 
 def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():

@@ -15,7 +15,7 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Category
 
 TREE = ElementTree.parse(TEXTS_DIR / "interface.xml").getroot()
-REASONS = (*get_args(Category), "unclear picture")
+REASONS = (*get_args(Category), "unclear image")
 CONTROLS = {tag.get("name"): tag for tag in TREE.iter("Choices")}
 # What version 1.23.2 leaves in instructions (SAFE_HTML_TAGS, SAFE_HTML_ATTRIBUTES): of those, what is used here.
 TAGS = {
@@ -91,7 +91,7 @@ def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_s
     assert order == sorted(order)
 
 
-def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
+def test_every_image_that_a_text_names_is_in_the_instructions_byte_for_byte():
     text = build_instructions(DatasetFolders())
     names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (TEXTS_DIR / "guidelines.md").read_text())
     assert len(names) == 3
@@ -102,7 +102,7 @@ def test_every_picture_that_a_text_names_is_in_the_instructions_byte_for_byte():
     for width, height, data in found:
         assert Image.open(BytesIO(b64decode(data))).size == (int(width), int(height))
     for number in range(3):
-        assert text.count(f'class="picture picture-{number}"') == 1
+        assert text.count(f'class="image image-{number}"') == 1
     assert "A street with a red car" in Seen(text).text  # for who cannot see it
 
 
@@ -201,7 +201,7 @@ def test_no_choice_is_made_for_the_annotator():
     assert not [tag for tag in TREE.iter("Choice") if tag.get("selected")]
 
 
-def test_a_reason_may_be_given_for_invalid_and_is_a_category_or_the_picture():
+def test_a_reason_may_be_given_for_invalid_and_is_a_category_or_the_image():
     for name in ("first", "second"):
         reason = CONTROLS[f"{name}_reason"]
         assert tuple(choice.get("value") for choice in reason.iter("Choice")) == REASONS

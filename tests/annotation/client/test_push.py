@@ -65,7 +65,7 @@ def test_what_the_browser_receives_betrays_nothing(study):
 
 
 def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study, set_params):
-    set_params("annotate", votes=3)
+    set_params("annotate", max_votes=3)
     push_tasks()
     project = study.project(TITLE)
     assert project["label_config"] == build_labeling_config()
@@ -77,7 +77,7 @@ def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study,
 
 
 def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
-    set_params("annotate", votes=3, sure=0.9, overlap=0.25, training=0, test=0, test_share=0.7)
+    set_params("annotate", max_votes=3, min_posterior=0.9, overlap_rate=0.25, training_tasks=0, qualification_tasks=0, min_qualification_accuracy=0.7)
     leave("ben")
     push_tasks()
     told = queue()
@@ -128,7 +128,7 @@ def test_what_collect_says_reaches_the_queue(own):
     known = made_task(3)
     report = {
         "simulated": False,
-        "fallen": [{"picture_id": known.picture_id, "text": known.second.text}],
+        "fallen": [{"image_id": known.image_id, "text": known.second.text}],
         "annotators": [person],
         "doubtful": {"c1": 0.6},
     }
@@ -142,16 +142,14 @@ def test_what_collect_says_reaches_the_queue(own):
 
 
 def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_params):
-    set_params("annotate", training=1, test=1)
-    again = msgspec.structs.replace(
-        made_task(0), second=made_task(1).second, task_id="t9999", picture_id="n1"
-    )
+    set_params("annotate", training_tasks=1, qualification_tasks=1)
+    again = msgspec.structs.replace(made_task(0), second=made_task(1).second, task_id="t9999", image_id="n1")
     write_batch([*(made_task(number) for number in range(40)), again])
     push_tasks()
     known = queue()["known"]
     texts = {row[side]["text"] for row in known for side in ("first", "second")}
     fell = [
-        {"picture_id": f"n{n % 5}", "text": f"Is there a dog {n}?"}
+        {"image_id": f"n{n % 5}", "text": f"Is there a dog {n}?"}
         for n in range(40)
         if f"Is there a dog {n}?" in texts or n == 1
     ]
@@ -212,14 +210,14 @@ def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and lets go
 
 
-def test_only_the_folder_of_the_pictures_is_served_and_only_once(study, tiny):
+def test_only_the_folder_of_the_images_is_served_and_only_once(study, tiny):
     push_tasks()
     push_tasks()
     assert [row["path"] for row in study.storages] == [str(tiny / "data/tiny/source/images")]
 
 
-def test_pictures_can_lie_on_a_web_server(study, set_params):
-    set_params("annotate", pictures="https://example.org/rgqa/")
+def test_images_can_lie_on_a_web_server(study, set_params):
+    set_params("annotate", image_base_url="https://example.org/rgqa/")
     push_tasks()
     assert study.storages == []
     images = {task["data"]["image"] for task in study.tasks.values()}

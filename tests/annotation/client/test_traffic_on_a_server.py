@@ -32,9 +32,7 @@ MOMENTS = 10
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with served(
-        tmp_path_factory.mktemp("traffic"), [made_task(n, pictures=100) for n in range(TASKS)]
-    ) as made:
+    with served(tmp_path_factory.mktemp("traffic"), [made_task(n, images=100) for n in range(TASKS)]) as made:
         yield made
 
 
@@ -126,11 +124,11 @@ def push_process() -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("who", ["command", "server"])
 def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio: Studio, who: str) -> None:
     for moment in range(MOMENTS):
-        write_batch([made_task(number, pictures=100) for number in range(TASKS + 1000 * (moment % 2 + 1))])
+        write_batch([made_task(number, images=100) for number in range(TASKS + 1000 * (moment % 2 + 1))])
         if moment % 2 == 0:
-            write_batch([made_task(number, pictures=100) for number in range(TASKS)])
+            write_batch([made_task(number, images=100) for number in range(TASKS)])
             push_tasks()
-            write_batch([made_task(number, pictures=100) for number in range(TASKS + 1000)])
+            write_batch([made_task(number, images=100) for number in range(TASKS + 1000)])
         pushing = push_process()
         time.sleep(0.15 * (moment + 1))
         if who == "command":
@@ -140,7 +138,7 @@ def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio:
         pushing.wait(120)
         studio.restart()
     wanted = [f"t{number:04}" for number in range(TASKS + 500)]
-    write_batch([made_task(number, pictures=100) for number in range(TASKS + 500)])
+    write_batch([made_task(number, images=100) for number in range(TASKS + 500)])
     push_tasks()
     server = connect()
     assert sorted(task.rgqa_task_id for task in server.iter_tasks(server.find_project("RGQA tiny"))) == wanted
@@ -185,7 +183,7 @@ def test_a_label_that_was_renamed_by_hand_is_put_right(studio: Studio) -> None:
 def test_a_page_of_before_a_push_goes_on_after_it(studio: Studio) -> None:
     desk = studio.desk("ben")
     shown = desk.step({})
-    write_batch([made_task(number, pictures=100) for number in range(TASKS + 600)])
+    write_batch([made_task(number, images=100) for number in range(TASKS + 600)])
     push_tasks()
     after = desk.answer(shown)
     assert after["show"] == "task" and after["place"] == shown["place"] + 1

@@ -194,17 +194,17 @@ def served(
 ) -> Iterator[Studio]:
     """A server that is stopped at the end, and as working directory the folder of its project."""
     before = Path.cwd()
-    pictures = folder / "data/tiny/source/images"
-    shutil.copytree(ROOT / "tests/tiny/source/images", pictures)
+    images = folder / "data/tiny/source/images"
+    shutil.copytree(ROOT / "tests/tiny/source/images", images)
     for task in tasks:
-        path = pictures / f"{task.picture_id}.png"
+        path = images / f"{task.image_id}.png"
         if not path.exists():
             shutil.copy(ROOT / "tests/annotation/server/dot.png", path)
     (folder / "data/tiny/truth").mkdir()
     shutil.copy(ROOT / "tests/annotation/server/dot.png", folder / "data/tiny/truth/hidden.png")
-    (pictures.parent / "questions.json").write_text("{}")
-    shutil.copy(ROOT / "tests/annotation/server/dot.png", pictures / "dot.pjpeg")  # a PNG by content
-    (pictures / "script.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (images.parent / "questions.json").write_text("{}")
+    shutil.copy(ROOT / "tests/annotation/server/dot.png", images / "dot.pjpeg")  # a PNG by content
+    (images / "script.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     content = {"dataset": "tiny", "tiny": {"annotate": PARAMS | params}}
     (folder / "params.yaml").write_bytes(msgspec.yaml.encode(content))
     os.chdir(folder)

@@ -20,7 +20,7 @@ def batch(tiny, monkeypatch):
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN", "RGQA_ANNOTATE_DATABASE"):
         monkeypatch.delenv(name, raising=False)
     write_batch(
-        [made_task(number, pictures=23) for number in range(46)]
+        [made_task(number, images=23) for number in range(46)]
     )  # one valid and one invalid filter each
     return tiny
 
@@ -85,7 +85,7 @@ def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
     for end in (signal.SIGHUP, signal.SIGTERM):  # as Ctrl-C, also for who closes the terminal
         assert signal.getsignal(end) is signal.default_int_handler
     said = capsys.readouterr().out
-    # "valid" for everything, where each picture has one valid and one invalid question
+    # "valid" for everything, where each image has one valid and one invalid question
     assert "demo: you: 20 of 40 known questions as known; 5 real tasks judged" in said
     (home,) = re.findall(r"demo: stopped; (\S+) is deleted", said)
     assert not Path(home).exists()

@@ -13,13 +13,13 @@ V, X, U = "valid", "invalid", "unsure"
 RULES = QualityRules(aggregation="majority")
 
 
-def task(key, expected=V, text="filter", subset="clip-hard", source="own question", picture=None):
-    """Picture n<key>, candidate c<key> first, then a filter of what is expected."""
+def task(key, expected=V, text="filter", subset="clip-hard", source="own question", image=None):
+    """Image n<key>, candidate c<key> first, then a filter of what is expected."""
     known = TaskQuestion(
         key="2", text=text, role="filter", expected_choice=expected, gold_source=source, question_id=f"q{key}"
     )
     asked = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}")
-    return Task(task_id=key, picture_id=picture or f"n{key}", subset=subset, first=asked, second=known)
+    return Task(task_id=key, image_id=image or f"n{key}", subset=subset, first=asked, second=known)
 
 
 def repeating(key, again, **more):
@@ -42,7 +42,7 @@ def verdict(key, who, candidate, known, order=0, **more):
 
 def screened(key, subset="clip-hard"):
     candidate = Candidate(
-        candidate_id=f"c{key}", subset=subset, picture_id=f"n{key}", question_id="q", text=f"candidate {key}"
+        candidate_id=f"c{key}", subset=subset, image_id=f"n{key}", question_id="q", text=f"candidate {key}"
     )
     return ScreenedCandidate(candidate=candidate, verifier_result=VerifierResult(answerability="unknown"))
 

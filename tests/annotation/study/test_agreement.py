@@ -63,7 +63,7 @@ def test_alpha_is_undefined_where_all_say_the_same_or_nothing_is_judged_twice(co
 
 
 def test_the_interval_covers_as_it_should():
-    # 200 draws of 60 pictures with 4 units each, alike with 0.8 at a time a picture: the 95 % interval has the truth in it.
+    # 200 draws of 60 images with 4 units each, alike with 0.8 at a time an image: the 95 % interval has the truth in it.
     rng, inside = np.random.default_rng(1), 0
     for _ in range(200):
         alike = (rng.random(60) < 0.8).repeat(4)

@@ -25,7 +25,7 @@ def test_candidate_and_filter_are_told_apart_in_either_order():
         ("ca", X, "1st"),
         ("ca", X, "2nd"),
     ]
-    assert known[["picture_id", "text", "choice", "place"]].values.tolist() == [
+    assert known[["image_id", "text", "choice", "place"]].values.tolist() == [
         ["na", "filter", U, 1],
         ["na", "filter", U, 0],
     ]
@@ -76,7 +76,7 @@ def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is
 
 def test_rows_become_records():
     rows = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V)])
-    table = rows[["question_id", "picture_id", "text"]].tail(1)
+    table = rows[["question_id", "image_id", "text"]].tail(1)
     table = table.assign(votes_valid=1, votes_invalid=0, status="open")
     assert to_records(table, GoldQuestionCheck)[0].question_id == "qa"
 

@@ -362,7 +362,10 @@ def test_what_somebody_answers_after_leaving_counts():
 
 
 def test_who_is_forgotten_was_never_there():
-    study, never = asking(rules=ALONE._replace(max_judgements=5)), asking(rules=ALONE._replace(max_judgements=5))
+    study, never = (
+        asking(rules=ALONE._replace(max_judgements=5)),
+        asking(rules=ALONE._replace(max_judgements=5)),
+    )
     judge(study, "ann", X, V, X)
     study.assign_next_task("ann")
     study.remove_annotator("ann")
@@ -527,7 +530,11 @@ def test_a_word_beside_a_failed_filter_is_none():
 
 
 def test_an_experts_word_is_no_vote_of_the_budget_and_comes_when_it_is_used_up():
-    study = asking(count=4, rules=ALONE._replace(max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99), prior=0.5)
+    study = asking(
+        count=4,
+        rules=ALONE._replace(max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99),
+        prior=0.5,
+    )
     study.mark_adjudicator("eve")
     study.record_answer("ann", "t0", X, V)
     assert study.assign_next_task("eve") is None  # one judgement more may end the doubt

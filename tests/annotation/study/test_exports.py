@@ -26,7 +26,7 @@ from pipeline.core.records import Task, TaskQuestion
 TASKS = {
     key: Task(
         task_id=key,
-        picture_id="n1",
+        image_id="n1",
         subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
         second=TaskQuestion(key="2", text="filter", role="filter", expected_choice="valid"),

@@ -34,7 +34,9 @@ def study(count=200, prior=0.01, rules=RULES):
 
 
 def test_what_every_task_needs_is_counted():
-    everything = make_forecast(study(rules=RULES._replace(overlap_rate=1.0)), "abcde", seconds=18, hourly_pay=12)
+    everything = make_forecast(
+        study(rules=RULES._replace(overlap_rate=1.0)), "abcde", seconds=18, hourly_pay=12
+    )
     # 600 votes that count: of the filters, half of them invalid, one in ten and one in twenty is failed, and what stands beside
     # counts not, so 600 / 0.925 = 649; its standard deviation is about 7.
     assert (everything.tasks, everything.num_annotators) == (200, 5) and 628 <= everything.judgements <= 670
@@ -90,7 +92,7 @@ def test_it_is_told_in_words():
     )  # 36,000 s
     assert format_forecast(row, 1000) == (
         "9 tasks want votes. 1,000 are done. 4 people of usual accuracy would give 1,200 more judgements: "
-        "10.0 hours at 30 s each, 150 at 15 per hour. 7 wait for an expert (rgqa annotate invite NAME --expert)."
+        "10.0 hours at 30 s each, 150 at 15 per hour. 7 wait for an expert (rgqa annotate invite NAME --adjudicator)."
     )
 
 
@@ -145,7 +147,7 @@ def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
     tasks = [made_task(n) for n in range(40)]
     write_jsonl(folders.stage_dir("batch") / "tasks.jsonl", tasks)
     filter_ = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "filter")
-    fallen = {"picture_id": tasks[0].picture_id, "text": filter_.text}
+    fallen = {"image_id": tasks[0].image_id, "text": filter_.text}
     report = msgspec.to_builtins(quality())  # as stage collect writes it
     ann = report["annotators"][0] | {"name": "annotator-02", "excluded": ["speed"], "since": 0}
     fallen |= {"expected": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}

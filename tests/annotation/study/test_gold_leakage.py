@@ -15,9 +15,9 @@ from pipeline.tasks.task_builder import make_task, make_tasks
 
 CUES = {
     "repetition": "the text came before",
-    "here": "the text came before at this picture",
+    "here": "the text came before at this image",
     "words": "words, learnt on other texts",
-    "elsewhere": "words, learnt on other pictures",
+    "elsewhere": "words, learnt on other images",
     "position": "position in the task",
     "order": "place in the stream",
 }
@@ -29,20 +29,18 @@ def told(table):
 
 
 def table(*rows):
-    """(person, order, position, picture, text, role) each."""
-    return pd.DataFrame(rows, columns=["person", "order", "position", "picture", "text", "role"])
+    """(person, order, position, image, text, role) each."""
+    return pd.DataFrame(rows, columns=["person", "order", "position", "image", "text", "role"])
 
 
 def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_first=0.5, late=False, uses=1):
-    """One task after the other on ten pictures; each filter text comes `uses` times, candidates once."""
+    """One task after the other on ten images; each filter text comes `uses` times, candidates once."""
     draw, rows = np.random.default_rng(seed), []
     for order in range(count):
-        picture, first = f"n{order % 10}", draw.random() < filter_first
+        image, first = f"n{order % 10}", draw.random() < filter_first
         role = "filter" if not late or order >= count / 2 else "repeat"
-        rows.append((person, order, int(first), picture, f"What is c{order}?", "candidate"))
-        rows.append(
-            (person, order, int(not first), picture, filter_text.format(order % (count // uses)), role)
-        )
+        rows.append((person, order, int(first), image, f"What is c{order}?", "candidate"))
+        rows.append((person, order, int(not first), image, filter_text.format(order % (count // uses)), role))
     return table(*rows)
 
 
@@ -71,10 +69,10 @@ def test_what_another_person_saw_is_no_repetition():
     assert told(pd.concat([stream(person="ann"), ben]))["repetition"].auroc == 0.5
 
 
-def test_a_text_at_another_picture_is_a_repetition_of_the_text_alone():
+def test_a_text_at_another_image_is_a_repetition_of_the_text_alone():
     rows = stream(uses=4)
-    rows.loc[rows["role"] == "filter", "picture"] = [f"n{n % 7}" for n in range(400)]
-    rows["picture"] = rows["picture"] + [f" {n // 200}" for n in range(800)]
+    rows.loc[rows["role"] == "filter", "image"] = [f"n{n % 7}" for n in range(400)]
+    rows["image"] = rows["image"] + [f" {n // 200}" for n in range(800)]
     assert told(rows)["repetition"].auroc == pytest.approx(0.875) and told(rows)["here"].auroc == 0.5
 
 
@@ -87,11 +85,11 @@ def test_words_position_and_order_are_told_each_by_its_own_figure():
     )  # 3 of 4 pairs with 400 candidates, all with 200 repeats
 
 
-def test_the_interval_holds_the_figure_and_grows_with_fewer_pictures():
+def test_the_interval_holds_the_figure_and_grows_with_fewer_images():
     rows = stream(filter_first=0.6)
     many = told(rows)["position"]
     assert many.low < many.auroc < many.high < 0.75
-    rows["picture"] = "n" + (rows["order"] % 2).astype(str)
+    rows["image"] = "n" + (rows["order"] % 2).astype(str)
     assert told(rows)["words"].auroc is None or told(rows)["position"].high - many.low > 0
 
 
@@ -110,7 +108,7 @@ CANDIDATES = [
     Candidate(
         candidate_id=f"n{n // 30}+{n}",
         subset="pt-hard",
-        picture_id=f"n{n // 30}",
+        image_id=f"n{n // 30}",
         question_id=str(n),
         text=f"What is {n}?",
     )
@@ -140,11 +138,11 @@ def whole(tasks):
 
 
 def test_a_filter_beside_every_candidate_betrays_itself_by_repetition_and_companions_do_not():
-    # As it was before: of the picture's ten filters the least used, 30 times: each comes three times, two of them came
+    # As it was before: of the image's ten filters the least used, 30 times: each comes three times, two of them came
     # before, and no candidate ever did: 0.5 + (2 / 3) / 2 = 0.833
     draw = np.random.default_rng(0)
     planted = [
-        make_task(row, KNOWN[row.picture_id][n % 10], candidate_first=bool(draw.random() < 0.5))
+        make_task(row, KNOWN[row.image_id][n % 10], candidate_first=bool(draw.random() < 0.5))
         for n, row in enumerate(CANDIDATES)
     ]
     old = whole(planted)

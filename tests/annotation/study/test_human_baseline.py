@@ -22,17 +22,17 @@ class Row(Record):
     votes_invalid: int = 0
 
 
-def item(number, subset="clip-hard", uq=True, picture="n1", part="test", key=None):
+def item(number, subset="clip-hard", uq=True, image="n1", split="test", key=None):
     return Item(
         item_id=key or f"{subset}-{'uq' if uq else 'aq'}-{number}",
         subset=subset,
-        picture_id=picture,
+        image_id=image,
         question_id=f"q{number}",
         text=f"What is {number}?",
         unanswerable=uq,
         answer="" if uq else "red",
         pair_id="p",
-        part=part,
+        split=split,
     )
 
 
@@ -60,25 +60,25 @@ def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
     assert len({row.question_id for row in questions(tasks)}) == 180
 
 
-def test_only_the_test_part_is_asked_and_nothing_twice():
-    dev = [item(n, part="dev", key=f"dev{n}") for n in range(9)] + [
-        item(n, uq=False, part="dev", key=f"dev{n}a") for n in range(9)
+def test_only_the_test_split_is_asked_and_nothing_twice():
+    validation = [item(n, split="validation", key=f"validation{n}") for n in range(9)] + [
+        item(n, uq=False, split="validation", key=f"validation{n}a") for n in range(9)
     ]
     shared = [item(n, subset, False, key=f"aq{n}") for subset in ("clip-easy", "clip-hard") for n in range(4)]
     uqs = [item(n, subset) for subset in ("clip-easy", "clip-hard") for n in range(4)]
-    tasks = human_baseline.choose_tasks([*dev, *shared, *uqs], items_per_label=2, seed=1)
+    tasks = human_baseline.choose_tasks([*validation, *shared, *uqs], items_per_label=2, seed=1)
     assert sorted(counts(tasks).values()) == [2, 2, 2, 2]
     asked = [row.question_id for row in questions(tasks) if row.expected_choice == "valid"]
     assert len(asked) == len(set(asked)) == 4
-    assert not [key for key in asked if key.startswith("dev")]
+    assert not [key for key in asked if key.startswith("validation")]
 
 
-def test_pictures_are_used_evenly_and_a_task_is_of_one():
-    # 20 pictures, 50 tasks: two or three of each, whatever the lot says.
+def test_images_are_used_evenly_and_a_task_is_of_one():
+    # 20 images, 50 tasks: two or three of each, whatever the lot says.
     tasks = human_baseline.choose_tasks(items(), items_per_label=50, seed=3)
-    assert set(Counter(task.picture_id for task in tasks).values()) == {2, 3}
-    of = {row.item_id: row.picture_id for row in items()}
-    assert all(of[row.question_id] == task.picture_id for task in tasks for row in (task.first, task.second))
+    assert set(Counter(task.image_id for task in tasks).values()) == {2, 3}
+    of = {row.item_id: row.image_id for row in items()}
+    assert all(of[row.question_id] == task.image_id for task in tasks for row in (task.first, task.second))
 
 
 def test_one_question_of_a_task_tells_nothing_of_the_other():
@@ -91,10 +91,10 @@ def test_one_question_of_a_task_tells_nothing_of_the_other():
     )  # 13 by chance, standard deviation 2.5
 
 
-def test_where_no_picture_has_two_of_a_kind_tasks_are_mixed_and_still_even():
-    rows = [item(n, uq=uq, picture=f"n{n}") for n in range(10) for uq in (True, False)]
+def test_where_no_image_has_two_of_a_kind_tasks_are_mixed_and_still_even():
+    rows = [item(n, uq=uq, image=f"n{n}") for n in range(10) for uq in (True, False)]
     tasks = human_baseline.choose_tasks(rows, items_per_label=8, seed=1)
-    assert set(counts(tasks).values()) == {8} and len({task.picture_id for task in tasks}) == 8
+    assert set(counts(tasks).values()) == {8} and len({task.image_id for task in tasks}) == 8
 
 
 def test_the_draw_hangs_on_the_seed_and_not_on_the_order_of_items():
@@ -107,9 +107,9 @@ def test_the_draw_hangs_on_the_seed_and_not_on_the_order_of_items():
 def release(tiny):
     rows = [Row(item=row) for row in items(12, 12)]
     write_jsonl("data/release/tiny/1.0.0/provenance.jsonl", rows)
-    pictures = [
+    images = [
         ImageRecord(
-            picture_id=f"n{n}",
+            image_id=f"n{n}",
             split="testdev",
             path=f"data/tiny/source/images/n{n}.jpg",
             width=9,
@@ -118,11 +118,11 @@ def release(tiny):
         )
         for n in range(20)
     ]
-    write_jsonl("data/tiny/interim/ingest/pictures.jsonl", pictures)
+    write_jsonl("data/tiny/interim/ingest/images.jsonl", images)
     return Path("data/release/tiny/1.0.0")
 
 
-def test_what_people_see_is_a_picture_and_two_questions_and_nothing_else(release):
+def test_what_people_see_is_a_image_and_two_questions_and_nothing_else(release):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     tasks = {task.task_id: task for task in read_jsonl(HOME / "interim/batch/tasks.jsonl", Task)}
     rows = read_json(HOME / "interim/batch/label_studio_tasks.json")
@@ -134,7 +134,7 @@ def test_what_people_see_is_a_picture_and_two_questions_and_nothing_else(release
                 "task": task.task_id,
                 "first": task.first.text,
                 "second": task.second.text,
-                "image": f"/data/local-files/?d=tiny/source/images/{task.picture_id}.jpg",
+                "image": f"/data/local-files/?d=tiny/source/images/{task.image_id}.jpg",
             }
         }
 
@@ -170,11 +170,11 @@ def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
 def test_mistakes_are_told(release, tiny):
     with pytest.raises(UserError, match="no release is there"):
         human_baseline.sample_items(Path("data/release/tiny/9.9.9"))
-    write_jsonl("data/tiny/interim/ingest/pictures.jsonl", [])
+    write_jsonl("data/tiny/interim/ingest/images.jsonl", [])
     with pytest.raises(UserError) as caught:
         human_baseline.sample_items(release, items_per_label=4)
-    assert "its pictures are not those of data set tiny" in caught.value.problems[0]
-    assert caught.value.problems[1].endswith(": no such picture")
+    assert "its images are not those of data set tiny" in caught.value.problems[0]
+    assert caught.value.problems[1].endswith(": no such image")
     with pytest.raises(UserError, match="tiny: no judgement of a human study"):
         write_jsonl(DatasetFolders().record_file(Task), [])
         human_baseline.score_judgements()

@@ -17,18 +17,18 @@ def filter_(text, expected, source="own question", why=""):
     )
 
 
-def task(picture, question, block=0):
-    asked = TaskQuestion(key="c", text=f"candidate at {picture}", role="candidate", candidate_id=picture)
-    key = f"{picture}-{question.text}"
+def task(image, question, block=0):
+    asked = TaskQuestion(key="c", text=f"candidate at {image}", role="candidate", candidate_id=image)
+    key = f"{image}-{question.text}"
     return Task(
-        task_id=key, picture_id=picture, subset="pt-easy", first=asked, second=question, priority_block=block
+        task_id=key, image_id=image, subset="pt-easy", first=asked, second=question, priority_block=block
     )
 
 
-def world(pictures=20, block=lambda number: 0):
-    """Pictures that each have two valid and two invalid questions that are known, and a template of both kinds."""
+def world(images=20, block=lambda number: 0):
+    """Images that each have two valid and two invalid questions that are known, and a template of both kinds."""
     rows = []
-    for number in range(pictures):
+    for number in range(images):
         for kind in (V, X):
             known = [filter_(f"{kind} {copy} at {number}", kind) for copy in range(2)]
             known.append(filter_(f"template {kind} at {number}", kind, "template"))
@@ -38,7 +38,7 @@ def world(pictures=20, block=lambda number: 0):
 
 class Images(dict):
     def __missing__(self, key):
-        return f"/picture/{key}"
+        return f"/image/{key}"
 
 
 def pairs(rows):
@@ -61,19 +61,19 @@ def test_the_training_and_each_test_have_pairs_of_all_kinds_so_that_one_question
         assert pairs(part) == {"ii": quarter, "vv": quarter, "iv": len(part) // 2}
 
 
-def test_every_picture_serves_once_and_no_template_where_there_is_something_else():
+def test_every_image_serves_once_and_no_template_where_there_is_something_else():
     made = build_known_tasks(world(), Images(), 4, 8, seed=1)
     assert len({row["image"] for row in made}) == len(made) == 20
     assert len({row["key"] for row in made}) == 20
     assert not [row for row in made if "template" in row["first"]["text"] + row["second"]["text"]]
 
 
-def test_a_picture_without_such_a_pair_gives_another():
+def test_a_image_without_such_a_pair_gives_another():
     rows = [task(f"p{n}", filter_(f"{n} {c}", V)) for n in range(6) for c in range(2)]
     assert pairs(build_known_tasks(rows, Images(), 2, 2, seed=1)) == {"vv": 6}
 
 
-def test_a_template_serves_where_a_picture_has_nothing_else():
+def test_a_template_serves_where_a_image_has_nothing_else():
     rows = [
         task(f"p{n}", filter_(f"{n} {kind}", kind, source))
         for n in range(3)
@@ -84,10 +84,10 @@ def test_a_template_serves_where_a_picture_has_nothing_else():
 
 def test_they_come_from_the_tasks_that_go_out_last():
     made = build_known_tasks(world(20, block=lambda number: number // 10), Images(), 2, 4, seed=1)
-    assert {row["image"] for row in made} == {f"/picture/p{number}" for number in range(10, 20)}
+    assert {row["image"] for row in made} == {f"/image/p{number}" for number in range(10, 20)}
 
 
-def test_either_verdict_may_come_first_and_the_pictures_change_with_the_seed():
+def test_either_verdict_may_come_first_and_the_images_change_with_the_seed():
     made = [build_known_tasks(world(), Images(), 2, 2, seed) for seed in range(10)]
     assert {row["first"]["expected"] for rows in made for row in rows} == {V, X}
     assert len({rows[0]["image"] for rows in made}) > 3
@@ -99,15 +99,15 @@ def test_the_same_tasks_in_another_order_give_the_same():
     )
 
 
-def test_too_few_pictures_are_told_with_the_numbers():
-    with pytest.raises(UserError, match=r"14 pictures wanted .*but only 13 have two"):
+def test_too_few_images_are_told_with_the_numbers():
+    with pytest.raises(UserError, match=r"14 images wanted .*but only 13 have two"):
         build_known_tasks(world(13), Images(), 4, 5, seed=1)
 
 
 def test_a_task_tells_in_words_why_each_verdict_is_known():
     assert (
-        explain_verdict(filter_("q", X, why="no dog in the picture"))
-        == "It has no answer here: no dog in the picture."
+        explain_verdict(filter_("q", X, why="no dog in the image"))
+        == "It has no answer here: no dog in the image."
     )
     assert explain_verdict(filter_("q", V, why="red")) == "It has an answer: red."
     assert explain_verdict(filter_("q", V)) == "It has an answer, and only one is right."

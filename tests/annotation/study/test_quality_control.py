@@ -66,7 +66,7 @@ def test_a_filter_falls_by_three_who_are_right_about_the_others():
 def test_one_person_who_answers_a_filter_twice_is_one():
     _, judged = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
     judged["text"] = judged["text"].where(judged["task_id"] != "0006", "filter")
-    judged["picture_id"] = judged["picture_id"].where(judged["task_id"] != "0006", "n0004")
+    judged["image_id"] = judged["image_id"].where(judged["task_id"] != "0006", "n0004")
     assert not find_discarded_gold(judged, 0.03).any()  # a said it twice, nobody else did
 
 
@@ -74,7 +74,7 @@ def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_the
     _, judged = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
     again = judged["task_id"] == "0006"  # the same question once more, answered as known
     judged["text"] = judged["text"].where(~again | (judged["role"] != "filter"), "filter")
-    judged["picture_id"] = judged["picture_id"].where(~again, "n0004")
+    judged["image_id"] = judged["image_id"].where(~again, "n0004")
     for rows in (judged, judged.iloc[::-1]):
         assert set(rows[find_discarded_gold(rows, 0.03)]["task_id"]) == {"0004", "0006"}
 
@@ -240,7 +240,7 @@ def test_three_answers_of_one_person_do_not_make_a_filter_fall():
     _, judged = crowd(people, 40)
     same = judged["task_id"].isin(["0004", "0006", "0008"]) & (judged["role"] == "filter")
     judged["text"] = judged["text"].mask(same, "filter")
-    judged["picture_id"] = judged["picture_id"].mask(same, "n0004")
+    judged["image_id"] = judged["image_id"].mask(same, "n0004")
     assert not find_discarded_gold(judged.assign(right=judged["right"] & ~same), 0.5).any()
 
 

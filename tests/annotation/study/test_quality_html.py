@@ -105,20 +105,20 @@ def test_alarms_stand_before_everything_else():
     assert html.index("Alarm.") < html.index("<svg") and "1 filter question fell" in html
 
 
-def test_the_worst_items_show_their_pictures_and_hostile_text_as_text(tmp_path):
+def test_the_worst_items_show_their_images_and_hostile_text_as_text(tmp_path):
     Image.new("RGB", (600, 300), "red").save(tmp_path / "n1.png")
     worst = UncertainItem(
         candidate_id="c",
         subset="pt-easy",
-        picture_id="n1",
+        image_id="n1",
         text=HOSTILE,
         choices={"valid": 2, "invalid": 1},
         probability_invalid=0.4,
     )
     report = msgspec.structs.replace(quality(), uncertain_items=(worst,))
     seen = Text(render_page(report, {"n1": str(tmp_path / "n1.png")}))
-    (picture,) = [value for name, value in seen.attributes if name == "src"]
-    assert picture.startswith("data:image/jpeg;base64,") and len(picture) < 17_000
+    (image,) = [value for name, value in seen.attributes if name == "src"]
+    assert image.startswith("data:image/jpeg;base64,") and len(image) < 17_000
     assert HOSTILE in seen.text and "2 valid, 1 invalid" in "".join(seen.text)
     assert "script" not in seen.tags
-    assert "img" not in Text(render_page(report)).tags  # as in a release without pictures
+    assert "img" not in Text(render_page(report)).tags  # as in a release without images

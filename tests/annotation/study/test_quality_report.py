@@ -57,7 +57,7 @@ def test_the_figures_are_those_of_the_verdicts():
         ("own question", V, 18, 18),
     ]
     (fell,) = found.discarded_gold_questions
-    assert (fell.picture_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
+    assert (fell.image_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
     (row,) = found.subsets
     assert row.statuses == {"unanswerable": 2, "answerable": 12}
     assert found.num_unanswerable == 2 and found.uncertain_items == ()  # all votes are alike

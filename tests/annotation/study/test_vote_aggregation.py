@@ -123,12 +123,12 @@ def test_a_candidate_that_nobody_judged_or_whose_votes_do_not_count_has_none():
 
 
 def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
-    # Two of three say "wrong attribute"; an unclear picture is a reason, but none of a question's own.
+    # Two of three say "wrong attribute"; an unclear image is a reason, but none of a question's own.
     assert (
         most_common_reason(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
     )
     assert most_common_reason(["wrong relation", "missing object"]) == "missing object"
-    assert most_common_reason(["", "unclear picture"]) is None
+    assert most_common_reason(["", "unclear image"]) is None
 
 
 def test_the_reason_is_that_of_the_votes_that_count():

@@ -1,6 +1,7 @@
 import msgspec
 import numpy as np
 import pytest
+from tests.benchmark.auditing.two_images import A, B, source
 
 from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from pipeline.benchmark.auditing.audit_markdown import (
@@ -16,7 +17,6 @@ from pipeline.benchmark.auditing.permutation_test import MaxTResult
 from pipeline.benchmark.auditing.screening_accuracy import ScreeningAccuracy
 from pipeline.benchmark.auditing.subset_audit import AuditReport, SubsetAudit
 from pipeline.benchmark.auditing.verifier_agreement import VerifierAgreement, measure_agreement, run_trials
-from tests.benchmark.auditing.two_pictures import A, B, source
 
 MARGIN = LabelImbalance(max_difference=3, unbalanced_keys=2, keys=9, distinct_per_uq=0.5)
 AUDIT = SubsetAudit(

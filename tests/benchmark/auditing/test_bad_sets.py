@@ -88,11 +88,11 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("an infinity in a line", "s.jsonl", LINES.replace('"yes"', "-Infinity"), "(Infinity is no JSON: write null)"),
     ("NaN in a text alone", "s.json", PLAIN.replace("cat", "NaN")[:-9], "truncated\n"),
     ("no label", "s.json", changed(answer=None), "row 1: it has no label"),
-    ("a third label", "s.json", changed(answer="perhaps"), "say which counts against all others: --positive VALUE"),
+    ("a third label", "s.json", changed(answer="perhaps"), "say which counts against all others: --positive-label VALUE"),
     ("one label alone", "s.json", PLAIN.replace('"no"', '"yes"'), "wanted two kinds"),
     ("a number for a text", "s.json", changed(question=5), "row 1: its text is none, or has no words"),
     ("a text without words", "s.json", changed(question="\U0001f600 ?!"), "row 1: its text is none, or has no words"),
-    ("one picture alone", "s.json", PLAIN.replace("p1", "p0").replace("p2", "p0").replace("p3", "p0"), "all rows have the same one"),
+    ("one image alone", "s.json", PLAIN.replace("p1", "p0").replace("p2", "p0").replace("p3", "p0"), "all rows have the same one"),
     ("a page", "s.json", "<html>404</html>", "wanted a list of JSON objects"),
     # what is no text
     ("Parquet", "s.parquet", parquet, READ),
@@ -124,7 +124,7 @@ def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, n
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ((True, False), "answer holds true (2), false (2); for other values give --text NAME --label NAME --positive"),
+        ((True, False), "answer holds true (2), false (2); for other values give --text-column NAME --label-column NAME --positive-label"),
         ((0, 1, 2), "answer holds 0 (2), 1 (1), 2 (1); for"),
         ((["yes"], ["no"]), 'answer holds ["yes"] (2), ["no"] (2); for'),
     ],

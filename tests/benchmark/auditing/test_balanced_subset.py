@@ -16,14 +16,14 @@ from tests.benchmark.auditing.made_sets import labelled
 
 
 def test_the_largest_even_part_of_a_few_rows_is_found_and_the_rest_has_reasons():
-    # a and b go round through pictures 1 and 2: a yes 1, a no 2, b yes 2, b no 1. Of a third yes of a nothing is left to
+    # a and b go round through images 1 and 2: a yes 1, a no 2, b yes 2, b no 1. Of a third yes of a nothing is left to
     # set against; c is never no; the repeated row counts once; d contradicts itself.
     rows = [
         ("a", 1, 1), ("a", 0, 2), ("b", 1, 2), ("b", 0, 1),
         ("a", 1, 3), ("c", 1, 1), ("a", 1, 1), ("d", 1, 4), ("d", 0, 4),
     ]  # fmt: skip
-    texts, labels, pictures = zip(*rows, strict=True)
-    keep, lost = choose_balanced_subset(labelled(texts, labels, pictures), 0)
+    texts, labels, images = zip(*rows, strict=True)
+    keep, lost = choose_balanced_subset(labelled(texts, labels, images), 0)
     assert keep.tolist() == [0, 1, 2, 3]
     assert lost.rule == BALANCED_MARGINS and lost.excluded_rows == {
         ONE_LABEL: 1,
@@ -34,10 +34,10 @@ def test_the_largest_even_part_of_a_few_rows_is_found_and_the_rest_has_reasons()
     assert (lost.positives, lost.negatives, lost.texts, lost.images) == ((2, 6), (2, 3), (2, 4), (2, 4))
 
 
-def test_each_text_and_each_picture_is_even_in_what_is_kept():
+def test_each_text_and_each_image_is_even_in_what_is_kept():
     rng = np.random.default_rng(0)
-    texts, pictures = rng.integers(20, size=600), rng.integers(50, size=600)
-    rows = labelled([f"t{i}" for i in texts], (rng.random(600) < 0.3 + 0.02 * texts).astype(int), pictures)
+    texts, images = rng.integers(20, size=600), rng.integers(50, size=600)
+    rows = labelled([f"t{i}" for i in texts], (rng.random(600) < 0.3 + 0.02 * texts).astype(int), images)
     kept = rows.select(choose_balanced_subset(rows, 0)[0])
     assert 150 < len(kept) < 600
     for keys in (kept.texts, kept.images):
@@ -47,7 +47,7 @@ def test_each_text_and_each_picture_is_even_in_what_is_kept():
         assert set(more.values()) == {0}
 
 
-def test_without_pictures_each_text_is_even_and_as_many_stay_as_its_rarer_label_has():
+def test_without_images_each_text_is_even_and_as_many_stay_as_its_rarer_label_has():
     texts = ["a"] * 5 + ["b"] * 4
     keep, lost = choose_balanced_subset(labelled(texts, [1, 1, 1, 0, 0, 1, 0, 0, 0]), 0)
     # a: min(3, 2) of either label, b: min(1, 3)

@@ -157,7 +157,7 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
     with pytest.raises(UserError, match="--annotations FILE"):
         load_labelled_set(open_rows(str(tmp_path / "q")), "q")
     joined = JoinedRows(tmp_path / "q", tmp_path / "a")
-    with pytest.raises(UserError, match="all rows have the same one"):  # questions say picture 42 of all
+    with pytest.raises(UserError, match="all rows have the same one"):  # questions say image 42 of all
         load_labelled_set(joined, "q")
     questions["questions"][1]["image_id"] = 43
     (tmp_path / "q").write_text(json.dumps(questions))
@@ -203,8 +203,8 @@ def test_our_own_form_links_an_edited_question_with_its_original(tmp_path):
 )
 def test_the_tables_of_our_releases_are_known_too(tmp_path, key, name):
     rows = [
-        {"item_id": "101", "picture_id": "n1", key: "101", "question": "Where is it?", "label": 0, "answer": "here"},
-        {"item_id": "pthard_n1+101", "picture_id": "n2", key: "101", "question": "Where?", "label": 1, "answer": ""},
+        {"item_id": "101", "image_id": "n1", key: "101", "question": "Where is it?", "label": 0, "answer": "here"},
+        {"item_id": "pthard_n1+101", "image_id": "n2", key: "101", "question": "Where?", "label": 1, "answer": ""},
     ]  # fmt: skip
     found = read(tmp_path / "pt-hard-test.json", rows)
     assert (found.format, found.labels.tolist(), found.source_ids) == (name, [0, 1], ["101", "101"])
@@ -218,7 +218,7 @@ def test_the_tables_of_our_releases_are_known_too(tmp_path, key, name):
         ("is_answerable", [True, False, 1, 0], ("answerable", "unanswerable"), [0, 1, 0, 1], {}),
     ],
 )
-def test_other_files_of_questions_pictures_and_answers(tmp_path, column, values, meaning, labels, left_out):
+def test_other_files_of_questions_images_and_answers(tmp_path, column, values, meaning, labels, left_out):
     rows = {
         str(i): {"imageId": f"p{i % 2}", "question": f"Is it {i}?", column: value}
         for i, value in enumerate(values)
@@ -235,6 +235,6 @@ def test_other_files_of_questions_pictures_and_answers(tmp_path, column, values,
 def test_what_no_form_fits_is_said_with_what_is_missing():
     with pytest.raises(
         UserError,
-        match="its columns prompt, image lack a text .* and a label or answer .*--text NAME --label NAME",
+        match="its columns prompt, image lack a text .* and a label or answer .*--text-column NAME --label-column NAME",
     ):
         detect_format(["prompt", "image"], "x.json")

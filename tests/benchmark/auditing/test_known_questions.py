@@ -45,7 +45,7 @@ def test_a_text_of_one_word_has_no_pair():
 
 
 def test_who_leaves_out_a_paraphrased_question_leaves_out_the_sources_wording():
-    common = {"picture_id": "p", "split": "val", "answer": "red"}
+    common = {"image_id": "p", "split": "val", "answer": "red"}
     asked = [
         Question(
             question_id="1", text="The cup is what color?", source_text="What color is the cup?", **common

@@ -2,17 +2,17 @@ from pipeline.benchmark.auditing.label_imbalance import measure_imbalance
 from pipeline.core.records import Item
 
 
-def item(text, unanswerable, picture="p"):
+def item(text, unanswerable, image="p"):
     return Item(
         item_id="",
         subset="clip-easy",
-        picture_id=picture,
+        image_id=image,
         question_id="",
         text=text,
         unanswerable=unanswerable,
         answer="",
         pair_id="",
-        part="dev",
+        split="validation",
     )
 
 

@@ -16,9 +16,9 @@ def source(path, rows):
     return open_rows(str(path))
 
 
-def rows(*labels, texts=None, pictures=None):
+def rows(*labels, texts=None, images=None):
     return [
-        {"t": texts[i] if texts else f"word {i}", "l": label, "g": pictures[i] if pictures else i % 2}
+        {"t": texts[i] if texts else f"word {i}", "l": label, "g": images[i] if images else i % 2}
         for i, label in enumerate(labels)
     ]
 
@@ -38,7 +38,9 @@ def rows(*labels, texts=None, pictures=None):
 def test_two_values_are_two_labels_and_one_against_all_others_is_chosen(
     tmp_path, labels, positive, meaning, found
 ):
-    read = load_labelled_set(source(tmp_path / "s", rows(*labels)), "s", ASKED._replace(positive_label=positive))
+    read = load_labelled_set(
+        source(tmp_path / "s", rows(*labels)), "s", ASKED._replace(positive_label=positive)
+    )
     assert (read.label_names, read.labels.tolist()) == (meaning, found)
 
 
@@ -57,8 +59,8 @@ def test_rows_can_be_chosen_by_a_column_and_keep_their_places(tmp_path):
     ("given", "asked", "message"),
     [
         (rows("a", "b"), ColumnOptions("t", "nosuch", "g"), "nosuch: no such column; there are t, l, g"),
-        (rows("a", "b"), ColumnOptions("t"), "give --text and --label together"),
-        (rows("a", "b", "c"), ASKED, r"l has 3 values \('a' \(1\), .*--positive VALUE"),
+        (rows("a", "b"), ColumnOptions("t"), "give --text-column and --label-column together"),
+        (rows("a", "b", "c"), ASKED, r"l has 3 values \('a' \(1\), .*--positive-label VALUE"),
         (rows("a", "b"), ASKED._replace(positive_label="z"), "no row has 'z' in l; the commonest are 'a'"),
         (rows("a", "b"), ASKED._replace(where=("g", "9")), "no row has '9' in g"),
         (rows("a", "a"), ASKED, "wanted two kinds, but none of 2 rows is 'not a'"),
@@ -66,10 +68,10 @@ def test_rows_can_be_chosen_by_a_column_and_keep_their_places(tmp_path):
         (rows("a", "b", texts=["x", " ?"]), ASKED, "row 2: its text is none, or has no words"),
         (rows("a", "b", texts=["x", 5]), ASKED, "row 2: its text is none"),
         (rows("a", "b", texts=["x", "x " * 2501]), ASKED, "row 2: its text is longer than 5,000 characters"),
-        (rows("a", "b"), ColumnOptions(positive_label="a"), "--positive is a value of --label"),
+        (rows("a", "b"), ColumnOptions(positive_label="a"), "--positive-label is a value of --label-column"),
         ([], ASKED, "it has no rows"),
-        (rows("a", "b", pictures=["x", None]), ASKED, "row 2: it has no image"),
-        (rows("a", "b", pictures=["x", "x"]), ASKED, "all rows have the same one"),
+        (rows("a", "b", images=["x", None]), ASKED, "row 2: it has no image"),
+        (rows("a", "b", images=["x", "x"]), ASKED, "all rows have the same one"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, given, asked, message):
@@ -89,8 +91,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path):
         "row 1: its text is none, or has no words",
         "rows 1, 2: its id is not its alone",
         "labels: wanted two kinds, but none of 3 rows is 'no'; label holds \"yes\" (3); "
-        "for other values give --text NAME --label NAME --positive VALUE",
-        "images: all rows have the same one; name another column: --group NAME",
+        "for other values give --text-column NAME --label-column NAME --positive-label VALUE",
+        "images: all rows have the same one; name another column: --image-column NAME",
     ]
 
 

@@ -70,15 +70,15 @@ def test_parquet_keeps_its_types(tmp_path):
     assert kept.equals(table.take([2, 0])) and kept.schema == table.schema
 
 
-def test_a_folder_is_read_by_datasets_without_decoding_its_pictures(tmp_path):
+def test_a_folder_is_read_by_datasets_without_decoding_its_images(tmp_path):
     pytest.importorskip("datasets")
     folder = tmp_path / "set"
     folder.mkdir()
-    pd.DataFrame({"question": ["a", "b"], "image": [{"bytes": b"no picture", "path": "x"}] * 2}).to_parquet(
+    pd.DataFrame({"question": ["a", "b"], "image": [{"bytes": b"no image", "path": "x"}] * 2}).to_parquet(
         folder / "test-00000.parquet"
     )
     rows = open_rows(str(folder))
-    assert rows.columns == ["question", "image"] and rows.column("image")[1]["bytes"] == b"no picture"
+    assert rows.columns == ["question", "image"] and rows.column("image")[1]["bytes"] == b"no image"
     rows.write([1], tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").column("question").to_pylist() == ["b"]
     with pytest.raises(UserError, match="no split 'val'; it has test"):

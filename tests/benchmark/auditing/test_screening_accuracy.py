@@ -10,7 +10,7 @@ WORDS = WordSenses(categories={}, attribute_types={"red": "color", "blue": "colo
 
 def candidate(program, key="a"):
     return Candidate(
-        candidate_id=key, subset="pt-easy", picture_id="p", question_id=key, text="", program=steps(program)
+        candidate_id=key, subset="pt-easy", image_id="p", question_id=key, text="", program=steps(program)
     )
 
 
@@ -51,7 +51,7 @@ def test_precision_recall_and_false_drops_of_a_worked_example():
     # Six candidates, a-d truly unanswerable. Kept: a, b, e -> precision 2/3, recall 2/4. Held answerable: c, f -> one
     # of two was in truth unanswerable. d was dropped for its text, which is no false drop.
     candidates = [
-        Candidate(candidate_id=i, subset="pt-easy", picture_id="p", question_id=i, text="") for i in "abcdef"
+        Candidate(candidate_id=i, subset="pt-easy", image_id="p", question_id=i, text="") for i in "abcdef"
     ]
     truth = dict.fromkeys("abcd", "unanswerable") | dict.fromkeys("ef", "answerable")
     found = compare_with_truth(told(candidates, truth), kept=set("abe"), dropped_as_answerable=set("cf"))[
@@ -62,7 +62,7 @@ def test_precision_recall_and_false_drops_of_a_worked_example():
 
 
 def test_a_subset_without_drops_has_no_false_drop_rate():
-    candidates = [Candidate(candidate_id="a", subset="clip-easy", picture_id="p", question_id="a", text="")]
+    candidates = [Candidate(candidate_id="a", subset="clip-easy", image_id="p", question_id="a", text="")]
     assert (
         compare_with_truth([(candidates[0], "unanswerable")], {"a"}, set())["clip-easy"].false_drop_rate
         is None

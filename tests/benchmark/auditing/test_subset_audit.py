@@ -29,7 +29,7 @@ def items(word):
         Item(
             item_id=f"{i}{unanswerable}",
             subset="pt-easy",
-            picture_id=f"p{i % 20}",
+            image_id=f"p{i % 20}",
             question_id=str(i),
             pair_id=str(i),
             part="test",
@@ -44,12 +44,12 @@ def items(word):
     ]
 
 
-PICTURES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
+IMAGES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
 
 
 def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
     known = KnownQuestions(item.text for item in items("unicorn") if not item.unanswerable)
-    found = audit_subset(items("unicorn"), PICTURES, P, known)
+    found = audit_subset(items("unicorn"), IMAGES, P, known)
     assert found.attacks["word n-grams"].auroc == found.attacks["verbatim"].auroc == 1.0
     over = [name for name in TEXT_ATTACKERS if found.attacks[name].auroc > 0.65]
     assert {
@@ -68,22 +68,20 @@ def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
 
 def test_without_a_sign_in_the_text_nothing_is_found_and_nobody_is_warned():
     # The UQ's text is the AQ's, so what is learnt in one fold says nothing of another.
-    found = audit_subset(items("cup"), PICTURES, P)
+    found = audit_subset(items("cup"), IMAGES, P)
     assert found.attacks["word n-grams"].auroc == found.attacks["length"].auroc == 0.5
     assert make_warnings({"pt-easy": found}, P.max_text_auroc) == []
     assert (found.text_imbalance.max_difference, found.image_imbalance.max_difference) == (0, 0)
 
 
 def test_a_set_too_small_for_its_folds_does_not_pass_in_silence():
-    found = audit_subset(
-        items("cup"), PICTURES, AuditParams(max_text_auroc={}, folds=1000, num_replicates=50)
-    )
+    found = audit_subset(items("cup"), IMAGES, AuditParams(max_text_auroc={}, folds=1000, num_replicates=50))
     (line,) = make_warnings({"pt-easy": found}, {})
     assert line.startswith("pt-easy: too small") and found.too_small_reason.startswith("60 distinct texts")
 
 
 def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
-    found = audit_subset(items("cup"), PICTURES, P)
+    found = audit_subset(items("cup"), IMAGES, P)
     assert found.attacks["CLIP score"].auroc == 1.0  # every AQ has 0.3, every UQ 0.1
     assert (found.clip_overlap, found.clip_mean_difference) == (0.0, 0.2)
     assert found.categories == {"missing object": 60}
@@ -91,7 +89,7 @@ def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
 
 def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one():
     first, *others = items("cup")
-    found = audit_subset([msgspec.structs.replace(first, score=None), *others], PICTURES, P)
+    found = audit_subset([msgspec.structs.replace(first, score=None), *others], IMAGES, P)
     assert found.attacks["CLIP score"].auroc is None
 
 
@@ -100,9 +98,9 @@ def test_the_subsets_of_a_file_are_audited_in_their_order_and_only_those_that_ha
     some, none = tmp_path / "some.jsonl", tmp_path / "none.jsonl"
     write_jsonl(some, [*hard, *items("cup")])
     write_jsonl(none, [])
-    audits = audit_items(some, PICTURES, P)
+    audits = audit_items(some, IMAGES, P)
     assert list(audits) == ["pt-easy", "pt-hard"]
-    assert audits["pt-hard"] == audit_subset(hard, PICTURES, P) and audit_items(none, PICTURES, P) == {}
+    assert audits["pt-hard"] == audit_subset(hard, IMAGES, P) and audit_items(none, IMAGES, P) == {}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +121,7 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
     monkeypatch.setattr(subset_audit, "audit_subset", lambda rows, *_: len(rows))
     hard = [msgspec.structs.replace(item, subset="pt-hard") for item in items("cup")]
     write_jsonl(tmp_path / "some.jsonl", [*hard, *items("cup")])
-    assert audit_items(tmp_path / "some.jsonl", PICTURES, P) == {"pt-easy": 120, "pt-hard": 120}
+    assert audit_items(tmp_path / "some.jsonl", IMAGES, P) == {"pt-easy": 120, "pt-hard": 120}
     assert used == [processes]
 
 
@@ -169,14 +167,14 @@ def test_without_scores_of_both_kinds_there_is_no_histogram(aqs, uqs):
     assert compute_histograms(aqs, uqs) is None
 
 
-def test_four_times_the_pictures_resolve_half_the_difference():
+def test_four_times_the_images_resolve_half_the_difference():
     # A standard error falls with the square root of the sample.
-    def found(pictures):
+    def found(images):
         return np.mean(
             [
                 estimate_min_detectable_auaf_difference(
-                    np.arange(pictures * 4) % 2 == 0,
-                    np.arange(pictures * 4) // 4,
+                    np.arange(images * 4) % 2 == 0,
+                    np.arange(images * 4) // 4,
                     200,
                     i,
                     make_generator(0, str(i)),

@@ -99,7 +99,9 @@ def test_that_a_text_itself_was_asked_tells_nothing_once_it_is_left_out():
 def test_the_very_text_tells_who_has_read_it_and_nothing_is_told_where_nobody_has():
     texts, labels, folds = rows((TEXTS, [text.replace("made", "sold") for text in TEXTS]))
     assert (
-        roc_auc_score(labels, -score_by_verbatim_count(texts, replace(folds, known_questions=KnownQuestions(TEXTS))))
+        roc_auc_score(
+            labels, -score_by_verbatim_count(texts, replace(folds, known_questions=KnownQuestions(TEXTS)))
+        )
         == 1.0
     )
     for guess in (score_by_verbatim_count, score_by_other_questions):

@@ -169,7 +169,7 @@ def items():
             yield Item(
                 item_id=f"pthard_n{i % 30}+{100 + i}" if uq else f"{100 + i}",
                 subset="pt-hard",
-                picture_id=f"n{i % 30}",
+                image_id=f"n{i % 30}",
                 question_id=f"{100 + i}",
                 pair_id=f"{i}",
                 part="test",
@@ -183,11 +183,11 @@ def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_pat
     made = list(items())
     known = KnownQuestions(item.text for item in made if not item.unanswerable)
     params = AuditParams(max_text_auroc={}, num_replicates=200)
-    stage = audit_subset(made, {item.picture_id: np.ones(2) for item in made}, params, known)
+    stage = audit_subset(made, {item.image_id: np.ones(2) for item in made}, params, known)
     order = np.random.default_rng(1).permutation(len(made))
     rgqa = [
         {
-            "img_id": item.picture_id,
+            "img_id": item.image_id,
             "question_id": item.item_id,
             "sent": item.text,
             "label": {"UQ" if item.unanswerable else item.answer: 1.0},
@@ -197,7 +197,7 @@ def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_pat
     table = [
         {
             "item_id": item.item_id,
-            "picture_id": item.picture_id,
+            "image_id": item.image_id,
             "source_question_id": item.question_id,
             "question": item.text,
             "label": int(item.unanswerable),

@@ -6,6 +6,7 @@ from collections import Counter
 
 import msgspec
 import numpy as np
+from tests.benchmark.auditing.two_images import COLOR, SIZE, A, B, asked, source
 
 from pipeline.benchmark.auditing.verifier_agreement import (
     VerifierInputs,
@@ -15,13 +16,12 @@ from pipeline.benchmark.auditing.verifier_agreement import (
     run_trials,
 )
 from pipeline.verifier.evidence import build_scene_evidence
-from tests.benchmark.auditing.two_pictures import COLOR, SIZE, A, B, asked, source
 from tests.notation import LEXICON, scene
 
 
 def judged(found: VerifierInputs, foreign: int = 0) -> dict[tuple[str, str], str]:
     return {
-        (t.question.question_id, t.picture_id): " ".join(
+        (t.question.question_id, t.image_id): " ".join(
             (t.outcome.answerability, *t.outcome.answers, str(t.is_correct))
         )
         for t in run_trials(found, foreign, np.random.default_rng(1))
@@ -59,14 +59,14 @@ def test_relatives_go_both_ways_and_along_equals():
     assert found["5"] == {"5"}
 
 
-def test_at_other_pictures_the_truth_tells_who_is_right():
+def test_at_other_images_the_truth_tells_who_is_right():
     truth = {
         "b": build_scene_evidence(scene("lamp 5: blue"), LEXICON),
         "a": build_scene_evidence(scene("cup 2: red, small", "lamp 6: red"), LEXICON),
     }
     found = list(run_trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)))
     told = {
-        (t.question.question_id, t.picture_id): (t.outcome.answerability, t.truth, t.is_correct)
+        (t.question.question_id, t.image_id): (t.outcome.answerability, t.truth, t.is_correct)
         for t in found
         if not t.is_own_image
     }
@@ -83,7 +83,7 @@ def test_at_other_pictures_the_truth_tells_who_is_right():
     told = [
         t.is_correct
         for t in run_trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0))
-        if t.question.question_id == "a1" and t.picture_id == "b"
+        if t.question.question_id == "a1" and t.image_id == "b"
     ]
     assert told and not any(told)
 
@@ -113,7 +113,7 @@ def test_the_figures_add_up():
     found += [
         t
         for t in run_trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0))
-        if (t.question.question_id, t.picture_id) == ("a1", "b")
+        if (t.question.question_id, t.image_id) == ("a1", "b")
     ][:1]
     row = count_trials(Counter(trial.key for trial in found))
     # Own: a1, a2, a3, b1, b2 and the lie; a1, a2 and the lie were dared (b1 says nothing), the lie is wrong.
@@ -137,7 +137,7 @@ def test_the_figures_add_up():
     assert row.precision == {"answerable": 1.0, "unanswerable": 1.0}
 
 
-def test_where_nobody_knows_the_truth_nothing_is_claimed_of_other_pictures():
+def test_where_nobody_knows_the_truth_nothing_is_claimed_of_other_images():
     row = count_trials(Counter(t.key for t in run_trials(source(*A, *B), 3, np.random.default_rng(0))))
     assert row.negative_correct is None and row.precision == {"answerable": None, "unanswerable": None}
     assert row.recall["unanswerable"] is None and row.negative_unanswerable > 0

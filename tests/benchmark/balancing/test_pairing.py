@@ -23,15 +23,15 @@ from pipeline.benchmark.balancing.pairing import (
 from pipeline.core.records import Candidate, CandidateEstimate, CollectedCandidate, Question, VerifierResult
 
 
-def asked(question_id, picture, text):
-    return Question(question_id=question_id, picture_id=picture, split="testdev", text=text, answer="yes")
+def asked(question_id, image, text):
+    return Question(question_id=question_id, image_id=image, split="testdev", text=text, answer="yes")
 
 
-def uq(picture, text, question_id="q", number=0):
+def uq(image, text, question_id="q", number=0):
     c = Candidate(
-        candidate_id=f"{picture}+{text}+{number}",
+        candidate_id=f"{image}+{text}+{number}",
         subset="clip-hard",
-        picture_id=picture,
+        image_id=image,
         question_id=question_id,
         text=text,
     )
@@ -52,7 +52,7 @@ def estimate(answerable):
 
 
 def shown(pairs):
-    return {(p.uq.candidate.picture_id, p.uq.candidate.text, p.aq.picture_id) for p in pairs}
+    return {(p.uq.candidate.image_id, p.uq.candidate.text, p.aq.image_id) for p in pairs}
 
 
 def reasons(left):
@@ -62,7 +62,7 @@ def reasons(left):
 ONE_PART = dict.fromkeys("ABCDE", "test")
 
 
-def test_a_cycle_of_pictures_is_kept_and_what_leads_nowhere_is_not():
+def test_a_cycle_of_images_is_kept_and_what_leads_nowhere_is_not():
     # x of A asked of B, y of B asked of C, z of C asked of A: a cycle. w of A asked of D: D gives nothing back.
     questions = [asked("1", "A", "x"), asked("2", "B", "y"), asked("3", "C", "z"), asked("4", "A", "w")]
     uqs = [uq("A", "z"), uq("B", "x"), uq("C", "y"), uq("D", "w")]
@@ -81,7 +81,7 @@ def test_the_longer_of_two_cycles_that_share_a_question_is_kept():
     assert reasons(left) == {"A+y+0": OUTSIDE_BALANCED_SET}
 
 
-def test_a_text_asked_of_several_pictures_pairs_with_whichever_makes_the_margins_equal():
+def test_a_text_asked_of_several_images_pairs_with_whichever_makes_the_margins_equal():
     # The UQ "x" at B was proposed from A's question 1, but A is asked nothing: C's question 2 of the same text, with
     # y of B asked of C, closes a cycle.
     questions = [asked("1", "A", "x"), asked("2", "C", "x"), asked("3", "B", "y")]
@@ -91,7 +91,7 @@ def test_a_text_asked_of_several_pictures_pairs_with_whichever_makes_the_margins
 
 
 def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
-    # Six pairs of pictures Ai, Di: Ai is asked di, and gives t (all of them the same text) or si, which Di is asked.
+    # Six pairs of images Ai, Di: Ai is asked di, and gives t (all of them the same text) or si, which Di is asked.
     # Whatever mixture of t and si is chosen, there are 12 pairs; with t once at most there are 12 texts.
     questions, uqs = [], []
     for i in range(6):
@@ -101,7 +101,7 @@ def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
             asked(f"{i}3", f"D{i}", f"d{i}"),
         ]
         uqs += [uq(f"A{i}", f"d{i}"), uq(f"D{i}", f"s{i}"), uq(f"D{i}", "t")]
-    kept, _ = pair_by_image_and_text(uqs, questions, (), {q.picture_id: "test" for q in questions})
+    kept, _ = pair_by_image_and_text(uqs, questions, (), {q.image_id: "test" for q in questions})
     assert len(kept) == len({pair.aq.text for pair in kept}) == 12
 
 
@@ -115,8 +115,8 @@ def test_reasons_name_what_was_in_the_way():
         uq("A", "never asked"),
         uq("E", "y"),
     ]
-    part = ONE_PART | {"E": "dev"}
-    kept, left = pair_by_image_and_text(uqs, questions, {"3"}, part)
+    split = ONE_PART | {"E": "validation"}
+    kept, left = pair_by_image_and_text(uqs, questions, {"3"}, split)
     assert shown(kept) == {("A", "y", "B"), ("B", "x", "A")}
     assert reasons(left) == {
         "B+x+1": DUPLICATE_TEXT,
@@ -127,80 +127,80 @@ def test_reasons_name_what_was_in_the_way():
 
 
 @st.composite
-def verdicts(draw, pictures=5, texts=6, most=12):
+def verdicts(draw, images=5, texts=6, most=12):
     rng = np.random.default_rng(draw(st.integers(0, 100_000)))
-    names = "ABCDE"[:pictures]
+    names = "ABCDE"[:images]
     questions = [
-        asked(str(i), names[rng.integers(pictures)], f"t{rng.integers(texts)}")
+        asked(str(i), names[rng.integers(images)], f"t{rng.integers(texts)}")
         for i in range(draw(st.integers(0, most)))
     ]
-    own = {(q.picture_id, q.text) for q in questions}
+    own = {(q.image_id, q.text) for q in questions}
     pairs = [(p, f"t{t}") for p in names for t in range(texts) if (p, f"t{t}") not in own]
     chosen = [
         pairs[i]
         for i in sorted(rng.choice(len(pairs), min(len(pairs), draw(st.integers(0, most))), replace=False))
     ]
     refuted = {q.question_id for q in questions if rng.random() < 0.1}
-    part = (
-        {p: ("dev", "test")[rng.integers(2)] for p in names}
+    split = (
+        {p: ("validation", "test")[rng.integers(2)] for p in names}
         if draw(st.booleans())
         else dict.fromkeys(names, "test")
     )
-    return [uq(*pair) for pair in chosen], questions, refuted, part
+    return [uq(*pair) for pair in chosen], questions, refuted, split
 
 
 @settings(max_examples=80, deadline=None)
 @given(verdicts(most=25))
-def test_margins_are_equal_within_each_part_and_nobody_is_lost(drawn):
-    uqs, questions, refuted, part = drawn
-    kept, left = pair_by_image_and_text(uqs, questions, refuted, part)
-    of_text, of_picture = Counter(), Counter()
+def test_margins_are_equal_within_each_split_and_nobody_is_lost(drawn):
+    uqs, questions, refuted, split = drawn
+    kept, left = pair_by_image_and_text(uqs, questions, refuted, split)
+    of_text, of_image = Counter(), Counter()
     for pair in kept:
         assert pair.uq.candidate.text == pair.aq.text
         assert pair.aq.question_id not in refuted
-        for picture, sign in ((pair.uq.candidate.picture_id, 1), (pair.aq.picture_id, -1)):
-            of_text[part[picture], pair.aq.text] += sign
-            of_picture[picture] += sign
-    assert not any(of_text.values()) and not any(of_picture.values())
+        for image, sign in ((pair.uq.candidate.image_id, 1), (pair.aq.image_id, -1)):
+            of_text[split[image], pair.aq.text] += sign
+            of_image[image] += sign
+    assert not any(of_text.values()) and not any(of_image.values())
     assert len({pair.aq.question_id for pair in kept}) == len(kept)
     assert sorted(
         row.candidate.candidate_id for row in [*(p.uq for p in kept), *(row for row, _ in left)]
     ) == [u.candidate.candidate_id for u in uqs]
 
 
-def largest_by_trying(uqs, questions, refuted, part):
+def largest_by_trying(uqs, questions, refuted, split):
     """Size and number of distinct texts of the best balanced set, by trying all sets of UQs and all sets of AQs."""
-    twins = sorted({(q.picture_id, q.text) for q in questions if q.question_id not in refuted})
-    wanted = [(u.candidate.picture_id, u.candidate.text) for u in uqs]
-    possible = {_margins(aqs, part) for size in range(len(twins) + 1) for aqs in combinations(twins, size)}
+    twins = sorted({(q.image_id, q.text) for q in questions if q.question_id not in refuted})
+    wanted = [(u.candidate.image_id, u.candidate.text) for u in uqs]
+    possible = {_margins(aqs, split) for size in range(len(twins) + 1) for aqs in combinations(twins, size)}
     balanced = [
         chosen
         for size in range(len(wanted) + 1)
         for chosen in combinations(wanted, size)
-        if _margins(chosen, part) in possible
+        if _margins(chosen, split) in possible
     ]
-    return max((len(chosen), len({(part[p], t) for p, t in chosen})) for chosen in balanced)
+    return max((len(chosen), len({(split[p], t) for p, t in chosen})) for chosen in balanced)
 
 
-def _margins(rows, part):
-    return tuple(sorted(p for p, _ in rows)), tuple(sorted((part[p], t) for p, t in rows))
+def _margins(rows, split):
+    return tuple(sorted(p for p, _ in rows)), tuple(sorted((split[p], t) for p, t in rows))
 
 
 @settings(max_examples=60, deadline=None)
-@given(verdicts(pictures=4, texts=4, most=9))
+@given(verdicts(images=4, texts=4, most=9))
 def test_no_larger_set_has_equal_margins_and_none_so_large_more_distinct_texts(drawn):
     kept, _ = pair_by_image_and_text(*drawn)
-    part = drawn[3]
-    distinct = {(part[pair.aq.picture_id], pair.aq.text) for pair in kept}
+    split = drawn[3]
+    distinct = {(split[pair.aq.image_id], pair.aq.text) for pair in kept}
     assert (len(kept), len(distinct)) == largest_by_trying(*drawn)
 
 
-def test_the_papers_rule_draws_any_question_of_the_same_picture():
+def test_the_papers_rule_draws_any_question_of_the_same_image():
     questions = [asked("1", "A", "Is there a dog?"), asked("2", "A", "x"), asked("3", "B", "y")]
     uqs = [uq("A", f"u{i}") for i in range(40)] + [uq("B", "x"), uq("C", "x")]
     kept, left = pair_by_image(uqs, questions, {"3"}, seed=0)
     assert Counter(p.aq.question_id for p in kept).keys() == {"1", "2"}
-    assert all(p.aq.picture_id == p.uq.candidate.picture_id for p in kept)
+    assert all(p.aq.image_id == p.uq.candidate.image_id for p in kept)
     assert reasons(left) == {"B+x+0": NO_AQ, "C+x+0": NO_AQ}  # B's only question is refuted, C has none
     assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=0)[0]] == [p.aq for p in kept]
     assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=1)[0]] != [p.aq for p in kept]
@@ -232,13 +232,13 @@ def test_of_edits_that_only_ever_put_a_word_in_most_are_left_out():
 
 
 QUESTIONS = {q.question_id: q for q in (asked("1", "A", "x"), asked("2", "B", "y"))}
-PARTS = {"A": "test", "B": "dev"}
+PARTS = {"A": "test", "B": "validation"}
 
 
 @pytest.mark.parametrize(
     "subset, rule, why",
     [
-        # Under ours no other picture of its part is asked "z" answerably; the paper takes any question of the picture.
+        # Under ours no other image of its part is asked "z" answerably; the paper takes any question of the image.
         ("clip-hard", "image_and_text", [NO_ANSWERABLE_MATCH, NO_ANSWERABLE_MATCH]),
         ("clip-hard", "image", []),
         # An original stands beside one edit of it; the paper lets two share it.
@@ -252,7 +252,7 @@ def test_the_rule_depends_on_the_subset_and_the_parameters(subset, rule, why):
     assert sorted(reasons(left).values()) == why and len(pairs) == 2 - len(why)
 
 
-def test_a_picture_whose_questions_are_all_refuted_gives_no_aq():
+def test_a_image_whose_questions_are_all_refuted_gives_no_aq():
     _, left = balance_subset(
         "clip-easy", [uq("A", "z", "2")], QUESTIONS, {"1"}, PARTS, BalanceParams(rule="image")
     )

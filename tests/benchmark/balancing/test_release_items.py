@@ -7,15 +7,15 @@ from pipeline.core.records import CandidateEstimate, Edit, VerifierResult
 from tests.benchmark.balancing.test_pairing import PARTS, QUESTIONS, asked, uq
 
 
-def test_an_aq_that_two_pairs_share_is_one_item_in_the_part_of_its_picture():
+def test_an_aq_that_two_pairs_share_is_one_item_in_the_split_of_its_image():
     pairs = [
         UqAqPair(uq=uq("B", text, "1"), aq=QUESTIONS["1"], pairing_reason="a test") for text in ("z", "zz")
     ]
     rows = {row.item_id: row for row in make_items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, PARTS)}
     assert list(rows) == ["1", "B+z+0", "B+zz+0"]
-    assert (rows["1"].part, rows["1"].score, rows["1"].unanswerable) == ("test", 0.5, False)
-    assert {(rows[key].part, rows[key].pair_id, rows[key].answer) for key in ("B+z+0", "B+zz+0")} == {
-        ("dev", "clip-easy+1", "")
+    assert (rows["1"].split, rows["1"].score, rows["1"].unanswerable) == ("test", 0.5, False)
+    assert {(rows[key].split, rows[key].pair_id, rows[key].answer) for key in ("B+z+0", "B+zz+0")} == {
+        ("validation", "clip-easy+1", "")
     }
 
 
@@ -29,7 +29,7 @@ def test_either_side_of_a_pair_tells_the_sources_wording():
         [UqAqPair(uq=uq("p2", aq.text), aq=aq, pairing_reason="")],
         {"q": aq, "r": other},
         {},
-        {"p": "dev", "p2": "dev"},
+        {"p": "validation", "p2": "validation"},
     )
     assert [(row.text, row.source_text) for row in rows] == [(aq.text, "What color is the cup?")] * 2
 

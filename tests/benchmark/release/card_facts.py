@@ -19,7 +19,7 @@ P = ReleaseParams(
     licence_url="u",
     release_date=date(2026, 1, 1),
     include_images=True,
-    licence_overrides={"pictures": Licence(name="CC BY 4.0", url="u")},
+    licence_overrides={"images": Licence(name="CC BY 4.0", url="u")},
 )
 JUDGED = VoteCounts(
     annotators=8,
@@ -52,7 +52,7 @@ def facts(items, **changed) -> ReleaseSummary:
 
 
 def tables(home: Path, items) -> Path:
-    """Tables of these items, without pictures, as a release has them; the release's folder."""
+    """Tables of these items, without images, as a release has them; the release's folder."""
     for subset, part in {(item.subset, item.part) for item in items}:
         members = [item for item in items if (item.subset, item.part) == (subset, part)]
         write_subset_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)

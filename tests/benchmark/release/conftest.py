@@ -5,7 +5,7 @@ from pipeline.core.records import Item
 
 @pytest.fixture
 def items():
-    """Four pairs over two pictures: at each picture two UQs and two AQs; "yes" answers one AQ of four."""
+    """Four pairs over two images: at each image two UQs and two AQs; "yes" answers one AQ of four."""
     rows = []
     for i, (text, answer) in enumerate(
         [("Is it red?", "yes"), ("What is it?", "cup"), ("Who sits?", "man"), ("Is it a dog?", "no")]
@@ -15,10 +15,10 @@ def items():
         rows.append(
             Item(
                 item_id=f"0{i}",
-                picture_id=home,
+                image_id=home,
                 unanswerable=False,
                 answer=answer,
-                part="dev",
+                split="validation",
                 score=0.5,
                 **common,
             )
@@ -26,10 +26,10 @@ def items():
         rows.append(
             Item(
                 item_id=f"cliphard_{away}+0{i}",
-                picture_id=away,
+                image_id=away,
                 unanswerable=True,
                 answer="",
-                part="test",
+                split="test",
                 score=0.25,
                 rank=3,
                 simulated=True,

@@ -22,7 +22,7 @@ from tests.benchmark.release.card_facts import P, facts, tables
 
 def blocks_of(text, language):
     """The code of a card."""
-    return [part.split("```")[0] for part in text.split(f"```{language}\n")[1:]]
+    return [split.split("```")[0] for split in text.split(f"```{language}\n")[1:]]
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def test_the_card_says_that_verdicts_are_simulated_and_warns(items, text_of):
     assert "verdicts of this release are simulated" not in people and "## What is simulated" not in people
 
 
-def test_it_begins_with_a_picture_and_how_to_run_a_model(items, text_of):
+def test_it_begins_with_a_image_and_how_to_run_a_model(items, text_of):
     text = text_of(items)
     assert text.index("](card.png)") < text.index("rgqa-run . --model") < text.index("## Subsets")
 
 
-def test_where_the_pictures_are_not_there_the_cards_code_joins_them(items, text_of, tmp_path, monkeypatch):
+def test_where_the_images_are_not_there_the_cards_code_joins_them(items, text_of, tmp_path, monkeypatch):
     text = text_of(items, p=replace(P, include_images=False, image_instructions="Ask for them."))
     assert "The images are not in this release. Ask for them." in text and "- images: none" in text
     (tmp_path / "README.md").write_text(text)
@@ -67,7 +67,7 @@ def test_where_the_pictures_are_not_there_the_cards_code_joins_them(items, text_
         assert len(rows)
         for row in rows:
             red, _, blue = row["image"].convert("RGB").getpixel((1, 1))
-            assert (red > blue) == (row["picture_id"] == "a")
+            assert (red > blue) == (row["image_id"] == "a")
     assert "Ask for them." not in text_of(items, p=replace(P, image_instructions="Ask for them."))
 
 
@@ -110,7 +110,7 @@ ODD = "# A <b>*T*</b> | `x` [y](z) --- &amp;"
 def test_texts_of_ones_own_are_shown_as_they_are(items, text_of):
     p = replace(
         P, title=ODD, data_source=ODD, limitations=(ODD,), simulated_content=(ODD,), intended_uses=(ODD,), social_impact=ODD,
-        licence_overrides={"pictures": Licence(name="a](b) <i>", url="https://x.org/a)<b>")},
+        licence_overrides={"images": Licence(name="a](b) <i>", url="https://x.org/a)<b>")},
     )  # fmt: skip
     text = text_of(items, p=p, model="a`b")
     body = text.split("\n---\n", 1)[1]
@@ -128,8 +128,10 @@ def test_the_card_states_nothing_that_nobody_stated(items, text_of):
     text = text_of(people, p=bare)
     assert not re.search("English|template|crowdsourced|original|language:|For evaluation only", text)
     assert "- images: No licence of the images is stated." in text
-    only_test = [replace(item, part="test") for item in items]
-    assert "`clip-hard` has only the part `test`." in text_of(only_test) and "`dev`" not in text_of(only_test)
+    only_test = [replace(item, split="test") for item in items]
+    assert "`clip-hard` has only the split `test`." in text_of(only_test) and "`validation`" not in text_of(
+        only_test
+    )
 
 
 def test_a_rehearsal_says_so_before_anything_else(items, text_of):

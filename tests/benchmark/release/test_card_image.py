@@ -9,19 +9,19 @@ def opened(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data))
 
 
-def test_the_first_uq_of_each_subset_is_shown_on_its_picture(items, tmp_path):
+def test_the_first_uq_of_each_subset_is_shown_on_its_image(items, tmp_path):
     for name, colour in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (40, 30), colour).save(tmp_path / f"{name}.png")
-    pictures = {name: tmp_path / f"{name}.png" for name in "ab"}
-    data = draw_card_image(items, pictures)
-    assert data == draw_card_image(items, pictures)
+    images = {name: tmp_path / f"{name}.png" for name in "ab"}
+    data = draw_card_image(items, images)
+    assert data == draw_card_image(items, images)
     first = next(item for item in items if item.unanswerable)
-    expected = {"a": (255, 0, 0), "b": (0, 0, 255)}[first.picture_id]
+    expected = {"a": (255, 0, 0), "b": (0, 0, 255)}[first.image_id]
     assert opened(data).getpixel((GAP + PANEL_WIDTH // 2, GAP + PANEL_HEIGHT // 2)) == expected
     assert opened(data).width == PANEL_WIDTH + 2 * GAP  # one subset, one panel
 
 
-def test_pictures_that_are_not_passed_on_are_not_shown(items):
+def test_images_that_are_not_passed_on_are_not_shown(items):
     shown = opened(draw_card_image(items, {}))
     frame = shown.crop((GAP, GAP + 30, GAP + PANEL_WIDTH, GAP + PANEL_HEIGHT))
     assert {colour for _, colour in frame.getcolors(1 << 16)} >= {(238, 241, 244)}

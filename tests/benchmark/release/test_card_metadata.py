@@ -20,11 +20,11 @@ def test_the_hub_reads_the_head(items, tmp_path):
     assert data["task_categories"] == ["visual-question-answering"]
     assert data["license"] == "cc-by-4.0" and "source_datasets" not in data
     assert data["annotations_creators"] == ["machine-generated"]
-    files = [{"split": part, "path": f"data/clip-hard-{part}.parquet"} for part in ("dev", "test")]
+    files = [{"split": split, "path": f"data/clip-hard-{split}.parquet"} for split in ("validation", "test")]
     assert data["configs"] == [{"config_name": "clip-hard", "data_files": files}]
     info = data["dataset_info"]
     assert info["config_name"] == "clip-hard"
-    assert {row["name"]: row["num_examples"] for row in info["splits"]} == {"dev": 4, "test": 4}
+    assert {row["name"]: row["num_examples"] for row in info["splits"]} == {"validation": 4, "test": 4}
     assert info["download_size"] == sum(path.stat().st_size for path in (tmp_path / "data").iterdir())
 
 
@@ -53,7 +53,7 @@ def test_datasets_takes_the_columns_and_counts_as_they_are_told(release, tmp_pat
     assert names == sorted(path.stem for path in (release / "rgqa").glob("*.json"))
     found = datasets.load_dataset(str(release), names[0], cache_dir=str(tmp_path))
     told = DatasetCard.load(release / "README.md").data.to_dict()["dataset_info"][0]
-    assert {part: rows.num_rows for part, rows in found.items()} == {
+    assert {split: rows.num_rows for split, rows in found.items()} == {
         row["name"]: row["num_examples"] for row in told["splits"]
     }
     assert [row["name"] for row in told["features"]] == list(next(iter(found.values())).features)

@@ -130,14 +130,14 @@ def test_publishing_the_same_bytes_again_does_nothing_and_files_are_read_only(re
 def test_a_copy_never_lies_inside_the_release(copy, where):
     (copy / "../link").symlink_to(copy)
     before = sorted(copy.rglob("*"))
-    with pytest.raises(UserError, match="--to"):
+    with pytest.raises(UserError, match="--destination"):
         publish_release(copy, copy / where)
     assert sorted(copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize("where", ["/proc/x", "/dev", "/dev/null/x", "/sys/kernel"])
 def test_a_place_that_takes_no_files_is_told(release, where):
-    with pytest.raises(UserError, match="--to"):
+    with pytest.raises(UserError, match="--destination"):
         publish_release(release, Path(where))
 
 
@@ -149,11 +149,11 @@ def test_a_published_version_never_changes(release, tmp_path):
         publish_release(release, tmp_path)
 
 
-def test_what_the_hub_leaves_in_a_download_is_no_part_of_it_nor_is_what_a_link_leads_to(copy, tmp_path):
+def test_what_the_hub_leaves_in_a_download_is_no_split_of_it_nor_is_what_a_link_leads_to(copy, tmp_path):
     (copy / ".gitattributes").write_text("*.parquet filter=lfs")
     cache = copy / ".cache/huggingface/download/data"
     cache.mkdir(parents=True)
-    (cache / "pt-hard-dev.parquet.metadata").write_text("x")
+    (cache / "pt-hard-validation.parquet.metadata").write_text("x")
     (tmp_path / "private").mkdir()
     (tmp_path / "private/key").write_text("secret")
     (copy / "more").symlink_to(tmp_path / "private")
@@ -168,7 +168,7 @@ def emptied(copy):
 
 
 def without_a_table(copy):
-    (copy / "data/pt-hard-dev.parquet").unlink()
+    (copy / "data/pt-hard-validation.parquet").unlink()
 
 
 def one_prediction_less(copy):
@@ -179,18 +179,18 @@ def one_prediction_less(copy):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (emptied, "provenance.jsonl: no item in it\ndata/clip-easy-dev.parquet: provenance.jsonl has no item of it\n"),
-        (without_a_table, "data/pt-hard-dev.parquet: missing, though provenance.jsonl has its items"),
+        (emptied, "provenance.jsonl: no item in it\ndata/clip-easy-validation.parquet: provenance.jsonl has no item of it\n"),
+        (without_a_table, "data/pt-hard-validation.parquet: missing, though provenance.jsonl has its items"),
         (one_prediction_less, "sanity/pt-hard/blind.json: its rows are not those of provenance.jsonl"),
         (("provenance.jsonl", "{}"), "provenance.jsonl, line 1: not a Provenance"),
         (("params.json", "[1]"), "params.json: not what is expected here: Expected `object`"),
         (("audit.json", "[1]"), "audit.json: not what is expected here: Expected `object`"),
         (("errata.json", '{"a": 1}'), "errata.json: not what is expected here: Expected `array`"),
-        (("data/pt-hard-dev.parquet", "junk"), "data/pt-hard-dev.parquet: no Parquet file, or cut off"),
+        (("data/pt-hard-validation.parquet", "junk"), "data/pt-hard-validation.parquet: no Parquet file, or cut off"),
         (("verdicts.jsonl", '{"verdict_id": 1}'), "verdicts.jsonl, line 1: not a Verdict"),
         (("dropped.jsonl", "[]"), "dropped.jsonl, line 1: not a Dropped"),
         (("set_aside.jsonl", "x"), "set_aside.jsonl, line 1: not a SetAside"),
-        (("croissant.json", '{"distribution": []}'), "croissant.json: does not name data/pt-hard-dev.parquet"),
+        (("croissant.json", '{"distribution": []}'), "croissant.json: does not name data/pt-hard-validation.parquet"),
         (("croissant.json", "{}"), "croissant.json: not what is expected here"),
         (("rgqa/other.json", "[]"), "rgqa/other.json: provenance.jsonl has no item of it"),
         (("sanity/pt-hard/expected.json", "{}"), "sanity/pt-hard/expected.json: no scores in it"),
@@ -208,7 +208,7 @@ def test_what_does_not_agree_is_told_though_all_sums_are_right(copy, change, sai
 
 
 def test_a_table_of_other_rows_is_noticed_though_all_sums_are_right(copy):
-    shutil.copy(copy / "data/pt-hard-dev.parquet", copy / "data/pt-hard-test.parquet")
+    shutil.copy(copy / "data/pt-hard-validation.parquet", copy / "data/pt-hard-test.parquet")
     write_checksums(copy)
     with pytest.raises(UserError, match=r"pt-hard-test\.parquet: its rows are not those of provenance"):
         check_release(copy)
@@ -250,7 +250,7 @@ CHANGES = {
     "a column twice": (lambda t: t.append_column("answer", [t.column("answer")]), "has the column answer twice"),
     "a column gone": (lambda t: t.drop_columns(["canary"]), "has no column canary"),
     "numbers for answers": (replaced("answer", lambda v: pyarrow.array(range(len(v)))), "column answer has the type int64"),
-    "numbers for ids": (replaced("picture_id", lambda v: pyarrow.array(range(len(v)))), "column picture_id has the type int64"),
+    "numbers for ids": (replaced("image_id", lambda v: pyarrow.array(range(len(v)))), "column image_id has the type int64"),
     "floats for labels": (replaced("label", lambda v: pyarrow.array(map(float, v))), "column label has the type double"),
     "null ids": (replaced("item_id", lambda v: texts([None, *v[1:]])), "item_id is null (1)"),
     "all ids null": (replaced("item_id", lambda v: texts([None] * len(v))), "rows missing"),
@@ -299,7 +299,7 @@ def test_what_score_refuses_check_refuses(copy):
             row["label"] = {"N/A.": 1.0}
     path.write_text(json.dumps(listed))
     rewritten(
-        copy / f"data/{item.subset}-{item.part}.parquet",
+        copy / f"data/{item.subset}-{item.split}.parquet",
         lambda t: replaced(
             "answer",
             lambda v: texts(

@@ -39,7 +39,7 @@ def test_it_names_every_table_with_its_sum(release, described):
 def test_records_loaded_through_it_are_those_of_the_tables(release, described):
     data = mlc.Dataset(str(release / "croissant.json"))
     assert list(data.records("splits")) == [
-        {"splits/name": "dev", "splits/url": "http://mlcommons.org/croissant/ValidationSplit"},
+        {"splits/name": "validation", "splits/url": "http://mlcommons.org/croissant/ValidationSplit"},
         {"splits/name": "test", "splits/url": "http://mlcommons.org/croissant/TestSplit"},
     ]
     edits = 0
@@ -69,7 +69,7 @@ def test_the_address_creators_and_licences_are_those_of_the_parameters(items, tm
         url="https://example.org/tiny",
         creators=("Ada",),
         keywords=("tiny",),
-        licence_overrides={"pictures": Licence(name="X", url="x")},
+        licence_overrides={"images": Licence(name="X", url="x")},
     )
     told = make_croissant(tables(tmp_path, items), facts(items, p=p))
     assert told["url"] == "https://example.org/tiny" and told["license"] == ["u", "x"]

@@ -44,7 +44,7 @@ def test_the_release_tells_what_is_wrong_in_it_and_what_is_gone():
     rows = [Erratum(item_id=name, reason="a | b <i>", version="0.9.0") for name in ("here", "gone")]
     text = render_errata("T 1.0.0", rows, {"here"})
     assert "| `here` | 0.9.0 | a \\| b &lt;i&gt; |" in text.split("no longer")[0]
-    assert "`gone`" in text.split("no longer")[1] and "--without-errata auto" in text
+    assert "`gone`" in text.split("no longer")[1] and "--exclude-errata auto" in text
     assert "None known" in render_errata("T 1.0.0", rows[1:], {"here"})
 
 

@@ -9,10 +9,10 @@ from datasets import load_dataset
 from pipeline.benchmark.release.harness_folder import write_harness_folder
 
 
-def test_a_releases_tables_for_vlmevalkit_have_the_items_of_a_part(release):
-    for part, name in (("test", "rgqa"), ("dev", "rgqa_dev")):
+def test_a_releases_tables_for_vlmevalkit_have_the_items_of_a_split(release):
+    for split, name in (("test", "rgqa"), ("validation", "rgqa_validation")):
         table = pd.read_csv(release / f"harness/vlmevalkit/{name}.tsv", sep="\t", dtype=str)
-        tables = [str(path) for path in (release / "data").glob(f"*-{part}.parquet")]
+        tables = [str(path) for path in (release / "data").glob(f"*-{split}.parquet")]
         rows = load_dataset("parquet", data_files=tables, split="train")
         expected = {row["item_id"]: row for row in rows}
         assert len(table) == len(expected) > 0 and set(table["index"]) == set(expected)
@@ -20,26 +20,26 @@ def test_a_releases_tables_for_vlmevalkit_have_the_items_of_a_part(release):
             item = expected[row[0]]
             assert row.question.startswith(item["question"] + "\n") and "unanswerable" in row.question
             assert row.answer == (item["answer"] or "unanswerable")
-            assert row.image_path.split(".")[0] == item["picture_id"]
+            assert row.image_path.split(".")[0] == item["image_id"]
 
 
 def test_the_pack_has_a_task_for_inspect_and_says_how_to_use_all_three(release):
     text = (release / "harness/README.md").read_text()
     assert "harness/lmms_eval --tasks rgqa" in text and "harness/vlmevalkit/rgqa.tsv" in text
-    assert "inspect eval RELEASE/harness/inspect/rgqa.py" in text and "RGQA_PICTURES" not in text
+    assert "inspect eval RELEASE/harness/inspect/rgqa.py" in text and "RGQA_IMAGES" not in text
     sums = (release / "CHECKSUMS.sha256").read_text()
     files = [path for path in (release / "harness").rglob("*") if path.is_file()]
     assert len(files) == 12 and all(f"  {path.relative_to(release)}" in sums for path in files)
     compile((release / "harness/inspect/rgqa.py").read_text(), "rgqa.py", "exec")
 
 
-def test_a_release_without_pictures_says_where_each_harness_looks_for_them(tmp_path):
+def test_a_release_without_images_says_where_each_harness_looks_for_them(tmp_path):
     (tmp_path / "data").mkdir()
     write_harness_folder(tmp_path, [], {}, "1.0.0", has_images=False)
     text = (tmp_path / "harness/README.md").read_text()
-    assert "RGQA_PICTURES" in text and "images/rgqa_openended" in text and "-T pictures=FOLDER" in text
+    assert "RGQA_IMAGES" in text and "images/rgqa_openended" in text and "-T images=FOLDER" in text
     assert not (tmp_path / "harness/vlmevalkit").exists()
-    assert "no items of part test" in text and "no items of part dev" in text
+    assert "no items of split test" in text and "no items of split validation" in text
 
 
 MOCK = """
@@ -56,16 +56,16 @@ print(log.status, len(log.samples))
 """
 
 
-@pytest.mark.parametrize("part", ["test", "train"])
+@pytest.mark.parametrize("split", ["test", "train"])
 def test_inspect_runs_the_task_in_the_project_and_reports_a_mistake_without_a_traceback(
-    release, tmp_path, part
+    release, tmp_path, split
 ):
     pytest.importorskip("inspect_ai")
     (tmp_path / "release").symlink_to(release)  # inspect_ai finds no file by an absolute path
-    words = [sys.executable, "-c", MOCK, "release/harness/inspect/rgqa.py", part]
+    words = [sys.executable, "-c", MOCK, "release/harness/inspect/rgqa.py", split]
     path = {"PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=os.environ | path)
-    if part == "test":
+    if split == "test":
         assert done.stdout.splitlines()[-1] == "success 4", done.stderr
     else:
         assert "part is 'train'" in done.stderr + done.stdout and "Traceback" not in done.stderr + done.stdout

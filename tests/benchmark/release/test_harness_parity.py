@@ -41,7 +41,7 @@ class Script(NamedTuple):
         if lot == 0:
             return 400, {"error": {"message": "cannot serve this", "type": "invalid_request_error"}}
         cut_off = lot == 1
-        said = {2: "I cannot tell from the picture.", 3: "two dogs", 4: "unanswerable"}
+        said = {2: "I cannot tell from the image.", 3: "two dogs", 4: "unanswerable"}
         message = {"role": "assistant", "content": said.get(lot, self.right.get(question, "table"))}
         choice = {"index": 0, "finish_reason": "length" if cut_off else "stop", "message": message}
         usage = {"prompt_tokens": 9, "completion_tokens": 64 if cut_off else 3, "total_tokens": 73}
@@ -66,7 +66,7 @@ def script(release):
 
 @contextmanager
 def serving(script):
-    """Yields the server's address, and the text and picture of what it was asked."""
+    """Yields the server's address, and the text and image of what it was asked."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -139,7 +139,7 @@ def lmms_evals_log(release, url, folder):
 
 
 def vlmevalkits_log(release, answers, path):
-    """The table without its pictures, and the words of failure (vlmeval/inference.py and vlmeval/api/base.py at 3d2f88e). It
+    """The table without its images, and the words of failure (vlmeval/inference.py and vlmeval/api/base.py at 3d2f88e). It
     does not say what was cut off: that failed here, too."""
     table = pd.read_csv(release / "harness/vlmevalkit/rgqa.tsv", sep="\t").drop(columns="image")
     said = [answers.get(str(name), "Failed to obtain answer via API.") for name in table["index"]]
@@ -168,7 +168,7 @@ def plain_scores(release, script, folder):
     """Those of a plain file with the same answers."""
     rows = [{"questionId": name, "prediction": said} for name, said in script.answers().items()]
     (folder / "plain.json").write_text(json.dumps(rows))
-    found, _ = scores(release, folder / "plain.json", folder, "--free-text")
+    found, _ = scores(release, folder / "plain.json", folder, "--detect-abstention")
     assert len(found) > 100 and found["/clip-hard/realistic/auaf"] > 0
     return {key: pytest.approx(value, abs=1e-12) for key, value in found.items()}
 
@@ -178,7 +178,7 @@ def assert_all_alike(release, script, logs, expected, folder):
     answers = script.answers()
     assert 2 < len(script.asked) - len(answers) < len(answers)
     for log in logs:
-        found, failed = scores(release, log, folder, "--free-text")
+        found, failed = scores(release, log, folder, "--detect-abstention")
         assert found == expected, log
         assert failed == script.asked.keys() - answers.keys(), log
 
@@ -187,7 +187,7 @@ def assert_all_alike(release, script, logs, expected, folder):
 def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
         inspects = inspects_log(release, url, tmp_path)
-    # A question on a picture is asked once, though several items have it.
+    # A question on an image is asked once, though several items have it.
     assert {text for text, _ in asked} == {
         PROMPTS["refuse"].format_question(text) for text in script.asked.values()
     }
@@ -196,7 +196,7 @@ def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(rele
     vlmevalkits = vlmevalkits_log(release, script.answers(), tmp_path / "vlm.xlsx")
     expected = plain_scores(release, script, tmp_path)
     assert_all_alike(release, script, [inspects, batchs, vlmevalkits], expected, tmp_path)
-    # Recipe "refusal" has put into inspect's log what --free-text reads from the words, which alone counts them.
+    # Recipe "refusal" has put into inspect's log what --detect-abstention reads from the words, which alone counts them.
     own, _ = scores(release, inspects, tmp_path)
     counts = {key for key in own.keys() | expected.keys() if "/abstention/" in key}
     assert own.keys() | counts == expected.keys() | counts

@@ -10,22 +10,24 @@ ODD = Licence(name="Terms of Somebody", url="https://somebody")
 def test_each_part_has_its_licence_and_its_files():
     text = render_licence(
         "Tiny 1.0.0",
-        replace(P, licence_overrides={**P.licence_overrides, "verdicts": Licence(name="CC0 1.0", url="zero")}),
+        replace(
+            P, licence_overrides={**P.licence_overrides, "verdicts": Licence(name="CC0 1.0", url="zero")}
+        ),
         ["pt-easy"],
     )
-    questions, verdicts, pictures = (
+    questions, verdicts, images = (
         next(block for block in text.split("\n\n") if block.startswith(part))
         for part in ("Questions", "Verdicts", "Images")
     )
     assert "CC BY 4.0, u" in questions and "rgqa/" in questions and "Drawn." in questions
     assert "CC0 1.0, zero" in verdicts and "verdicts.jsonl" in verdicts
-    assert "CC BY 4.0, u" in pictures and "card.png" in pictures
-    # Tables for VLMEvalKit hold the pictures, too; and each file is under some licence.
-    assert "harness/vlmevalkit/" in pictures and "All files but for what is named below" in questions
+    assert "CC BY 4.0, u" in images and "card.png" in images
+    # Tables for VLMEvalKit hold the images, too; and each file is under some licence.
+    assert "harness/vlmevalkit/" in images and "All files but for what is named below" in questions
 
 
-def test_where_there_are_no_pictures_it_licenses_none():
-    p = replace(P, include_images=False, licence_overrides={"pictures": ODD})
+def test_where_there_are_no_images_it_licenses_none():
+    p = replace(P, include_images=False, licence_overrides={"images": ODD})
     assert set(get_licences(p)) == {"questions", "verdicts"}
     text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
     assert "gives no right to any" in text and "Terms of Somebody" in text and "column `image`" not in text
@@ -52,9 +54,9 @@ def test_the_hub_gets_its_own_words():
     # as on https://huggingface.co/docs/hub/repositories-licenses
     assert make_hub_licence_fields(P) == {"license": "cc-by-4.0"}
     assert make_hub_licence_fields(
-        replace(P, licence_overrides={"pictures": Licence(name="CC BY-NC-SA 4.0", url="n")})
+        replace(P, licence_overrides={"images": Licence(name="CC BY-NC-SA 4.0", url="n")})
     ) == {"license": ["cc-by-4.0", "cc-by-nc-sa-4.0"]}
-    assert make_hub_licence_fields(replace(P, licence_overrides={"pictures": ODD})) == {
+    assert make_hub_licence_fields(replace(P, licence_overrides={"images": ODD})) == {
         "license": "other",
         "license_name": "cc-by-4.0-and-terms-of-somebody",
         "license_link": "LICENSE",

@@ -25,14 +25,16 @@ def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
     spec.loader.exec_module(module)
     subsets = sorted(path.stem for path in (release / "rgqa").glob("*.json"))
     names = {path.stem for path in folder.glob("*.yaml")}
-    assert names == {"rgqa", "rgqa_dev", *(f"rgqa_{subset.replace('-', '_')}" for subset in subsets)}
+    assert names == {"rgqa", "rgqa_validation", *(f"rgqa_{subset.replace('-', '_')}" for subset in subsets)}
     for name in names:
         settings = task(folder, name)
-        part = settings["test_split"]
-        assert settings["task"] == name and part == ("dev" if name == "rgqa_dev" else "test")
-        tables = [(folder / table).resolve() for table in settings["dataset_kwargs"]["data_files"][part]]
-        wanted = subsets if name in ("rgqa", "rgqa_dev") else [name.removeprefix("rgqa_").replace("_", "-")]
-        assert tables == [(release / f"data/{subset}-{part}.parquet").resolve() for subset in wanted]
+        split = settings["test_split"]
+        assert settings["task"] == name and split == ("validation" if name == "rgqa_validation" else "test")
+        tables = [(folder / table).resolve() for table in settings["dataset_kwargs"]["data_files"][split]]
+        wanted = (
+            subsets if name in ("rgqa", "rgqa_validation") else [name.removeprefix("rgqa_").replace("_", "-")]
+        )
+        assert tables == [(release / f"data/{subset}-{split}.parquet").resolve() for subset in wanted]
         assert all(table.is_file() for table in tables)
         functions = [value for value in settings.values() if str(value).startswith("rgqa_tasks.")]
         assert len(functions) == 5 and all(hasattr(module, value.split(".")[1]) for value in functions)
@@ -45,8 +47,8 @@ def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
     assert "`harness/`" in (release / "README.md").read_text()
 
 
-def test_a_part_without_tables_has_no_task(tmp_path):
+def test_a_split_without_tables_has_no_task(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data/pt-hard-test.parquet").touch()
     assert write_lmms_eval_tasks(tmp_path, "1.0.0") == ["rgqa", "rgqa_pt_hard"]
-    assert not Path(tmp_path / "harness/lmms_eval/rgqa_dev.yaml").exists()
+    assert not Path(tmp_path / "harness/lmms_eval/rgqa_validation.yaml").exists()

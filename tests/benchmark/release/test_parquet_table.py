@@ -17,30 +17,30 @@ MB = 10**6
 
 
 @pytest.fixture
-def pictures(tmp_path):
+def images(tmp_path):
     found = {}
     for name, color in (("a", "red"), ("b", "blue")):
         Image.new("RGB", (8, 6), color).save(tmp_path / f"{name}.png")
         found[name] = ImageRecord(
-            picture_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256=""
+            image_id=name, split="testdev", path=str(tmp_path / f"{name}.png"), width=8, height=6, sha256=""
         )
     return found
 
 
-def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictures, monkeypatch):
+def test_a_subset_opens_offline_by_name_with_its_images(tmp_path, items, images, monkeypatch):
     home = tmp_path / "release"
-    for part in ("dev", "test"):
+    for split in ("validation", "test"):
         write_subset_table(
-            home / "data" / f"clip-hard-{part}.parquet",
-            [i for i in items if i.part == part],
-            pictures,
+            home / "data" / f"clip-hard-{split}.parquet",
+            [i for i in items if i.split == split],
+            images,
             "canary",
             True,
         )
     (home / "README.md").write_text(render_card(card_facts.facts(items), home))
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     found = datasets.load_dataset(str(home), "clip-hard", cache_dir=str(tmp_path / "cache"))
-    assert {part: len(found[part]) for part in found} == {"dev": 4, "test": 4}
+    assert {split: len(found[split]) for split in found} == {"validation": 4, "test": 4}
     row = found["test"][0]
     assert (row["item_id"], row["label"], row["clip_rank"], row["canary"]) == (
         "cliphard_a+00",
@@ -51,26 +51,26 @@ def test_a_subset_opens_offline_by_name_with_its_pictures(tmp_path, items, pictu
     assert row["image"].getpixel((0, 0)) == (255, 0, 0)
 
 
-def test_a_picture_shown_in_many_rows_is_stored_once(tmp_path, items, pictures):
+def test_a_image_shown_in_many_rows_is_stored_once(tmp_path, items, images):
     noise = Image.effect_noise((200, 200), 90)
-    noise.save(pictures["a"].path)
+    noise.save(images["a"].path)
     once, often = tmp_path / "once.parquet", tmp_path / "often.parquet"
-    row = next(i for i in items if i.picture_id == "a")
-    write_subset_table(once, [row], pictures, "c", True)
-    write_subset_table(often, [row] * 50, pictures, "c", True)
+    row = next(i for i in items if i.image_id == "a")
+    write_subset_table(once, [row], images, "c", True)
+    write_subset_table(often, [row] * 50, images, "c", True)
     assert often.stat().st_size < 1.2 * once.stat().st_size
 
 
-def shown(items, pictures, times):
-    """So many rows of each picture, those of one picture far apart."""
+def shown(items, images, times):
+    """So many rows of each image, those of one image far apart."""
     return [
-        msgspec.structs.replace(items[0], item_id=f"{time}-{key}", picture_id=key)
+        msgspec.structs.replace(items[0], item_id=f"{time}-{key}", image_id=key)
         for time in range(times)
-        for key in pictures
+        for key in images
     ]
 
 
-def test_a_row_group_has_all_rows_of_its_pictures_and_no_more_bytes_of_them_than_it_may(items):
+def test_a_row_group_has_all_rows_of_its_images_and_no_more_bytes_of_them_than_it_may(items):
     rows = shown(items, ("a", "b", "c", "d"), 2)
     sizes = {"a": 3, "b": 2, "c": 9, "d": 1}
     # a and b have 5 bytes together; c alone is over the limit, and nothing joins it.
@@ -81,7 +81,7 @@ def test_a_row_group_has_all_rows_of_its_pictures_and_no_more_bytes_of_them_than
     assert [len(group) for group in make_row_groups(rows, {}, 0, max_rows=5)] == [
         4,
         4,
-    ]  # two of each of two pictures
+    ]  # two of each of two images
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def large(tmp_path):
     for name in (f"p{number:02}" for number in range(24)):
         (tmp_path / f"{name}.jpg").write_bytes(rng.bytes(MB))
         found[name] = ImageRecord(
-            picture_id=name, split="testdev", path=str(tmp_path / f"{name}.jpg"), width=8, height=6, sha256=""
+            image_id=name, split="testdev", path=str(tmp_path / f"{name}.jpg"), width=8, height=6, sha256=""
         )
     return found
 
@@ -106,50 +106,50 @@ def pool():
     pyarrow.set_memory_pool(before)
 
 
-def test_of_many_large_pictures_in_many_rows_a_few_at_a_time_are_in_memory(items, large, pool, tmp_path):
+def test_of_many_large_images_in_many_rows_a_few_at_a_time_are_in_memory(items, large, pool, tmp_path):
     rows = shown(items, large, 10)
     tracemalloc.start()
     write_subset_table(tmp_path / "t.parquet", rows, large, "c", True, group_bytes=2 * MB)
     python = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # 240 rows of 1 MB. Of a group of two pictures there are the files' bytes, the table's, the dictionary that Parquet builds
+    # 240 rows of 1 MB. Of a group of two images there are the files' bytes, the table's, the dictionary that Parquet builds
     # of them, its page, and that compressed: 2 MB each, and half of that again as buffers grow.
     assert python < 4 * MB
     assert pool.max_memory() < 16 * MB
 
 
-def test_every_row_has_its_own_picture_and_each_is_stored_once_in_row_groups_too(items, large, tmp_path):
+def test_every_row_has_its_own_image_and_each_is_stored_once_in_row_groups_too(items, large, tmp_path):
     rows = shown(items, large, 3)
     write_subset_table(tmp_path / "t.parquet", rows, large, "c", True, group_bytes=5 * MB)
     told = pyarrow.parquet.read_metadata(tmp_path / "t.parquet")
-    assert (told.num_row_groups, told.num_rows) == (5, 72)  # 5 + 5 + 5 + 5 + 4 pictures
+    assert (told.num_row_groups, told.num_rows) == (5, 72)  # 5 + 5 + 5 + 5 + 4 images
     assert (tmp_path / "t.parquet").stat().st_size < 24.5 * MB
     read = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
     assert {row["item_id"] for row in read} == {row.item_id for row in rows}
     for row in read:
-        assert row["image"]["path"] == f"{row['picture_id']}.jpg"
-        assert row["image"]["bytes"] == (tmp_path / f"{row['picture_id']}.jpg").read_bytes()
+        assert row["image"]["path"] == f"{row['image_id']}.jpg"
+        assert row["image"]["bytes"] == (tmp_path / f"{row['image_id']}.jpg").read_bytes()
 
 
-def test_two_pictures_of_equal_bytes_or_of_equal_file_names_stay_apart(items, tmp_path):
+def test_two_images_of_equal_bytes_or_of_equal_file_names_stay_apart(items, tmp_path):
     found, (aq, *_) = {}, items
     for key, colour in (("a", "red"), ("b", "red"), ("c", "blue")):
         (tmp_path / key).mkdir()
         Image.new("RGB", (8, 6), colour).save(tmp_path / key / "1.png")
         place = str(tmp_path / key / "1.png")
-        found[key] = ImageRecord(picture_id=key, split="testdev", path=place, width=8, height=6, sha256="")
-    rows = [msgspec.structs.replace(aq, item_id=key, picture_id=key) for key in "abcab"]
+        found[key] = ImageRecord(image_id=key, split="testdev", path=place, width=8, height=6, sha256="")
+    rows = [msgspec.structs.replace(aq, item_id=key, image_id=key) for key in "abcab"]
     write_subset_table(tmp_path / "t.parquet", rows, found, "c", True)
     read = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
     assert [row["image"]["path"] for row in read] == ["1.png"] * 5
     stored = [row["image"]["bytes"] for row in read]
-    assert stored == [(tmp_path / row.picture_id / "1.png").read_bytes() for row in rows]
+    assert stored == [(tmp_path / row.image_id / "1.png").read_bytes() for row in rows]
 
 
-def test_the_table_is_what_pyarrow_makes_of_a_table_with_a_copy_of_the_picture_in_each_row(
-    items, pictures, tmp_path
+def test_the_table_is_what_pyarrow_makes_of_a_table_with_a_copy_of_the_image_in_each_row(
+    items, images, tmp_path
 ):
-    write_subset_table(tmp_path / "t.parquet", items, pictures, "c", True)
+    write_subset_table(tmp_path / "t.parquet", items, images, "c", True)
     table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
     plain = tmp_path / "plain.parquet"
     pyarrow.parquet.write_table(table, plain, compression="zstd", dictionary_pagesize_limit=1 << 30)

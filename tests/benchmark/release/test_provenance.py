@@ -19,17 +19,17 @@ from pipeline.core.records import Candidate, CollectedCandidate, DroppedCandidat
 from pipeline.core.release_params import ReleaseParams
 
 
-def test_an_answerable_item_asks_its_own_question_of_its_own_picture(release):
+def test_an_answerable_item_asks_its_own_question_of_its_own_image(release):
     for row in read_jsonl(release / "provenance.jsonl", Provenance):
         if not row.item.unanswerable:
-            assert (row.item.picture_id, row.item.text) == (row.source_picture_id, row.source_text)
+            assert (row.item.image_id, row.item.text) == (row.source_image_id, row.source_text)
 
 
 def test_the_source_text_is_the_sources_even_where_it_was_paraphrased(items):
     asked = {
         item.question_id: Question(
             question_id=item.question_id,
-            picture_id="n1",
+            image_id="n1",
             split="val",
             text=item.text,
             answer="a",
@@ -89,7 +89,7 @@ def test_only_what_the_verdicts_ended_is_dropped_by_them(tmp_path, monkeypatch):
     def verified(status):
         return CollectedCandidate(
             candidate=Candidate(
-                candidate_id=status, subset="pt-easy", picture_id="p", question_id="q", text="?"
+                candidate_id=status, subset="pt-easy", image_id="p", question_id="q", text="?"
             ),
             verifier_result=VerifierResult(answerability="unknown"),
             status=status,

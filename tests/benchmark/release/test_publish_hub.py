@@ -155,7 +155,7 @@ def published(release, hub, *words, token=TOKEN):
 def test_the_hub_gets_the_release_byte_for_byte_and_the_version_as_a_tag(release, hub):
     (release / ".private").write_text("left beside it")
     hub.repos[NAME], hub.tags[NAME] = {"old.txt": b"of another version", ".gitattributes": b"*.x"}, ["v0.0.1"]
-    code, said = published(release, hub, "--as-demo")
+    code, said = published(release, hub, "--allow-simulated")
     (release / ".private").unlink()
     assert code == 0 and TOKEN not in said, said
     assert "simulated, as a demo: " in said and f"as v0.1.0 -> {hub.url}/datasets/{NAME}" in said
@@ -165,26 +165,26 @@ def test_the_hub_gets_the_release_byte_for_byte_and_the_version_as_a_tag(release
     parquet = [data for path, data in files.items() if path.endswith(".parquet")]
     assert parquet and {hashlib.sha256(data).hexdigest() for data in parquet} <= hub.uploaded.keys()
     before = len(hub.asked)
-    code, said = published(release, hub, "--as-demo")
+    code, said = published(release, hub, "--allow-simulated")
     assert code == 1 and "has v0.1.0 already, and a published version never changes" in said
     assert not any("commit" in path or "lfs" in path for _, path in hub.asked[before:])
 
 
 def test_a_hub_that_refuses_is_told_without_traceback_and_nothing_is_tagged(release, hub):
     hub.refuse = "/preupload/"
-    code, said = published(release, hub, "--as-demo")
+    code, said = published(release, hub, "--allow-simulated")
     assert code == 1 and "the hub refuses, or is out of reach" in said and "Traceback" not in said
     assert hub.tags[NAME] == [] and hub.repos[NAME] == {}
-    code, said = published(release, hub, "--as-demo", token="hf_wrong")
+    code, said = published(release, hub, "--allow-simulated", token="hf_wrong")
     assert code == 1 and "may the token write there" in said and "hf_wrong" not in said
 
 
 def test_a_version_that_was_left_untagged_is_gone_on_with(release, hub):
     hub.refuse = "/tag/"
-    code, said = published(release, hub, "--as-demo")
+    code, said = published(release, hub, "--allow-simulated")
     assert code == 1 and "the same command goes on" in said and hub.tags[NAME] == []
     hub.refuse = "nothing"
-    assert published(release, hub, "--as-demo")[0] == 0
+    assert published(release, hub, "--allow-simulated")[0] == 0
     assert hub.tags[NAME] == ["v0.1.0"] and "README.md" in hub.repos[NAME]
 
 
@@ -198,7 +198,7 @@ def test_what_nobody_judged_goes_there_as_a_demo_alone(release, tmp_path, kind, 
     write_jsonl(home / "provenance.jsonl", rows)
     write_checksums(home)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)  # so that nothing could go out
-    with pytest.raises(UserError, match=f"verdicts are (a )?{kind}.*--as-demo"):
+    with pytest.raises(UserError, match=f"verdicts are (a )?{kind}.*--allow-simulated"):
         publish_to_hub(home, NAME)
 
 

@@ -25,22 +25,22 @@ FILES = {
 
 
 @pytest.fixture
-def pictures(tmp_path):
+def images(tmp_path):
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)
     return [ImageRecord(name.split(".")[0], "test", str(tmp_path / name), 48, 32, "0") for name in FILES]
 
 
-def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, pictures):
+def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, images):
     items = [
-        Item(f"{row.picture_id}+1", "pt-hard", row.picture_id, "1", "Where?", True, "", "p", "test")
-        for row in pictures
+        Item(f"{row.image_id}+1", "pt-hard", row.image_id, "1", "Where?", True, "", "p", "test")
+        for row in images
     ]
-    with prepare_release_images(pictures) as ready:
+    with prepare_release_images(images) as ready:
         write_subset_table(tmp_path / "t.parquet", items, ready, "canary", True)
         write_table(tmp_path / "t.tsv", items, {key: row.path for key, row in ready.items()}, True)
-    rows = parquet.read_table(tmp_path / "t.parquet", columns=["picture_id", "image"]).to_pylist()
-    stored = {row["picture_id"]: row["image"] for row in rows}
+    rows = parquet.read_table(tmp_path / "t.parquet", columns=["image_id", "image"]).to_pylist()
+    stored = {row["image_id"]: row["image"] for row in rows}
     assert {key: image["path"] for key, image in stored.items()} == {
         "turned": "turned.jpg", "bitmap": "bitmap.png", "odd": "odd.jpg", "avif": "avif.jpg",
     }  # fmt: skip
@@ -57,10 +57,10 @@ def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, pictures):
     assert stored["odd"]["bytes"] == FILES["odd.jfif"]
 
 
-def test_all_files_that_have_changed_are_named(tmp_path, pictures):
+def test_all_files_that_have_changed_are_named(tmp_path, images):
     (tmp_path / "odd.jfif").write_bytes(b"<html>")
     (tmp_path / "avif.avif").unlink()
-    with pytest.raises(UserError) as caught, prepare_release_images(pictures):
+    with pytest.raises(UserError) as caught, prepare_release_images(images):
         pass
     assert len(caught.value.problems) == 3
     assert "odd.jfif" in caught.value.problems[1] and "avif.avif" in caught.value.problems[2]

@@ -8,15 +8,15 @@ from tests.benchmark.release.card_facts import facts
 def test_a_subset_is_counted_without_the_others(items):
     others = [replace(item, subset="pt-easy") for item in items]
     found = count_subset("clip-hard", [*items, *others[:3]])
-    assert (found.uqs, found.aqs, found.distinct_uq_texts, found.pictures) == (4, 4, 4, 2)
+    assert (found.uqs, found.aqs, found.distinct_uq_texts, found.images) == (4, 4, 4, 2)
     assert found.mean_words == 3  # 3, 3, 2 and 4 words
 
 
 def test_items_of_several_subsets_are_one_item_but_several_rows(items):
     both = [*items, *(replace(item, subset="pt-easy") for item in items if not item.unanswerable)]
     found = count_items(both)
-    assert (found["items"], found["pictures"]) == (8, 2) and facts(both).num_rows == 12
-    assert found["tables"] == (("clip-hard", "dev"), ("clip-hard", "test"), ("pt-easy", "dev"))
+    assert (found["items"], found["images"]) == (8, 2) and facts(both).num_rows == 12
+    assert found["tables"] == (("clip-hard", "validation"), ("clip-hard", "test"), ("pt-easy", "validation"))
 
 
 def test_length_is_counted_in_words():
@@ -25,13 +25,13 @@ def test_length_is_counted_in_words():
         Item(
             item_id=str(i),
             subset="pt-hard",
-            picture_id="n1",
+            image_id="n1",
             question_id="1",
             text=text,
             unanswerable=True,
             answer="",
             pair_id="p",
-            part="test",
+            split="test",
         )
         for i, text in enumerate(("What color is the cup?", "Is it?"))
     ]

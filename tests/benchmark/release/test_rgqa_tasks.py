@@ -30,22 +30,22 @@ def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_o
     assert asked == [*dict.fromkeys(expected)] and sorted(asked) == [*"abcde"]
 
 
-def test_without_the_wheel_a_folder_of_pictures_says_what_to_install(tmp_path):
+def test_without_the_wheel_a_folder_of_images_says_what_to_install(tmp_path):
     with pytest.raises(ImportError, match=r"pip install RELEASE/scorers/\*.whl"):
-        load_images({"picture_id": "n1"})
+        load_images({"image_id": "n1"})
 
 
-def test_the_picture_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
+def test_the_image_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
     # As in the wheel, which has core in the package of the scorers.
     for name, here in {"": "scoring", ".core": "core", ".core.images": "core.images"}.items():
         monkeypatch.setitem(sys.modules, f"rgqa_scorers{name}", sys.modules[f"pipeline.{here}"])
-    assert [p.mode for p in load_images({"image": Image.new("L", (2, 3)), "picture_id": "n1"})] == ["RGB"]
+    assert [p.mode for p in load_images({"image": Image.new("L", (2, 3)), "image_id": "n1"})] == ["RGB"]
     Image.new("L", (2, 3)).save(tmp_path / "n1.png")
-    monkeypatch.setenv("RGQA_PICTURES", str(tmp_path))
-    (picture,) = load_images({"picture_id": "n1"})
-    assert (picture.mode, picture.size) == ("RGB", (2, 3))
-    with pytest.raises(FileNotFoundError, match="no picture n2 in .*set RGQA_PICTURES"):
-        load_images({"picture_id": "n2"})
+    monkeypatch.setenv("RGQA_IMAGES", str(tmp_path))
+    (image,) = load_images({"image_id": "n1"})
+    assert (image.mode, image.size) == ("RGB", (2, 3))
+    with pytest.raises(FileNotFoundError, match="no image n2 in .*set RGQA_IMAGES"):
+        load_images({"image_id": "n2"})
 
 
 def test_a_row_is_asked_and_named():

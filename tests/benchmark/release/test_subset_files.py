@@ -35,7 +35,7 @@ def test_a_subset_has_rows_tables_and_predictions_with_their_scores(items, tmp_p
     names = ("blind", "clip_score", "constant", "expected")
     assert files == {
         "rgqa/clip-hard.json",
-        "data/clip-hard-dev.parquet",
+        "data/clip-hard-validation.parquet",
         "data/clip-hard-test.parquet",
         *(f"sanity/clip-hard/{name}.json" for name in names),
     }
@@ -43,9 +43,9 @@ def test_a_subset_has_rows_tables_and_predictions_with_their_scores(items, tmp_p
     assert stated["constant"]["facc"] == 0.25  # one AQ of four is answered by "yes"
 
 
-def test_a_part_without_items_has_no_table(items, tmp_path):
-    write_subset(tmp_path, "clip-hard", [i for i in items if i.part == "dev"], {}, "canary", P)
-    assert [path.name for path in (tmp_path / "data").iterdir()] == ["clip-hard-dev.parquet"]
+def test_a_split_without_items_has_no_table(items, tmp_path):
+    write_subset(tmp_path, "clip-hard", [i for i in items if i.split == "validation"], {}, "canary", P)
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["clip-hard-validation.parquet"]
 
 
 def test_the_rows_are_in_rgqas_own_format(release):
@@ -109,8 +109,8 @@ def test_predictions_are_joined_by_id_not_by_order(items):
     assert score_predictions(items, rows).auaf == 1.0
 
 
-def test_answers_of_the_same_picture_do_not_reach_the_blind_prediction(items):
-    # "Is it ..." is asked of two pictures; each gets the other's answer.
+def test_answers_of_the_same_image_do_not_reach_the_blind_prediction(items):
+    # "Is it ..." is asked of two images; each gets the other's answer.
     rows = {
         row.questionId: row.prediction for row in make_reference_predictions(items, folds=2, seed=0)["blind"]
     }

@@ -1,4 +1,4 @@
-"""The tiny world run through every stage, its pictures with published scene graphs, as those of GQA's val split have."""
+"""The tiny world run through every stage, its images with published scene graphs, as those of GQA's val split have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project folder in which every stage has run; its testdev pictures have graphs."""
+    """A project folder in which every stage has run; its testdev images have graphs."""
     ingest = PARAMS["ingest"] | {"graph_splits": ["testdev", "train", "val"]}
     home = lay_out(tmp_path_factory.mktemp("reported"), PARAMS | {"ingest": ingest})
     shutil.copy(TINY / "truth/testdev_sceneGraphs.json", home / "data/tiny/source/sceneGraphs")

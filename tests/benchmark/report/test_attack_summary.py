@@ -50,7 +50,7 @@ def test_the_finding_is_the_best_that_sees_only_the_text():
                 row(first, 0.52, 0.92, 0.55),
                 row(second, 0.51, 0.6),
             ],
-            "pt-easy": [row(first, 0.53, 0.7), row(second, 0.54, 0.77), row("picture", 0.9)],
+            "pt-easy": [row(first, 0.53, 0.7), row(second, 0.54, 0.77), row("image", 0.9)],
         }
     )
     assert [(r.subset, r.auroc, r.paper_auroc, r.limit) for r in found.rows] == [

@@ -50,8 +50,8 @@ class Told:
     def __init__(self, *panels):
         self.panels, self.asked = panels, []
 
-    def look(self, picture, texts, picture_id=""):
-        self.asked.append((Path(picture).stem, texts[0]))
+    def look(self, image, texts, image_id=""):
+        self.asked.append((Path(image).stem, texts[0]))
         return [Attribution(f"heard {text}", 0.5, self.panels) for text in texts]
 
 
@@ -66,14 +66,14 @@ CORNER = Panel(
 def page(release, tmp_path, pairs, model, **more):
     sight = RowAttribution("told", {"told": model}, {})
     shown = compute_attributions(pairs, sight, DatasetFolders(), **more)
-    return write_page(tmp_path / "page.html", shown, sight, "lead", "rgqa look").read_text()
+    return write_page(tmp_path / "page.html", shown, sight, "lead", "rgqa attribute").read_text()
 
 
 def test_the_report_has_24_items_or_all_that_there_are_the_uq_of_each_pair_first(project, release, capsys):
     path = write_attribution_report("rp")
     html, pairs = path.read_text(), sample_pairs(release, 12)
     assert path == Path("data/tiny/look.html")
-    ids = re.findall(r'<p class="soft id">(\S+), picture', html)
+    ids = re.findall(r'<p class="soft id">(\S+), image', html)
     assert (
         ids == [item.id for pair in pairs for item in pair.present_items] and len(ids) == 2 * len(pairs) > 0
     )
@@ -85,9 +85,9 @@ def test_the_report_has_24_items_or_all_that_there_are_the_uq_of_each_pair_first
     assert "default-src 'none'" in html and "http://" not in html.replace("http://www.w3.org", "")
 
 
-def test_each_item_is_shown_with_its_own_question_picture_and_answer(project, release, tmp_path):
-    """A UQ in the place of its AQ would have the other's text, picture or answer in its card."""
-    pairs = [pair for pair in sample_pairs(release, 99) if pair.uq.picture != pair.aq.picture][:1]
+def test_each_item_is_shown_with_its_own_question_image_and_answer(project, release, tmp_path):
+    """A UQ in the place of its AQ would have the other's text, image or answer in its card."""
+    pairs = [pair for pair in sample_pairs(release, 99) if pair.uq.image != pair.aq.image][:1]
     pairs += [pair for pair in sample_pairs(release, 99) if pair.uq.question_text != pair.aq.question_text][
         :1
     ]
@@ -95,10 +95,10 @@ def test_each_item_is_shown_with_its_own_question_picture_and_answer(project, re
     model = Told(CORNER)
     cards = page(release, tmp_path, pairs, model).split("<article")[1:]
     items = [item for pair in pairs for item in pair.present_items]
-    assert model.asked == [(item.picture, item.question_text) for item in items]
+    assert model.asked == [(item.image, item.question_text) for item in items]
     for card, item in zip(cards, items, strict=True):
         assert f"heard {item.question_text}".replace("'", "&#39;") in card
-        assert f'<use href="#picture-{item.picture}"/>' in card
+        assert f'<use href="#image-{item.image}"/>' in card
         assert ("Unanswerable (UQ)" in card) == (not item.answers)
         assert (f"answer: <strong>{', '.join(item.answers)}</strong>" in card) == bool(item.answers)
 
@@ -117,16 +117,16 @@ def test_texts_of_data_and_models_are_escaped(project, release, tmp_path):
     pair = sample_pairs(release, 1)[0]
     pair = pair._replace(uq=pair.uq._replace(question_text=mark))
     html = page(
-        release, tmp_path, [pair], Told(panel), words={pair.uq.picture: (BoxMark(mark, (0, 0, 1, 1), 1.0),)}
+        release, tmp_path, [pair], Told(panel), words={pair.uq.image: (BoxMark(mark, (0, 0, 1, 1), 1.0),)}
     )
     assert mark not in html and "&lt;script&gt;" in html
-    assert "Words in the picture" in html
+    assert "Words in the image" in html
 
 
-def test_boxes_are_drawn_in_the_pictures_own_pixels(project, release, tmp_path):
+def test_boxes_are_drawn_in_the_images_own_pixels(project, release, tmp_path):
     pair = sample_pairs(release, 1)[0]
     html = page(release, tmp_path, [pair], Told(CORNER))
-    width, height = Image.open(f"data/tiny/source/images/{pair.uq.picture}.jpg").size
+    width, height = Image.open(f"data/tiny/source/images/{pair.uq.image}.jpg").size
     box = f'<rect x="{width / 2:.1f}" y="0.0" width="{width / 2:.1f}" height="{height / 4:.1f}"'
     assert box in html
     assert f'<circle cx="{0.75 * width:.1f}" cy="{0.25 * height:.1f}"' in html
@@ -141,19 +141,19 @@ def test_the_veil_is_clear_where_most_counts_and_dark_where_nothing_does():
     assert find_peaks(CORNER.attribution_map) == [(0.75, 0.25)] and find_peaks(np.full((2, 2), 0.25)) == []
 
 
-def test_pictures_that_are_missing_or_unknown_are_all_told(made, tmp_path, monkeypatch):
+def test_images_that_are_missing_or_unknown_are_all_told(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "run", symlinks=True)
     monkeypatch.chdir(tmp_path / "run")
     benchmark = read_benchmark(DatasetFolders().release_dir(params.read_release_version()))
     first, second = sample_pairs(benchmark, 99)[:2]
-    Path(f"data/tiny/source/images/{first.aq.picture}.jpg").unlink()
-    second = second._replace(aq=second.aq._replace(picture="n999"))
+    Path(f"data/tiny/source/images/{first.aq.image}.jpg").unlink()
+    second = second._replace(aq=second.aq._replace(image="n999"))
     with pytest.raises(UserError) as found:
         compute_attributions(
             [first, second], RowAttribution("told", {"told": Told(CORNER)}, {}), DatasetFolders()
         )
     text = str(found.value)
-    assert f"{first.aq.picture}.jpg is missing; restore it" in text and "has no picture n999" in text
+    assert f"{first.aq.image}.jpg is missing; restore it" in text and "has no image n999" in text
 
 
 def test_a_folder_without_a_release_is_told(project, tmp_path):

@@ -24,7 +24,7 @@ def uq(name, *pairs, unanswerable=True):
     return Item(
         item_id=name,
         subset="pt-hard",
-        picture_id="n1",
+        image_id="n1",
         question_id="1",
         text="?",
         unanswerable=unanswerable,
@@ -115,14 +115,14 @@ def test_histograms_share_one_axis():
 
 ROWS = [
     AttackRow(attacker="text <b>", auroc=0.7, low=0.6, high=0.8, groups=9, paper_auroc=0.9, limit=0.65),
-    AttackRow(attacker="picture", auroc=None, low=None, high=None, groups=9),
+    AttackRow(attacker="image", auroc=None, low=None, high=None, groups=9),
 ]
 
 
 def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
     svg = draw_attacks(ROWS)
     root = ElementTree.fromstring(svg)  # well-formed, so the name is escaped
-    assert "text <b>" in texts(svg) and "picture" not in texts(svg)
+    assert "text <b>" in texts(svg) and "image" not in texts(svg)
     described = {element.get("class", "") for element in root.iter()}
     assert {"mark-rule", "mark-symbol", "mark-rect"} <= {
         word for names in described for word in names.split()

@@ -6,7 +6,7 @@ from pipeline.core.records import SUBSETS
 
 
 def reports() -> dict:
-    """Reports as the stages write them: 4 pictures x 10 questions, 2 of them on existence; 3 questions are not edited."""
+    """Reports as the stages write them: 4 images x 10 questions, 2 of them on existence; 3 questions are not edited."""
     clip = {"candidates": 6}
     perturbed = {"questions": 10, "candidates": 7, "unperturbed": {"names no object": 3}}
     screened = {

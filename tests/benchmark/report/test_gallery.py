@@ -41,7 +41,7 @@ def items(count):
         Item(
             item_id=f"{i:03}",
             subset="pt-easy",
-            picture_id="n1",
+            image_id="n1",
             question_id="1",
             text="?",
             unanswerable=i % 2 == 0,
@@ -69,7 +69,7 @@ def task(candidate_first):
     asked = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
     known = TaskQuestion(key="f", text="filter", role="filter", expected_choice="valid")
     first, second = (asked, known) if candidate_first else (known, asked)
-    return Task(task_id="t", picture_id="n1", subset="pt-easy", first=first, second=second)
+    return Task(task_id="t", image_id="n1", subset="pt-easy", first=first, second=second)
 
 
 @pytest.mark.parametrize("candidate_first", [True, False])
@@ -128,11 +128,11 @@ def test_the_aq_beside_a_uq_is_of_its_pair(cards, run):
         for card in shown:
             source = run.questions[card.item.question_id]
             assert card.beside.question_id in answered and card.beside.answer
-            assert bool(card.beside_image) == (card.beside.picture_id != card.item.picture_id)
+            assert bool(card.beside_image) == (card.beside.image_id != card.item.image_id)
             if subset.startswith("pt"):
-                assert card.beside == source and source.picture_id == card.item.picture_id
+                assert card.beside == source and source.image_id == card.item.image_id
             else:
-                assert card.beside.text == card.item.text and source.picture_id != card.item.picture_id
+                assert card.beside.text == card.item.text and source.image_id != card.item.image_id
 
 
 def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
@@ -147,7 +147,7 @@ def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
 
 LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
 SCENE = SceneGraph(
-    picture_id="n1",
+    image_id="n1",
     split="val",
     width=400,
     height=300,
@@ -166,10 +166,8 @@ STEPS = (  # "What color is the cup on the red table?"
 )
 
 
-def question(program=STEPS, picture="n1"):
-    return Question(
-        question_id="1", picture_id=picture, split="val", text="?", answer="blue", program=program
-    )
+def question(program=STEPS, image="n1"):
+    return Question(question_id="1", image_id=image, split="val", text="?", answer="blue", program=program)
 
 
 def edited_item(*steps):
@@ -177,7 +175,7 @@ def edited_item(*steps):
     return Item(
         item_id="x",
         subset="pt-easy",
-        picture_id="n1",
+        image_id="n1",
         question_id="1",
         text="?",
         unanswerable=True,
@@ -211,25 +209,25 @@ def test_a_box_is_that_of_the_graph():
     assert (box.x, box.y, box.w, box.h) == (120, 170, 30, 30)
 
 
-def test_a_question_of_another_picture_shows_what_answers_to_its_names():
+def test_a_question_of_another_image_shows_what_answers_to_its_names():
     # "Is the animal near the tractor?": the dog and the cat are animals; no tractor is listed.
     program = (
         Step(operation="select", argument="tractor (99)", dependencies=()),
         Step(operation="relate", argument="animal,near,s (98)", dependencies=(0,)),
         Step(operation="exist", argument="?", dependencies=(1,)),
     )
-    found = find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    found = find_objects(edited_item(), question(program, image="n2"), SCENE, LEXICON)
     assert told(found) == [("dog", False), ("cat", False)]
     assert found.unlisted_names == ("tractor",)
 
 
-def test_ids_of_another_picture_are_not_looked_up_in_this_one():
-    # Object 12 of picture n2 is a bench; the cup that bears the same id here is no concern of the question.
+def test_ids_of_another_image_are_not_looked_up_in_this_one():
+    # Object 12 of image n2 is a bench; the cup that bears the same id here is no concern of the question.
     program = (
         Step(operation="select", argument="bench (12)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     )
-    found = find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON)
+    found = find_objects(edited_item(), question(program, image="n2"), SCENE, LEXICON)
     assert (found.boxes, found.unlisted_names) == ((), ("bench",))
 
 
@@ -238,9 +236,7 @@ def test_the_scene_itself_is_no_object():
         Step(operation="select", argument="scene", dependencies=()),
         Step(operation="query", argument="place", dependencies=(0,)),
     )
-    assert (
-        find_objects(edited_item(), question(program, picture="n2"), SCENE, LEXICON) == HighlightedObjects()
-    )
+    assert find_objects(edited_item(), question(program, image="n2"), SCENE, LEXICON) == HighlightedObjects()
 
 
 @pytest.mark.parametrize(("program", "scene"), [((), SCENE), (STEPS, None)])
@@ -265,10 +261,10 @@ def noise(path, mode="RGB", size=(1600, 1200)):
 
 @pytest.mark.parametrize("size", [LARGE_IMAGE, SMALL_IMAGE])
 @pytest.mark.parametrize(("mode", "ending"), [("RGB", "jpg"), ("L", "png"), ("P", "gif")])
-def test_any_picture_becomes_a_small_jpeg_of_the_same_shape(tmp_path, mode, ending, size):
+def test_any_image_becomes_a_small_jpeg_of_the_same_shape(tmp_path, mode, ending, size):
     data = decoded(make_image_data_uri(noise(tmp_path / f"x.{ending}", mode), size))
-    with Image.open(io.BytesIO(data)) as picture:
-        assert picture.format == "JPEG" and picture.size == (size[0], size[0] * 3 // 4)
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.format == "JPEG" and image.size == (size[0], size[0] * 3 // 4)
     assert len(data) <= size[1]
 
 
@@ -280,14 +276,14 @@ def test_a_square_of_noise_keeps_the_bound_too(tmp_path):
 
 
 def test_the_fullest_gallery_stays_below_ten_megabytes():
-    # 4 subsets, a large and a small picture for each item, base64 makes 4 bytes of 3
+    # 4 subsets, a large and a small image for each item, base64 makes 4 bytes of 3
     assert 4 * MAX_CARDS * (LARGE_IMAGE[1] + SMALL_IMAGE[1]) * 4 / 3 < 9e6
 
 
-def test_a_small_picture_is_not_blown_up(tmp_path):
+def test_a_small_image_is_not_blown_up(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "x.png")
-    with Image.open(io.BytesIO(decoded(make_image_data_uri(tmp_path / "x.png", LARGE_IMAGE)))) as picture:
-        assert picture.size == (40, 20)
+    with Image.open(io.BytesIO(decoded(make_image_data_uri(tmp_path / "x.png", LARGE_IMAGE)))) as image:
+        assert image.size == (40, 20)
 
 
 def test_the_same_file_gives_the_same_bytes(tmp_path):
@@ -295,8 +291,8 @@ def test_the_same_file_gives_the_same_bytes(tmp_path):
     assert make_image_data_uri(path, LARGE_IMAGE) == make_image_data_uri(path, LARGE_IMAGE)
 
 
-@pytest.mark.parametrize("content", [None, b"no picture", b"\x89PNG\r\n\x1a\n"])
-def test_a_picture_that_is_gone_or_damaged_is_named(tmp_path, content):
+@pytest.mark.parametrize("content", [None, b"no image", b"\x89PNG\r\n\x1a\n"])
+def test_a_image_that_is_gone_or_damaged_is_named(tmp_path, content):
     path = tmp_path / "n1.png"
     if content is not None:
         path.write_bytes(content)

@@ -11,7 +11,7 @@ def test_a_run_has_its_items_by_subset_and_what_concerns_them(run):
     assert set(run.verified) == uqs
     assert set(run.verdicts) == {key for row in run.verified.values() for key in row.verdict_ids}
     assert {verdict.task_id for verdict in run.verdicts.values()} == set(run.tasks)
-    assert {item.picture_id for item in items} <= set(run.pictures)
+    assert {item.image_id for item in items} <= set(run.images)
 
 
 def test_what_is_released_is_counted_in_the_releases_own_files(run):
@@ -28,7 +28,7 @@ def test_each_reason_has_an_example_whatever_the_order_of_the_rows(run):
         DroppedCandidate(
             candidate_id=f"c{i}",
             subset="pt-easy",
-            picture_id="p",
+            image_id="p",
             question_id="q",
             text=f"text {i}",
             stage="screen",

@@ -70,7 +70,7 @@ def told(seen: Seen) -> str:
 
 
 def harmless(seen: Seen) -> None:
-    """No script, no handler, nothing fetched: addresses are `data:` pictures and places on the page itself."""
+    """No script, no handler, nothing fetched: addresses are `data:` images and places on the page itself."""
     tags = {tag for tag, _ in seen.elements}
     assert not tags & {
         "script",
@@ -293,7 +293,7 @@ def test_the_same_run_gives_the_same_bytes(html, run):
 
 def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
     out = tmp_path / "deep/page.html"
-    result = CliRunner().invoke(app, ["report", "--out", str(out), "--gallery", "3"])
+    result = CliRunner().invoke(app, ["report", "--out", str(out), "--examples-per-subset", "3"])
     assert result.exit_code == 0, result.output
     assert out.read_text() == html
     assert f"-> {out}" in result.output
@@ -310,7 +310,7 @@ def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
 
 @pytest.mark.parametrize("cards", [-1, 26])
 def test_a_gallery_that_would_make_the_page_too_heavy_is_refused(here, cards):
-    with pytest.raises(UserError, match=f"--gallery is {cards}, wanted 0 to 25"):
+    with pytest.raises(UserError, match=f"--examples-per-subset is {cards}, wanted 0 to 25"):
         write_report(num_cards=cards)
 
 

@@ -14,7 +14,7 @@ from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.selective_prediction import MIN_ANSWERS
 from tests.scoring.conftest import ROWS, answered, join_predictions, model
 
-# By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; a picture for each pair.
+# By confidence: a1 right, a2 wrong, u2, a3 right, u1, u3; an image for each pair.
 
 
 def test_the_curve_goes_from_nothing_to_everything():
@@ -26,13 +26,13 @@ def test_the_curve_goes_from_nothing_to_everything():
     assert compute_acc_fpr(answered([row for row in ROWS if row[0][0] == "a"]), ScoringOptions()) == []
 
 
-def test_the_band_holds_the_accuracy_of_resampled_pictures_at_each_fpr():
+def test_the_band_holds_the_accuracy_of_resampled_images_at_each_fpr():
     options = ScoringOptions(bootstrap=40, seed=3)
     band = compute_acc_band(answered(), options)
     assert len(band) == 101 and (band[0]["x"], band[-1]["x"]) == (0.0, 1.0)
-    # At FPR 1 everything is accepted: ACC is the share of right AQs, which are those of pictures n1 and n3.
+    # At FPR 1 everything is accepted: ACC is the share of right AQs, which are those of images n1 and n3.
     drawn = [np.random.default_rng([3, repetition]).integers(0, 3, 3) for repetition in range(40)]
-    right = [np.isin(pictures, [0, 2]).mean() for pictures in drawn]
+    right = [np.isin(images, [0, 2]).mean() for images in drawn]
     low, high = np.quantile(right, [0.025, 0.975])
     assert (band[-1]["low"], band[-1]["high"]) == pytest.approx((low, high))
     assert all(row["low"] <= row["high"] for row in band)

@@ -11,7 +11,7 @@ from pipeline.scoring.model_report import ModelReport, ScoreReport
 GROUPS = {
     "counts": {"items": 4},
     "realistic": {"auaf": 0.1 + 0.2, "ff95": math.nan},
-    "pairs": {"dual_accuracy": 0.5, "threshold": math.inf, "threshold_from": "dev"},
+    "pairs": {"dual_accuracy": 0.5, "threshold": math.inf, "threshold_from": "validation"},
     "selective": {"auc": 0.25, "coverage_at_risk": {"0.01": 0.75}},
     "calibration": {"absent": "no probabilities", "right": {"ece": 0.25}},
     "by": {"category": {"odd": {"auroc": 1.0, "uqs": 3, "intervals": {"auroc": (0.3, 1.0)}}}},

@@ -66,7 +66,7 @@ def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(bench
 
 @pytest.mark.parametrize("labels", [(1, 0), (0, 0), (1, 1), (1, 0, 0, 1)])
 def test_items_too_few_for_an_interval_are_drawn_without(labels, tmp_path):
-    """Of two pictures half of all draws lack a label: accuracy has no interval."""
+    """Of two images half of all draws lack a label: accuracy has no interval."""
     items = [
         BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if aq else {}, category="" if aq else "odd")
         for i, aq in enumerate(labels)

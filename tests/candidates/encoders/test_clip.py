@@ -35,7 +35,7 @@ def vectors(batches: clip.EmbeddingBatches, count: int) -> np.ndarray:
     return out
 
 
-def pictures(folder: Path, count: int) -> list[Path]:
+def drawn_images(folder: Path, count: int) -> list[Path]:
     rng = np.random.default_rng(0)
     paths = [folder / f"{i}.png" for i in range(count)]
     for path in paths:
@@ -46,7 +46,7 @@ def pictures(folder: Path, count: int) -> list[Path]:
 def test_all_vectors_have_length_one(tiny_clip: Path, tmp_path: Path) -> None:
     encoder = clip.Encoder(f"local-dir:{tiny_clip}")
     texts = vectors(encoder.encode_texts(QUESTIONS, 2), 3)
-    images = vectors(encoder.encode_images(pictures(tmp_path, 3), 2), 3)
+    images = vectors(encoder.encode_images(drawn_images(tmp_path, 3), 2), 3)
     np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(images, axis=1), 1, atol=1e-6)
 
@@ -67,11 +67,11 @@ def test_vectors_are_those_of_the_model_itself_at_full_context(tiny_clip: Path) 
         )
 
 
-def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_path: Path) -> None:
+def test_images_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_path: Path) -> None:
     import open_clip
     import torch
 
-    (path,) = pictures(tmp_path, 1)
+    (path,) = drawn_images(tmp_path, 1)
     network, prepare = open_clip.create_model_from_pretrained(f"local-dir:{tiny_clip}")
     with torch.inference_mode():
         expected = network.eval().encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
@@ -81,7 +81,7 @@ def test_pictures_are_prepared_as_the_configuration_says(tiny_clip: Path, tmp_pa
 
 
 def test_vectors_do_not_depend_on_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
-    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 7)
+    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), drawn_images(tmp_path, 7)
     np.testing.assert_array_equal(
         vectors(encoder.encode_images(paths, 1), 7), vectors(encoder.encode_images(paths, 7), 7)
     )
@@ -96,7 +96,7 @@ from pathlib import Path
 from pipeline.candidates.encoders.clip import Encoder
 
 encoder = Encoder(f"local-dir:{sys.argv[1]}")
-sys.stdout.buffer.write(encoder.table(encoder.pictures(sys.argv[2:], 3), len(sys.argv) - 2).tobytes())
+sys.stdout.buffer.write(encoder.table(encoder.drawn_images(sys.argv[2:], 3), len(sys.argv) - 2).tobytes())
 sys.stdout.buffer.write(encoder.table(encoder.texts(["Is it red?", "What color is the ball to the left?"], 2), 2).tobytes())
 """
 
@@ -109,7 +109,7 @@ def test_vectors_do_not_depend_on_the_processor(tiny_clip: Path, tmp_path: Path)
         "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
         "OMP_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-c", ENCODE, str(tiny_clip), *map(str, pictures(tmp_path, 4))]
+    command = [sys.executable, "-c", ENCODE, str(tiny_clip), *map(str, drawn_images(tmp_path, 4))]
     told = [
         subprocess.run(
             command,
@@ -125,7 +125,7 @@ def test_vectors_do_not_depend_on_the_processor(tiny_clip: Path, tmp_path: Path)
 
 
 def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
-    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), pictures(tmp_path, 3)
+    encoder, paths = clip.Encoder(f"local-dir:{tiny_clip}"), drawn_images(tmp_path, 3)
     np.testing.assert_allclose(
         encoder.stack_batches(encoder.encode_images(paths, 2), 3),
         vectors(encoder.encode_images(paths, 1), 3),
@@ -191,7 +191,7 @@ def test_a_coca_model_gives_the_vectors_that_open_clip_gives(make_clip: Make, tm
         vision_cfg={"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
     )
     network, prepare = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
-    (path,) = pictures(tmp_path, 1)
+    (path,) = drawn_images(tmp_path, 1)
     with torch.inference_mode():
         tokens = open_clip.get_tokenizer(f"local-dir:{folder}")(QUESTIONS)
         texts = network.eval().encode_text(tokens, normalize=True).numpy()
@@ -216,14 +216,14 @@ def test_every_text_longer_than_the_context_is_named(tiny_clip: Path) -> None:
     assert [indices.tolist() for indices, _ in batches] == [[3], [1]]  # the shorter one first
 
 
-def test_every_unreadable_picture_is_named_after_the_others_are_encoded(
+def test_every_unreadable_image_is_named_after_the_others_are_encoded(
     tiny_clip: Path, tmp_path: Path
 ) -> None:
-    good = pictures(tmp_path, 3)
+    good = drawn_images(tmp_path, 3)
     empty, cut, text = tmp_path / "empty.jpg", tmp_path / "cut.png", tmp_path / "text.jpg"
     empty.touch()
     cut.write_bytes(good[0].read_bytes()[:900])
-    text.write_text("not a picture")
+    text.write_text("not a drawn_image")
     seen: list[int] = []
     with pytest.raises(UserError) as caught:
         for indices, _ in clip.Encoder(f"local-dir:{tiny_clip}").encode_images(

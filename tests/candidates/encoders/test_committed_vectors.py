@@ -20,7 +20,7 @@ def test_computing_them_again_agrees_within_a_hundred_thousandth():
     paths = sorted((HOME / "source/images").glob("*.jpg"))
     embedded = [
         *make_cache_keys(encoder.record, "text", texts),
-        *make_cache_keys(encoder.record, "picture", map(sha256_file, paths)),
+        *make_cache_keys(encoder.record, "image", map(sha256_file, paths)),
     ]
     assert set(embedded) <= set(rows)
     # Beyond them the texts that perturb and screen leave, most questions in two: only a run tells which.
@@ -29,5 +29,5 @@ def test_computing_them_again_agrees_within_a_hundred_thousandth():
         wanted = make_cache_keys(encoder.record, "text", (texts[::100][i] for i in index))
         assert np.abs(vectors - [rows[key] for key in wanted]).max() < 1e-5
     for index, vectors in encoder.encode_images(paths[::20], 4):
-        wanted = make_cache_keys(encoder.record, "picture", (sha256_file(paths[::20][i]) for i in index))
+        wanted = make_cache_keys(encoder.record, "image", (sha256_file(paths[::20][i]) for i in index))
         assert np.abs(vectors - [rows[key] for key in wanted]).max() < 1e-5

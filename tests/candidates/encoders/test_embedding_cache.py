@@ -76,7 +76,7 @@ def test_a_table_written_in_parts_is_the_table(tmp_path, monkeypatch):
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), [*vectors, vectors[0]])
 
 
-def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, monkeypatch):
+def test_exported_vectors_have_the_keys_of_their_images_and_texts(tmp_path, monkeypatch):
     from pipeline.core.json_files import write_json, write_jsonl
     from pipeline.core.records import ImageRecord
 
@@ -84,15 +84,15 @@ def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, mo
     (tmp_path / "params.yaml").write_text("dataset: d\nd: {}\n")
     folder = tmp_path / "data/d/interim/embed"
     folder.mkdir(parents=True)
-    picture = ImageRecord(picture_id="n1", split="val", path="n1.jpg", width=1, height=1, sha256="00ff")
-    write_jsonl(tmp_path / "data/d/interim/ingest/pictures.jsonl", [picture])
+    image = ImageRecord(image_id="n1", split="val", path="n1.jpg", width=1, height=1, sha256="00ff")
+    write_jsonl(tmp_path / "data/d/interim/ingest/images.jsonl", [image])
     write_json(folder / "texts.json", ["red"])
-    write_json(folder / "embed.json", EmbedReport(model=MODEL, pictures=1, questions=1, distinct_texts=1))
-    np.save(folder / "pictures.npy", np.array([[1, 0]], np.float32))
+    write_json(folder / "embed.json", EmbedReport(model=MODEL, images=1, questions=1, distinct_texts=1))
+    np.save(folder / "images.npy", np.array([[1, 0]], np.float32))
     np.save(folder / "texts.npy", np.array([[0, 1]], np.float32))
     exported = dict(zip(*read_precomputed(export_embeddings()), strict=True))
     assert {key: row.tolist() for key, row in exported.items()} == {
-        make_cache_keys(MODEL, "picture", ["00ff"])[0]: [1, 0],
+        make_cache_keys(MODEL, "image", ["00ff"])[0]: [1, 0],
         make_cache_keys(MODEL, "text", ["red"])[0]: [0, 1],
     }
 
@@ -109,7 +109,7 @@ def test_exported_vectors_have_the_keys_of_their_pictures_and_texts(tmp_path, mo
         write_json(edited / "similarity.json", report)
         found, rows = read_precomputed(export_embeddings())
         assert sorted(found) == sorted(
-            [*make_cache_keys(MODEL, "picture", ["00ff"]), *make_cache_keys(MODEL, "text", texts)]
+            [*make_cache_keys(MODEL, "image", ["00ff"]), *make_cache_keys(MODEL, "text", texts)]
         )
         exported = dict(zip(found, rows.tolist(), strict=True))
         assert [exported[key] for key in make_cache_keys(MODEL, "text", texts)] == [[1, 0], [0, 1]][
@@ -127,7 +127,7 @@ KEYS = [bytes([i]) * 32 for i in range(6)]
 ROWS = np.arange(18, dtype=np.float32).reshape(6, 3)
 
 
-def key(fingerprint: str, preprocessing: str, kind: Literal["picture", "text"], content: str) -> bytes:
+def key(fingerprint: str, preprocessing: str, kind: Literal["image", "text"], content: str) -> bytes:
     model = ModelRecord(
         model="m",
         pretrained="",
@@ -149,7 +149,7 @@ def test_a_key_changes_with_each_of_its_parts_and_with_nothing_else() -> None:
     others = [
         key("other", "resize", "text", "red"),
         key("model", "crop", "text", "red"),
-        key("model", "resize", "picture", "red"),
+        key("model", "resize", "image", "red"),
         key("model", "resize", "text", "blue"),
         key("modelresize", "", "text", "red"),
     ]

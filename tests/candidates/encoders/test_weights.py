@@ -97,7 +97,7 @@ def test_a_hub_model_without_weights_says_how_to_do_without_the_hub(hub: Path) -
         {"text_cfg": {"context_length": 24}},
         {"vision_cfg": {"image_size": 48}},
     ],
-    ids=["width", "layers", "context", "picture size"],
+    ids=["width", "layers", "context", "image size"],
 )
 def test_weights_of_another_shape_are_refused(make_clip: Make, tmp_path: Path, weights: dict) -> None:
     make_clip(tmp_path, weights=weights)

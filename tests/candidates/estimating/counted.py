@@ -16,8 +16,8 @@ def entry(name, count, looks=None, subject_of=None, object_of=None):
     )
 
 
-def vocabulary(partial=False, pictures=100):
-    """Of 100 pictures 40 show a cup (60 cups in all), 20 a table, 16 of them with a cup; 50 show a dog, 2 a zebra."""
+def vocabulary(partial=False, images=100):
+    """Of 100 images 40 show a cup (60 cups in all), 20 a table, 16 of them with a cup; 50 show a dog, 2 a zebra."""
     objects = [
         entry("cup", 60, {"red": 30, "blue": 10}, {"on": 20}),
         entry("table", 20, {"wood": 10}, {}, {"on": 20}),
@@ -34,7 +34,7 @@ def vocabulary(partial=False, pictures=100):
         weathers={},
         presupposed_objects={"cup": 5, "dog": 5},
         cooccurrence=ObjectCooccurrence(
-            num_images=pictures,
+            num_images=images,
             from_questions=partial,
             mean_names_per_image=2.0,
             image_counts={"cup": 40, "table": 20, "dog": 50, "zebra": 2},

@@ -76,7 +76,7 @@ def test_without_a_program_what_was_put_in_is_claimed():
         Edit(start=2, end=3, kind="attribute", old="red", new="blue"),
     )
     candidate = Candidate(
-        candidate_id="a", subset="pt-easy", picture_id="p", question_id="q", text="", edits=edits
+        candidate_id="a", subset="pt-easy", image_id="p", question_id="q", text="", edits=edits
     )
     assert [(claim.kind, claim.name, claim.words) for claim in extract_candidate_claims(candidate)] == [
         ("object", "zebra", ()),
@@ -90,7 +90,7 @@ def test_what_the_text_only_asserts_is_not_claimed():
 
     def named(text):
         candidate = Candidate(
-            candidate_id="a", subset="pt-easy", picture_id="p", question_id="q", text=text, program=program
+            candidate_id="a", subset="pt-easy", image_id="p", question_id="q", text=text, program=program
         )
         return [claim.name for claim in extract_candidate_claims(candidate)]
 

@@ -67,7 +67,7 @@ def test_a_thing_is_there_if_it_is_known_and_else_by_its_presence():
 
 
 def test_an_attribute_holds_of_any_thing_of_the_name():
-    # Of 40 coloured cups 30 are red; of all 42 things with a colour 30: (30.5 / 45) borrowed 4 times. 1.5 cups a picture.
+    # Of 40 coloured cups 30 are red; of all 42 things with a colour 30: (30.5 / 45) borrowed 4 times. 1.5 cups an image.
     share = (30 + 4 * 30.5 / 45) / 44
     red = Claim("attribute", 0, "cup", ("red",), "color")
     assert BELIEFS.estimate_probability(red, None, frozenset()) == pytest.approx(1 - (1 - share) ** 1.5)
@@ -85,7 +85,7 @@ def test_what_contradicts_the_evidence_holds_of_another_thing_at_most():
 
 
 def test_a_relation_is_counted_of_the_pairs_of_such_things():
-    # 16 pictures show both, with 1.5 cups and a table each: 24 pairs, of which 20 cups are on tables, all that are on anything.
+    # 16 images show both, with 1.5 cups and a table each: 24 pairs, of which 20 cups are on tables, all that are on anything.
     on = Claim("relation", 1, "cup", ("on",), other_name="table")
     assert BELIEFS.base_rate(on) == pytest.approx((20 + 1 / 20) / 25)
     turned = Claim("relation", 1, "table", ("on",), other_name="cup", is_subject=False)
@@ -109,5 +109,5 @@ def test_questions_tell_few_relations_so_one_counts_among_those_told():
     )
 
 
-def test_a_place_in_the_picture_is_one_of_three():
+def test_a_place_in_the_image_is_one_of_three():
     assert BELIEFS.base_rate(Claim("attribute", 0, "cup", ("left",), "hposition")) == pytest.approx(1 / 3)

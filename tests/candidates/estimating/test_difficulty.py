@@ -16,7 +16,7 @@ CUP, DOG, ZEBRA = (Claim("object", step, name) for step, name in enumerate(("cup
 @pytest.mark.parametrize(
     ("claim", "known", "expected"),
     [
-        # 16 of 20 pictures with a table show a cup, of all 40 of 100
+        # 16 of 20 images with a table show a cup, of all 40 of 100
         (CUP, ("table",), "adversarial"),
         # dogs and cups are together 90 of 112: the commonest, which make up half, are the two
         (DOG, (), "popular"),
@@ -37,7 +37,7 @@ def test_each_claim_has_one(claim, known, expected):
 
 def candidate(*edits):
     made = tuple(Edit(start=0, end=1, kind=kind, old="a", new="b", step_index=step) for step, kind in edits)
-    return Candidate(candidate_id="a", subset="pt-easy", picture_id="p", question_id="q", text="", edits=made)
+    return Candidate(candidate_id="a", subset="pt-easy", image_id="p", question_id="q", text="", edits=made)
 
 
 def test_of_several_edits_the_easiest_counts_and_what_was_not_edited_does_not():

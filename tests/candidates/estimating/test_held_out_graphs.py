@@ -1,4 +1,4 @@
-"""Questions at pictures whose graph is hidden and then shown."""
+"""Questions at images whose graph is hidden and then shown."""
 
 import math
 
@@ -16,7 +16,7 @@ from tests.notation import question, scene, steps
 VOCABULARY = vocabulary()
 BELIEFS = ClaimEstimator(VOCABULARY)
 SCENES = {
-    key: msgspec.structs.replace(scene(*objects, complete=False), picture_id=key, split="train")
+    key: msgspec.structs.replace(scene(*objects, complete=False), image_id=key, split="train")
     for key, objects in (
         ("a", ("cup 1: red", "table 2")),
         ("b", ("dog 1: red", "zebra 2: blue")),
@@ -24,16 +24,16 @@ SCENES = {
     )
 }
 ASKED = {
-    "a": [question("", "select: cup (1)->query: color [0]", "red", question_id="1", picture_id="a")],
-    "b": [question("", "select: zebra (2)->query: color [0]", "black", question_id="2", picture_id="b")],
-    "c": [question("", "select: dog (9)->query: color [0]", "brown", question_id="3", picture_id="c")],
+    "a": [question("", "select: cup (1)->query: color [0]", "red", question_id="1", image_id="a")],
+    "b": [question("", "select: zebra (2)->query: color [0]", "black", question_id="2", image_id="b")],
+    "c": [question("", "select: dog (9)->query: color [0]", "brown", question_id="3", image_id="c")],
 }
 
 
-def test_each_question_is_asked_of_the_other_pictures_and_edited_at_its_own():
+def test_each_question_is_asked_of_the_other_images_and_edited_at_its_own():
     found = build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
-    foreign = [(case.picture_id, case.is_answerable) for case in found.cases if not case.features[4]]
-    # Cup, zebra and dog; the dog of b is the only one that another picture's question meets.
+    foreign = [(case.image_id, case.is_answerable) for case in found.cases if not case.features[4]]
+    # Cup, zebra and dog; the dog of b is the only one that another image's question meets.
     assert sorted(foreign) == [
         ("a", False),
         ("a", False),
@@ -42,12 +42,12 @@ def test_each_question_is_asked_of_the_other_pictures_and_edited_at_its_own():
         ("c", False),
         ("c", False),
     ]
-    edited = [case.picture_id for case in found.cases if case.features[4]]
+    edited = [case.image_id for case in found.cases if case.features[4]]
     assert edited and len(edited) == len(set(edited))
 
 
 def test_a_colour_that_is_not_listed_says_nothing():
-    bare = {"b": msgspec.structs.replace(scene("dog 1", complete=False), picture_id="b", split="train")}
+    bare = {"b": msgspec.structs.replace(scene("dog 1", complete=False), image_id="b", split="train")}
     asked = {"b": [*ASKED["c"], *ASKED["a"]]}
     found = build_training_cases(SCENES | bare, asked, VOCABULARY, BELIEFS, seed=1)
     assert (found.num_own, found.num_own_answerable) == (
@@ -62,7 +62,7 @@ def test_what_only_the_graph_tells_is_hidden():
     (row,) = [
         case.features
         for case in found.cases
-        if case.picture_id == "b" and case.is_answerable and not case.features[4]
+        if case.image_id == "b" and case.is_answerable and not case.features[4]
     ]
     odds = BELIEFS.presence.estimate_probability("dog", ("zebra",))
     assert row[0] == pytest.approx(math.log(odds / (1 - odds)))
@@ -95,7 +95,7 @@ def test_a_swap_changes_one_word_that_is_taken_for_granted():
     assert swap(parse_program(steps("select: cup (1)->exist: ? [0]")), np.random.default_rng(1)) is None
 
 
-def test_pictures_are_drawn_by_lot_and_in_order():
+def test_images_are_drawn_by_lot_and_in_order():
     ids = [f"{number:03}" for number in range(100)]
     drawn = sample_images(ids, 10)
     assert len(drawn) == 10 and drawn == sorted(drawn) == sample_images(ids[::-1], 10) != ids[:10]

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from pipeline.candidates.perturbing.edit_slots import EditCase
-from pipeline.candidates.perturbing.perturb_image import PerturbInputs, calibrate_inputs, perturb_picture
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs, calibrate_inputs, perturb_image
 from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.core.records import Candidate, DroppedCandidate, TaggedText, Vocabulary
 from pipeline.language.alignment import align_program
@@ -46,7 +46,7 @@ def perturb(
     scene graph if there is one."""
     asked = defaultdict(list)
     for question in questions:
-        asked[question.picture_id].append(question)
+        asked[question.image_id].append(question)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     facts = partial(build_evidence, scenes=scenes, partial_graphs=graphs(asked, lexicon), lexicon=lexicon)
     tagged = {text: TaggedText(text=text, words=words) for text, words in tags.items()}
@@ -55,14 +55,12 @@ def perturb(
     if anything_fits:
         inputs.replacements.plausibility = AnythingFits(inputs.replacements)
     inputs = calibrate_inputs(inputs, asked)
-    rows = sorted(
-        (row for p in asked for row in perturb_picture(inputs, p)), key=lambda row: row.candidate_id
-    )
+    rows = sorted((row for p in asked for row in perturb_image(inputs, p)), key=lambda row: row.candidate_id)
     return [[row for row in rows if isinstance(row, kind)] for kind in (Candidate, DroppedCandidate)]
 
 
 def case_of(text, semantic, words=(), random=0.0):
-    """A question with its program, of a picture of which nothing is known; all its random numbers are alike."""
+    """A question with its program, of an image of which nothing is known; all its random numbers are alike."""
     program = parse_program(steps(semantic)) if semantic else ()
     sentence = align_program(text, program, {}, words)
     nothing = ReplacementSampler(NO_WORDS, PerturbParams())

@@ -20,7 +20,7 @@ LOOKS = {
     "happy": "face expression",
     "sad": "face expression",
     "running": "activity",
-    "taking a picture": "pose",
+    "taking an image": "pose",
 }
 
 

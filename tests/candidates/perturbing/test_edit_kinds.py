@@ -100,7 +100,7 @@ def test_weak_edits_are_at_most_a_share_of_those_made():
     }
     asked = [
         question(
-            text, f"select: vase (1)->{semantic}", "", question_id=f"q{i} {text}", picture_id=f"n{i} {text}"
+            text, f"select: vase (1)->{semantic}", "", question_id=f"q{i} {text}", image_id=f"n{i} {text}"
         )
         for (text, semantic), count in made_of.items()
         for i in range(count)
@@ -133,7 +133,7 @@ def test_of_a_question_that_could_only_be_affirmed_it_is_said_that_there_are_eno
 def candidates_of(count_of, words, subset):
     """The candidates of a subset from so many questions of each (text, program), tagged by their words."""
     asked = [
-        question(text, semantic, "", question_id=f"q{i} {text}", picture_id=f"n{i} {text}")
+        question(text, semantic, "", question_id=f"q{i} {text}", image_id=f"n{i} {text}")
         for (text, semantic), count in count_of.items()
         for i in range(count)
     ]

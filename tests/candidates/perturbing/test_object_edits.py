@@ -448,7 +448,7 @@ def test_pt_easy_puts_another_category_for_a_category_and_never_a_kind(text, sem
     )
 
 
-def test_a_thing_known_to_be_in_the_picture_is_not_put_in():
+def test_a_thing_known_to_be_in_the_image_is_not_put_in():
     words = vocabulary("kite", "vase")
     asked = [
         question("What color is the cup?", "select: cup (1)->query: color [0]", "red", question_id=f"q{i:02}")
@@ -514,7 +514,7 @@ def test_of_two_things_one_is_drawn_given_the_other():
             "select: couch (1)->relate: cat,on,s (2) [0]->query: color [1]",
             "red",
             question_id=f"q{i}",
-            picture_id=f"n{i}",
+            image_id=f"n{i}",
         )
         for i in range(60)
     ]

@@ -708,7 +708,7 @@ FRAME_WORDS = (
     "color",
     "side",
     "photo",
-    "picture",
+    "image",
     "kind",
     "species",
     "weather",

@@ -39,7 +39,7 @@ def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
     assert put(False)["on"] < 155
 
 
-def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_picture_has_them_anyway():
+def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_image_has_them_anyway():
     words = vocabulary("cup", looks=("red",))
     words.objects["cup"] = msgspec.structs.replace(
         words.objects["cup"], attributes={"red": 5, "blue": 90, "white": 10}
@@ -66,7 +66,7 @@ def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_picture_has
     assert abs(drawn - 500 * share) < 4 * (500 * share * (1 - share)) ** 0.5
 
 
-def test_a_thing_is_drawn_by_how_probably_the_picture_does_not_show_it_and_never_if_it_likely_does():
+def test_a_thing_is_drawn_by_how_probably_the_image_does_not_show_it_and_never_if_it_likely_does():
     replacements = ReplacementSampler(vocabulary("kite", "vase", "drum"), PerturbParams())
     present = {"kite": 0.1, "vase": 0.58, "drum": 0.59}
     rows = replacements.object_table.row_by_name

@@ -15,8 +15,8 @@ def main() -> None:
     a, b, _, _, table = random_world(40, 6000, 61)  # 61 = 7 * 8 + 5: whole vectors and a rest
     worlds.append((a, b, table))
     digest = hashlib.sha256()
-    for pictures, texts, questions in worlds:
-        for end in top_and_bottom_k(pictures, texts, questions, 300, 50)[:2]:
+    for images, texts, questions in worlds:
+        for end in top_and_bottom_k(images, texts, questions, 300, 50)[:2]:
             digest.update(np.concatenate(end).tobytes())
     print(digest.hexdigest())
     pairs = np.arange(240) % 40, np.arange(240)

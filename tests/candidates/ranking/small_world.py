@@ -1,18 +1,18 @@
-"""A small set of pictures and questions with vectors."""
+"""A small set of images and questions with vectors."""
 
 import numpy as np
 
 from pipeline.candidates.ranking.rank_inputs import Embeddings
 from pipeline.core.records import Question, Step
 
-PICTURES, EACH = 12, 8
+IMAGES, EACH = 12, 8
 
 
 def world():
-    """12 pictures with 8 questions each: of every picture the first asks for existence, the second is "Which place is
-    it?" for all; every third of the others is also asked, word for word, of the next picture."""
+    """12 images with 8 questions each: of every image the first asks for existence, the second is "Which place is
+    it?" for all; every third of the others is also asked, word for word, of the next image."""
     questions = []
-    for p in range(PICTURES):
+    for p in range(IMAGES):
         for i in range(EACH):
             text = (
                 "Is there a dog?"
@@ -25,7 +25,7 @@ def world():
             questions.append(
                 Question(
                     question_id=f"0{p:02d}{i}",
-                    picture_id=f"n{p:02d}",
+                    image_id=f"n{p:02d}",
                     split="testdev",
                     text=text,
                     answer="x",
@@ -36,7 +36,7 @@ def world():
                     ),
                 )
             )
-    ids, texts = sorted({q.picture_id for q in questions}), sorted({q.text for q in questions})
+    ids, texts = sorted({q.image_id for q in questions}), sorted({q.text for q in questions})
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=(n, 24)).astype(np.float32) for n in (len(ids), len(texts)))
     return questions, Embeddings(

@@ -48,13 +48,13 @@ def test_a_product_is_off_by_no_more_than_it_says(processor, flags, kinds):
 
 
 def test_bfloat16_is_for_many_pairs_on_a_processor_that_multiplies_it(processor, monkeypatch):
-    def rounded(pictures=1):
-        with choose_matmul(units("normal", 2)[:pictures], units("normal", 2)) as product:
+    def rounded(images=1):
+        with choose_matmul(units("normal", 2)[:images], units("normal", 2)) as product:
             return product.max_error > 0.001
 
     processor("amx_bf16 amx_tile")
     assert rounded()
-    assert not rounded(pictures=0)
+    assert not rounded(images=0)
     processor("amx_tile avx512_bf16")
     assert not rounded()
     monkeypatch.setattr(approximate_matmul, "CPU_INFO_PATH", approximate_matmul.CPU_INFO_PATH.parent / "none")

@@ -26,7 +26,7 @@ PAPER = RankParams(preset="paper", hard_draw=4, hard_pool=10, easy_last=3, easy_
 def proposed(p):
     questions, vectors = world()
     candidates, report = propose_candidates(
-        questions, vectors, assign_splits(vectors.picture_ids, p.dev_share, p.seed), p
+        questions, vectors, assign_splits(vectors.image_ids, p.validation_share, p.seed), p
     )
     return questions, vectors, candidates, report
 
@@ -35,18 +35,18 @@ def proposed(p):
 def test_existence_questions_own_questions_and_own_texts_are_never_proposed(p):
     questions, _, candidates, _ = proposed(p)
     assert {c.subset for c in candidates} == {"clip-easy", "clip-hard"}
-    asked = {(q.picture_id, q.text) for q in questions}
+    asked = {(q.image_id, q.text) for q in questions}
     for c in candidates:
-        assert c.text not in ("Is there a dog?", "Which place is it?")  # the latter is asked of every picture
-        assert (c.picture_id, c.text) not in asked
+        assert c.text not in ("Is there a dog?", "Which place is it?")  # the latter is asked of every image
+        assert (c.image_id, c.text) not in asked
 
 
-def ranked_by_hand(questions, vectors, picture):
+def ranked_by_hand(questions, vectors, image):
     """Admissible question ids, the most similar first."""
-    row = vectors.picture_ids.index(picture)
-    own = {q.text for q in questions if q.picture_id == picture}
+    row = vectors.image_ids.index(image)
+    own = {q.text for q in questions if q.image_id == image}
     score = {
-        t: round(float(vectors.texts[i].astype(float) @ vectors.pictures[row].astype(float)), 6)
+        t: round(float(vectors.texts[i].astype(float) @ vectors.images[row].astype(float)), 6)
         for i, t in enumerate(vectors.text_list)
     }
     free = [q for q in questions if q.text not in own and q.detailed != "exist"]
@@ -56,20 +56,20 @@ def ranked_by_hand(questions, vectors, picture):
 
 
 @pytest.mark.parametrize("p", [EVEN, PAPER])
-def test_rank_and_score_are_those_among_the_pictures_admissible_questions(p):
+def test_rank_and_score_are_those_among_the_images_admissible_questions(p):
     questions, vectors, candidates, _ = proposed(p)
     for c in candidates:
-        order = ranked_by_hand(questions, vectors, c.picture_id)
+        order = ranked_by_hand(questions, vectors, c.image_id)
         assert order[c.rank - 1] == (c.question_id, c.score)
         assert c.rank <= p.hard_pool if c.subset == "clip-hard" else c.rank > len(order) - p.easy_pool
 
 
 def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
     questions, vectors, candidates, _ = proposed(PAPER)
-    for picture in vectors.picture_ids:
-        order = [question for question, _ in ranked_by_hand(questions, vectors, picture)]
+    for image in vectors.image_ids:
+        order = [question for question, _ in ranked_by_hand(questions, vectors, image)]
         easy, hard = (
-            {c.question_id for c in candidates if c.subset == s and c.picture_id == picture}
+            {c.question_id for c in candidates if c.subset == s and c.image_id == image}
             for s in ("clip-easy", "clip-hard")
         )
         assert easy == set(order[-3:])
@@ -83,34 +83,34 @@ def test_no_cap_leaves_the_papers_rule():
     )
 
 
-def test_the_cap_is_never_exceeded_and_pictures_give_as_many_as_they_are_asked():
+def test_the_cap_is_never_exceeded_and_images_give_as_many_as_they_are_asked():
     questions, _, candidates, report = proposed(EVEN)
-    owner = {q.question_id: q.picture_id for q in questions}
+    owner = {q.question_id: q.image_id for q in questions}
     for subset in ("clip-easy", "clip-hard"):
         rows = [c for c in candidates if c.subset == subset]
         assert max(Counter(c.question_id for c in rows).values()) <= 2
-        assert Counter(c.picture_id for c in rows) == Counter(owner[c.question_id] for c in rows)
+        assert Counter(c.image_id for c in rows) == Counter(owner[c.question_id] for c in rows)
         assert report["subsets"][subset]["asked_minus_given"] == {"largest": 0, "sum": 0}
-    # 12 pictures with 6 questions that may be proposed, each twice: room for 12 a picture, 3 and 4 are wanted.
+    # 12 images with 6 questions that may be proposed, each twice: room for 12 an image, 3 and 4 are wanted.
     assert tuple(report["subsets"][subset]["candidates"] for subset in ("clip-easy", "clip-hard")) == (
         36,
         48,
     )
 
 
-def test_questions_stay_within_their_part():
+def test_questions_stay_within_their_split():
     p = RankParams(hard_draw=2, hard_pool=40, easy_last=2, easy_pool=40, validation_proportion=0.5, seed=3)
     questions, vectors, candidates, _ = proposed(p)
-    part = assign_splits(vectors.picture_ids, 0.5, 3)
-    owner = {q.question_id: q.picture_id for q in questions}
-    assert set(part.values()) == {"dev", "test"} and candidates
-    assert all(part[c.picture_id] == part[owner[c.question_id]] for c in candidates)
+    split = assign_splits(vectors.image_ids, 0.5, 3)
+    owner = {q.question_id: q.image_id for q in questions}
+    assert set(split.values()) == {"validation", "test"} and candidates
+    assert all(split[c.image_id] == split[owner[c.question_id]] for c in candidates)
 
 
 def test_pairs_left_out_are_counted_by_reason():
     _, _, _, report = proposed(EVEN)
-    # 12 pictures x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
-    # The texts i = 3 and 6 are shared by the pictures 2k and 2k + 1: two other questions each, 24.
+    # 12 images x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
+    # The texts i = 3 and 6 are shared by the images 2k and 2k + 1: two other questions each, 24.
     assert report["pairs"] == {
         "all": 1152,
         "existence question": 144,
@@ -129,22 +129,22 @@ def test_a_set_of_existence_questions_alone_is_refused():
 IDS = [f"n{i}" for i in range(2000)]
 
 
-def test_the_share_of_dev_is_about_what_was_asked_for():
-    # 2,000 pictures, share 0.2: 400 expected, standard deviation 18.
-    assert 330 < sum(part == "dev" for part in assign_splits(IDS, 0.2, 0).values()) < 470
+def test_the_share_of_validation_is_about_what_was_asked_for():
+    # 2,000 images, share 0.2: 400 expected, standard deviation 18.
+    assert 330 < sum(split == "validation" for split in assign_splits(IDS, 0.2, 0).values()) < 470
     assert set(assign_splits(IDS, 0.0, 0).values()) == {"test"}
-    assert set(assign_splits(IDS, 1.0, 0).values()) == {"dev"}
+    assert set(assign_splits(IDS, 1.0, 0).values()) == {"validation"}
 
 
-def test_a_pictures_part_depends_on_its_id_and_the_seed_alone():
+def test_a_images_split_depends_on_its_id_and_the_seed_alone():
     whole = assign_splits(IDS, 0.2, 0)
-    assert all(part == whole[picture] for picture, part in assign_splits(IDS[500:700], 0.2, 0).items())
+    assert all(split == whole[image] for image, split in assign_splits(IDS[500:700], 0.2, 0).items())
     assert whole != assign_splits(IDS, 0.2, 1)
 
 
 ASKED = [("1", "a", "x"), ("2", "a", "y"), ("3", "b", "z"), ("4", "c", "x")]
 QUESTIONS = [
-    Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
+    Question(question_id=i, image_id=p, split="testdev", text=t, answer="x", detailed="query")
     for i, p, t in ASKED
 ]
 TABLE = build_question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
@@ -158,7 +158,7 @@ def test_how_evenly_candidates_are_spread():
     # Asked: a once, b twice, c never. Given: a twice, b once, c never.
     assert figures["asked"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
     assert figures["asked_minus_given"] == {"largest": 1, "sum": 2}
-    assert figures["pictures_with_fewer_than_wanted"] == 2 and figures["questions_by_uses"] == {"1": 3}
+    assert figures["images_with_fewer_than_wanted"] == 2 and figures["questions_by_uses"] == {"1": 3}
     assert (figures["bound"], figures["short_of_bound"], figures["distinct_texts"]) == (
         4,
         0.25,
@@ -168,7 +168,7 @@ def test_how_evenly_candidates_are_spread():
 
 
 def test_pairs_left_out_and_admissible_are_all_pairs():
-    # 3 pictures x 4 questions; 4 are a picture's own, and x of a and c is the text of an own question once each.
+    # 3 images x 4 questions; 4 are an image's own, and x of a and c is the text of an own question once each.
     assert count_pairs(TABLE) == {
         "all": 12,
         "existence question": 0,

@@ -45,8 +45,8 @@ def test_a_score_halfway_between_two_millionths_is_rounded_to_the_even_one():
 
 
 def test_what_finds_no_room_in_its_row_is_counted_and_written_into_no_other():
-    # All eight questions, one a text, pass both limits of the first picture, none those of the second; there is room for three.
-    pictures, texts = np.eye(2, 4, dtype=np.float32), np.ones((8, 4), np.float32) / 2
+    # All eight questions, one a text, pass both limits of the first image, none those of the second; there is room for three.
+    images, texts = np.eye(2, 4, dtype=np.float32), np.ones((8, 4), np.float32) / 2
     limits = np.array([[-np.inf, np.inf], [np.inf, -np.inf]], np.float32)
     one_each, none = (
         (np.arange(9, dtype=np.int32), np.arange(8, dtype=np.int32)),
@@ -54,7 +54,7 @@ def test_what_finds_no_room_in_its_row_is_counted_and_written_into_no_other():
     )
     best, last, counts = np.full((2, 3), -1), np.full((2, 3), -1), np.zeros((2, 2), np.int64)
     append_survivors(
-        pictures @ texts.T, 0, limits, pictures, texts, np.arange(2), one_each, none, (best, last), counts
+        images @ texts.T, 0, limits, images, texts, np.arange(2), one_each, none, (best, last), counts
     )
     assert counts.tolist() == [[8, 0], [8, 0]]
     for keys in (best, last):

@@ -14,29 +14,29 @@ from pipeline.core.records import Candidate
 from tests.candidates.ranking.small_world import world
 
 
-def test_every_question_is_scored_with_its_own_picture():
+def test_every_question_is_scored_with_its_own_image():
     questions, vectors = world()
     rows = {row.question_id: row.score for row in score_own_questions(questions, vectors)}
     assert rows.keys() == {q.question_id for q in questions}
     q = questions[42]
     a, b = (
-        vectors.image_vectors[vectors.picture_ids.index(q.picture_id)],
+        vectors.image_vectors[vectors.image_ids.index(q.image_id)],
         vectors.text_vectors[vectors.text_strings.index(q.text)],
     )
     assert rows[q.question_id] == round(float(a.astype(float) @ b.astype(float)), 6)
 
 
-def edited(number: int, picture: str, text: str) -> Candidate:
+def edited(number: int, image: str, text: str) -> Candidate:
     return Candidate(
-        candidate_id=f"pteasy_{picture}+{number}",
+        candidate_id=f"pteasy_{image}+{number}",
         subset="pt-easy",
-        picture_id=picture,
+        image_id=image,
         question_id=str(number),
         text=text,
     )
 
 
-# Pictures along two axes, and two texts; scores are what arithmetic says.
+# Images along two axes, and two texts; scores are what arithmetic says.
 AXES = Embeddings(
     np.eye(2, dtype=np.float32),
     ["n1", "n2"],
@@ -45,7 +45,7 @@ AXES = Embeddings(
 )
 
 
-def test_an_edited_question_is_scored_by_the_cosine_with_its_picture():
+def test_an_edited_question_is_scored_by_the_cosine_with_its_image():
     rows = [edited(1, "n1", "Is it red?"), edited(2, "n2", "Is it red?"), edited(3, "n2", "Is it blue?")]
     # (0.6, -0.8) . (1, 0) = 0.6, . (0, 1) = -0.8; (1, 0) . (0, 1) = 0
     found = [(row.candidate_id, row.score) for row in score_edited_questions(rows, AXES)]
@@ -61,17 +61,17 @@ def test_a_text_without_a_vector_has_no_score_and_the_others_keep_theirs():
 def test_a_text_that_was_not_edited_would_get_the_score_that_rank_gave_it():
     questions, vectors = world()
     own = {row.question_id: row.score for row in score_own_questions(questions, vectors)}
-    rows = [edited(int(q.question_id), q.picture_id, q.text) for q in questions]
+    rows = [edited(int(q.question_id), q.image_id, q.text) for q in questions]
     assert [row.score for row in score_edited_questions(rows, vectors)] == [
         own[q.question_id] for q in questions
     ]
 
 
-def test_candidates_at_pictures_that_were_not_embedded_are_all_named():
+def test_candidates_at_images_that_were_not_embedded_are_all_named():
     rows = [edited(1, "n1", "Is it red?"), edited(2, "n8", "Is it red?"), edited(3, "n9", "Is it red?")]
     with pytest.raises(UserError, match="2 problems") as caught:
         score_edited_questions(rows, AXES)
-    assert "pteasy_n8+2: no picture n8 was embedded" in caught.value.problems
+    assert "pteasy_n8+2: no image n8 was embedded" in caught.value.problems
 
 
 def test_nothing_has_no_quantiles():

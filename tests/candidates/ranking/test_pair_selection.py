@@ -38,7 +38,7 @@ def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
     assert all(len(set(d.rank_columns[:3].tolist())) == 3 for d in drawn)
 
 
-def test_a_pictures_draw_depends_on_no_other_picture():
+def test_a_images_draw_depends_on_no_other_image():
     whole, alone = (
         select_pairs_by_paper_rule("clip-hard", PLACES, ["a", "b"], 3, 0),
         select_pairs_by_paper_rule("clip-hard", PLACES[1:], ["b"], 3, 0),
@@ -54,15 +54,15 @@ def test_the_papers_easy_draw_takes_the_last():
     assert fewer.rank_columns.tolist() == [0, 1, 0, 1]
 
 
-def world(pictures=12, each=6):
-    """Each picture asks `each` questions; every fourth text is asked of two pictures."""
+def world(images=12, each=6):
+    """Each image asks `each` questions; every fourth text is asked of two images."""
     texts = [
-        f"t{(p * each + i) if i % 4 else (p // 2 * each + i)}" for p in range(pictures) for i in range(each)
+        f"t{(p * each + i) if i % 4 else (p // 2 * each + i)}" for p in range(images) for i in range(each)
     ]
     rows = [
         Question(
             question_id=f"{n:03d}",
-            picture_id=f"p{n // each:02d}",
+            image_id=f"p{n // each:02d}",
             split="testdev",
             text=text,
             answer="x",
@@ -70,29 +70,29 @@ def world(pictures=12, each=6):
         )
         for n, text in enumerate(texts)
     ]
-    table = build_question_table(rows, [f"p{i:02d}" for i in range(pictures)], sorted(set(texts)))
+    table = build_question_table(rows, [f"p{i:02d}" for i in range(images)], sorted(set(texts)))
     rng = np.random.default_rng(0)
-    places = np.full((pictures, 40), -1, np.int32)
-    for p in range(pictures):
+    places = np.full((images, 40), -1, np.int32)
+    for p in range(images):
         own = set(table.texts_by_image[[p]].indices.tolist())
         free = [q for q in range(len(rows)) if table.text_rows[q] not in own]
         places[p] = rng.permutation(free)[:40]
     return table, places
 
 
-def test_the_even_draw_is_even_capped_and_within_parts():
+def test_the_even_draw_is_even_capped_and_within_splits():
     table, places = world()
-    dev = np.arange(12) < 5
+    validation = np.arange(12) < 5
     for subset in ("clip-hard", "clip-easy"):
-        drawn = select_balanced_pairs(subset, places, table, dev, 5, 2, seed=0)
+        drawn = select_balanced_pairs(subset, places, table, validation, 5, 2, seed=0)
         questions = places[drawn.image_rows, drawn.rank_columns]
-        givers = table.picture_rows[questions]
-        assert (dev[givers] == dev[drawn.image_rows]).all()
+        givers = table.image_rows[questions]
+        assert (validation[givers] == validation[drawn.image_rows]).all()
         assert max(Counter(questions.tolist()).values()) <= 2
         asked, gave = np.bincount(drawn.image_rows, minlength=12), np.bincount(givers, minlength=12)
         assert (asked == gave).all() and asked.max() == 5 and asked.sum() >= 50
         pairs = list(zip(drawn.image_rows.tolist(), table.text_rows[questions].tolist(), strict=True))
-        assert len(pairs) == len(set(pairs))  # no text twice for one picture
+        assert len(pairs) == len(set(pairs))  # no text twice for one image
         assert drawn.method == "exact" and len(pairs) <= drawn.upper_bound
 
 
@@ -107,9 +107,9 @@ def test_the_easy_draw_prefers_the_end_of_the_ranking():
 
 
 def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
-    # Text x has two questions (ids 0 and 1), of which picture c sees one among its places: left out. y is whole.
+    # Text x has two questions (ids 0 and 1), of which image c sees one among its places: left out. y is whole.
     rows = [
-        Question(question_id=i, picture_id=p, split="testdev", text=t, answer="x", detailed="query")
+        Question(question_id=i, image_id=p, split="testdev", text=t, answer="x", detailed="query")
         for i, p, t in (("0", "a", "x"), ("1", "b", "x"), ("2", "a", "y"), ("3", "c", "z"))
     ]
     table = build_question_table(rows, ["a", "b", "c"], ["x", "y", "z"])
@@ -142,8 +142,8 @@ def price(pool, choice, bound):
     return UNFILLED_PAIR_COST * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
 
 
-def make(pairs, questions, pictures, texts, cost=None):
-    """pairs: (picture, text); questions: (picture that gives it, its text)."""
+def make(pairs, questions, images, texts, cost=None):
+    """pairs: (image, text); questions: (image that gives it, its text)."""
     pairs, questions = (
         np.array(sorted(pairs), np.int32).reshape(-1, 2),
         np.array(questions, np.int32).reshape(-1, 2),
@@ -154,59 +154,58 @@ def make(pairs, questions, pictures, texts, cost=None):
         np.zeros(len(pairs)) if cost is None else np.array(cost),
         questions[:, 0],
         questions[:, 1],
-        pictures,
+        images,
         texts,
     )
 
 
 @st.composite
-def pools(draw, pictures=4, texts=6, questions=10):
+def pools(draw, images=4, texts=6, questions=10):
     rng = np.random.default_rng(draw(st.integers(0, 100_000)))
     given_by = [
-        (int(rng.integers(pictures)), int(rng.integers(texts)))
-        for _ in range(draw(st.integers(0, questions)))
+        (int(rng.integers(images)), int(rng.integers(texts))) for _ in range(draw(st.integers(0, questions)))
     ]
     own, there = set(given_by), {text for _, text in given_by}
     pairs = [
         (p, t)
-        for p in range(pictures)
+        for p in range(images)
         for t in range(texts)
         if (p, t) not in own and t in there and rng.random() < 0.7
     ]
-    return make(pairs, given_by, pictures, texts, rng.random(len(pairs)))
+    return make(pairs, given_by, images, texts, rng.random(len(pairs)))
 
 
 def counts(pool, choice):
     return (
-        np.bincount(pool.picture[choice.pair], minlength=pool.pictures),
-        np.bincount(pool.giver[choice.question], minlength=pool.pictures),
+        np.bincount(pool.image[choice.pair], minlength=pool.images),
+        np.bincount(pool.giver[choice.question], minlength=pool.images),
         np.bincount(choice.question, minlength=len(pool.giver)),
     )
 
 
 @settings(max_examples=60, deadline=None)
-@given(pools(pictures=6, texts=12, questions=30), st.integers(1, 5), st.integers(1, 3))
-def test_limits_hold_and_a_text_is_given_by_a_question_of_another_picture(solver, pool, per_picture, cap):
-    choice = solve_pair_assignment(pool, per_picture, cap)
+@given(pools(images=6, texts=12, questions=30), st.integers(1, 5), st.integers(1, 3))
+def test_limits_hold_and_a_text_is_given_by_a_question_of_another_image(solver, pool, per_image, cap):
+    choice = solve_pair_assignment(pool, per_image, cap)
     asked, given_, uses = counts(pool, choice)
     assert (asked == given_).all()
-    assert asked.max(initial=0) <= per_picture and uses.max(initial=0) <= cap
+    assert asked.max(initial=0) <= per_image and uses.max(initial=0) <= cap
     assert (pool.given[choice.question_indices] == pool.text[choice.pair_indices]).all()
-    assert (pool.giver[choice.question_indices] != pool.picture[choice.pair_indices]).all()
-    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.bound(per_picture, cap)
+    assert (pool.giver[choice.question_indices] != pool.image[choice.pair_indices]).all()
+    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.bound(per_image, cap)
 
 
-def cheapest_by_trying(pool, per_picture, cap):
+def cheapest_by_trying(pool, per_image, cap):
     best = np.inf
-    for size in range(len(pool.picture) + 1):
-        for pairs in combinations(range(len(pool.picture)), size):
+    for size in range(len(pool.image) + 1):
+        for pairs in combinations(range(len(pool.image)), size):
             ways = [[q for q in range(len(pool.giver)) if pool.given[q] == pool.text[p]] for p in pairs]
             for questions in product(*ways):
                 choice = PoolAssignment(np.array(pairs, int), np.array(questions, int))
                 asked, given_, uses = counts(pool, choice)
                 if (
                     (asked == given_).all()
-                    and asked.max(initial=0) <= per_picture
+                    and asked.max(initial=0) <= per_image
                     and uses.max(initial=0) <= cap
                 ):
                     best = min(best, price(pool, choice, bound=100))
@@ -214,10 +213,10 @@ def cheapest_by_trying(pool, per_picture, cap):
 
 
 @settings(max_examples=30, deadline=None)
-@given(pools(pictures=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
-def test_nothing_is_cheaper_than_the_choice(solver, pool, per_picture, cap):
-    assert price(pool, solve_pair_assignment(pool, per_picture, cap), bound=100) == pytest.approx(
-        cheapest_by_trying(pool, per_picture, cap),
+@given(pools(images=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
+def test_nothing_is_cheaper_than_the_choice(solver, pool, per_image, cap):
+    assert price(pool, solve_pair_assignment(pool, per_image, cap), bound=100) == pytest.approx(
+        cheapest_by_trying(pool, per_image, cap),
         abs=1e-5,  # five questions, costs rounded to millionths
     )
 
@@ -231,7 +230,7 @@ def test_a_price_counts_what_is_missing_and_what_is_repeated():
 
 
 def test_texts_that_are_not_used_yet_come_first(solver):
-    # Two pictures, each with two questions; each may be asked both of the other's. One each: no text twice.
+    # Two images, each with two questions; each may be asked both of the other's. One each: no text twice.
     pool = make(
         [(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9]
     )
@@ -240,7 +239,7 @@ def test_texts_that_are_not_used_yet_come_first(solver):
 
 
 def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
-    # Picture 0 gives the texts 0 and 1, the others one each, which 0 is asked. All would rather be asked text 0.
+    # Image 0 gives the texts 0 and 1, the others one each, which 0 is asked. All would rather be asked text 0.
     # Three uses and one cost 4 + 8, two and two 4 + 4.
     pairs = [(0, t) for t in range(2, 6)] + [(p, t) for p in range(1, 5) for t in (0, 1)]
     pool = make(pairs, [(0, 0), (0, 1)] + [(p, p + 1) for p in range(1, 5)], 5, 6, [0.0] * 4 + [0.0, 0.9] * 4)
@@ -248,7 +247,7 @@ def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
     assert np.bincount(pool.pair_texts[choice.pair_indices]).tolist() == [2, 2, 1, 1, 1, 1]
 
 
-def test_sixty_pictures_are_asked_all_that_they_may_be(solver):
+def test_sixty_images_are_asked_all_that_they_may_be(solver):
     # With 10 questions each, three of ten asked of anybody: 60 x 12, which no choice can exceed.
     rng = np.random.default_rng(0)
     questions = [(p, 10 * p + i) for p in range(60) for i in range(10)]
@@ -274,7 +273,7 @@ def test_how_a_draw_is_made_is_told():
         for arcs in (0, 10**6)
     ]
     assert [each.method for each in drawn] == ["exact, of each text's cheapest pairs", "exact"]
-    assert [each.upper_bound for each in drawn] == [24, 24]  # 12 pictures, 2 each
+    assert [each.upper_bound for each in drawn] == [24, 24]  # 12 images, 2 each
     assert (
         drawn[0].rank_columns.mean() > drawn[1].rank_columns.mean()
     )  # of each text one pair is left, few of the nearest to the end

@@ -14,9 +14,9 @@ from tests.candidates.ranking.small_world import world
 def embedded(tmp_path):
     """The vectors of the small world as embed writes them."""
     _, vectors = world()
-    for name, value in (("picture_ids", vectors.picture_ids), ("texts", vectors.text_strings)):
+    for name, value in (("image_ids", vectors.image_ids), ("texts", vectors.text_strings)):
         write_json(tmp_path / f"{name}.json", value)
-    np.save(tmp_path / "pictures.npy", vectors.image_vectors)
+    np.save(tmp_path / "images.npy", vectors.image_vectors)
     np.save(tmp_path / "texts.npy", vectors.text_vectors)
     return tmp_path
 
@@ -25,7 +25,7 @@ def test_vectors_are_read_as_they_were_written(embedded):
     vectors = load_embeddings(embedded)
     assert (
         np.array_equal(vectors.text_vectors, world()[1].text_vectors)
-        and vectors.picture_ids == world()[1].picture_ids
+        and vectors.image_ids == world()[1].image_ids
     )
 
 
@@ -34,15 +34,15 @@ def test_vectors_that_do_not_fit_are_all_named(embedded):
     texts[3] *= 2
     texts[5, 0] = np.nan
     np.save(embedded / "texts.npy", texts)
-    np.save(embedded / "pictures.npy", np.zeros((2, 24), np.float32))
+    np.save(embedded / "images.npy", np.zeros((2, 24), np.float32))
     with pytest.raises(UserError) as caught:
         load_embeddings(embedded)
     text = str(caught.value)
     named = world()[1].text_strings
     assert "(2, 24), expected float32 with 12 rows" in text and "row 5" in text
     assert f"texts.npy, row 3: {named[3]!r} has length 2, expected 1" in text
-    (embedded / "pictures.npy").write_bytes(b"")
-    with pytest.raises(UserError, match="pictures.npy"):
+    (embedded / "images.npy").write_bytes(b"")
+    with pytest.raises(UserError, match="images.npy"):
         load_embeddings(embedded)
     (embedded / "texts.json").write_text(json.dumps(["a"]))
     with pytest.raises(UserError, match="expected float32 with 1 row"):
@@ -63,13 +63,13 @@ def test_texts_may_lie_in_another_folder_and_must_fit_all_the_same(embedded, tmp
     assert load_embeddings(embedded, other).text_vectors.shape == (0, 24)
 
 
-def question(question_id="1", picture_id="a", text="What color is the cup?", detailed="", steps=()):
+def question(question_id="1", image_id="a", text="What color is the cup?", detailed="", steps=()):
     program = tuple(
         Step(operation=operation, argument="", dependencies=dependencies) for operation, dependencies in steps
     )
     return Question(
         question_id=question_id,
-        picture_id=picture_id,
+        image_id=image_id,
         split="testdev",
         text=text,
         answer="x",
@@ -78,8 +78,8 @@ def question(question_id="1", picture_id="a", text="What color is the cup?", det
     )
 
 
-def test_the_table_numbers_questions_by_id_and_knows_what_each_picture_was_asked():
-    # Picture a is asked x (twice, under two ids) and an existence question e; picture b is asked y and x.
+def test_the_table_numbers_questions_by_id_and_knows_what_each_image_was_asked():
+    # Image a is asked x (twice, under two ids) and an existence question e; image b is asked y and x.
     rows = [
         question("3", "b", "y"),
         question("1", "a", "x"),
@@ -91,7 +91,7 @@ def test_the_table_numbers_questions_by_id_and_knows_what_each_picture_was_asked
     table = build_question_table(rows, ["a", "b"], ["e", "x", "y"])
     assert table.question_ids == ["1", "2", "3", "4"]
     assert table.text_rows.tolist() == [1, 1, 2, 1]
-    assert table.picture_rows.tolist() == [0, 1, 1, 0]
+    assert table.image_rows.tolist() == [0, 1, 1, 0]
     assert [table.questions_by_text[[t]].indices.tolist() for t in range(3)] == [
         [],
         [0, 1, 3],

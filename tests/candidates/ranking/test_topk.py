@@ -16,11 +16,11 @@ from pipeline.candidates.ranking.topk import top_and_bottom_k
 from pipeline.core.records import Question
 
 
-def table_of(owners, texts_of, pictures, texts):
+def table_of(owners, texts_of, images, texts):
     rows = [
         Question(
             question_id=f"{i:06d}",
-            picture_id=str(owner),
+            image_id=str(owner),
             split="testdev",
             text=str(text),
             answer="x",
@@ -28,46 +28,46 @@ def table_of(owners, texts_of, pictures, texts):
         )
         for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))
     ]
-    return build_question_table(rows, [str(i) for i in range(pictures)], [str(i) for i in range(texts)])
+    return build_question_table(rows, [str(i) for i in range(images)], [str(i) for i in range(texts)])
 
 
-def sorted_by_hand(scores, owners, texts_of, picture):
-    """(score, question) from the most similar down; ties by id; without the picture's own questions and their texts."""
-    own = {text for owner, text in zip(owners, texts_of, strict=True) if owner == picture}
-    rows = [(-scores[picture][text], question) for question, text in enumerate(texts_of) if text not in own]
+def sorted_by_hand(scores, owners, texts_of, image):
+    """(score, question) from the most similar down; ties by id; without the image's own questions and their texts."""
+    own = {text for owner, text in zip(owners, texts_of, strict=True) if owner == image}
+    rows = [(-scores[image][text], question) for question, text in enumerate(texts_of) if text not in own]
     return [(question, -score) for score, question in sorted(rows)]
 
 
 def assert_equal_to_sorting(found, scores, owners, texts_of, best, last):
-    for picture in range(len(scores)):
-        order = sorted_by_hand(scores, owners, texts_of, picture)
+    for image in range(len(scores)):
+        order = sorted_by_hand(scores, owners, texts_of, image)
         for (places, values), expected, k in (
             (found.best, order, best),
             (found.last, order[::-1], last),
         ):
             k = min(k, len(texts_of))
             padded = expected[:k] + [(-1, 0)] * (k - len(expected))
-            assert list(zip(places[picture].tolist(), values[picture].tolist(), strict=True)) == padded
+            assert list(zip(places[image].tolist(), values[image].tolist(), strict=True)) == padded
 
 
 @st.composite
 def worlds(draw):
-    pictures, texts = draw(st.integers(1, 7)), draw(st.integers(1, 40))
+    images, texts = draw(st.integers(1, 7)), draw(st.integers(1, 40))
     questions = draw(st.integers(1, 90))
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    return pictures, texts, rng.integers(pictures, size=questions), rng.integers(texts, size=questions), rng
+    return images, texts, rng.integers(images, size=questions), rng.integers(texts, size=questions), rng
 
 
 @settings(max_examples=60, deadline=None)
 @given(worlds(), st.integers(0, 100), st.integers(0, 20), st.integers(1, 9), st.integers(1, 45))
 def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best, last, rows, tile):
     # 64 components of +-1/8: unit vectors whose products are multiples of 1/32, so nearly all scores are tied.
-    pictures, texts, owners, texts_of, rng = world
-    a, b = (rng.choice([-1, 1], (n, 64)) for n in (pictures, texts))
+    images, texts, owners, texts_of, rng = world
+    a, b = (rng.choice([-1, 1], (n, 64)) for n in (images, texts))
     found = top_and_bottom_k(
         (a / 8).astype(np.float32),
         (b / 8).astype(np.float32),
-        table_of(owners, texts_of, pictures, texts),
+        table_of(owners, texts_of, images, texts),
         best,
         last,
         block_images=rows,
@@ -77,13 +77,13 @@ def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best
     assert_equal_to_sorting(found, exact.tolist(), owners.tolist(), texts_of.tolist(), best, last)
 
 
-def near_ties(pictures=5, texts=3000, dimension=96, seed=0):
+def near_ties(images=5, texts=3000, dimension=96, seed=0):
     """Texts so close to each other that float32 products of different tiles put them in different orders."""
     rng = np.random.default_rng(seed)
-    a = rng.normal(size=(pictures, dimension))
+    a = rng.normal(size=(images, dimension))
     b = rng.normal(size=dimension) + 2e-6 * rng.normal(size=(texts, dimension))
     a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
-    return a, b, rng.integers(pictures, size=texts), np.arange(texts)
+    return a, b, rng.integers(images, size=texts), np.arange(texts)
 
 
 def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rounded_values():
@@ -102,16 +102,16 @@ def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rou
         )
 
 
-def random_world(pictures, questions, dimension, seed=1):
+def random_world(images, questions, dimension, seed=1):
     rng = np.random.default_rng(seed)
     texts = questions * 2 // 3
-    a, b = (rng.normal(size=(n, dimension)) for n in (pictures, texts))
+    a, b = (rng.normal(size=(n, dimension)) for n in (images, texts))
     a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
     owners, texts_of = (
-        rng.integers(pictures, size=questions),
+        rng.integers(images, size=questions),
         np.concatenate([np.arange(texts), rng.integers(texts, size=questions - texts)]),
     )
-    return a, b, owners, texts_of, table_of(owners, texts_of, pictures, texts)
+    return a, b, owners, texts_of, table_of(owners, texts_of, images, texts)
 
 
 @pytest.mark.parametrize("fault", ["too high", "no room"])
@@ -200,6 +200,6 @@ def test_actors_are_asked_for_by_the_number_of_pairs(monkeypatch):
     asked = []
     monkeypatch.setattr(topk, "get_engine", lambda: "ray")
     monkeypatch.setattr(topk, "choose_num_workers", lambda pairs, each: asked.append((pairs, each)) or 1)
-    pictures, texts = np.eye(3, 8, dtype=np.float32), np.eye(5, 8, dtype=np.float32)
-    top_and_bottom_k(pictures, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
-    assert asked == [(15, topk.MIN_PAIRS_PER_ACTOR)]  # 3 pictures by 5 texts
+    images, texts = np.eye(3, 8, dtype=np.float32), np.eye(5, 8, dtype=np.float32)
+    top_and_bottom_k(images, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
+    assert asked == [(15, topk.MIN_PAIRS_PER_ACTOR)]  # 3 images by 5 texts

@@ -1,9 +1,9 @@
-"""A small vocabulary, a picture, and candidates screened without files."""
+"""A small vocabulary, an image, and candidates screened without files."""
 
 from collections import defaultdict
 from functools import partial
 
-from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_picture
+from pipeline.candidates.screening.screen_rules import ScreenInputs, screen_image
 from pipeline.core.records import (
     Candidate,
     DroppedCandidate,
@@ -36,9 +36,9 @@ VOCABULARY = Vocabulary(
     weathers={},
 )
 
-# What picture n1 shows, told by its scene graph (published graphs are incomplete): a red cup on a table, a dog.
+# What image n1 shows, told by its scene graph (published graphs are incomplete): a red cup on a table, a dog.
 SCENE = SceneGraph(
-    picture_id="n1",
+    image_id="n1",
     split="testdev",
     width=100,
     height=100,
@@ -64,11 +64,11 @@ def screen(candidates, questions, scenes, vocabulary):
     asked, proposed = defaultdict(list), defaultdict(list)
     for groups, records in ((asked, questions), (proposed, candidates)):
         for record in records:
-            groups[record.picture_id].append(record)
+            groups[record.image_id].append(record)
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     facts = partial(build_evidence, scenes=scenes, partial_graphs=graphs(asked, lexicon), lexicon=lexicon)
     inputs = ScreenInputs(proposed, asked, facts, vocabulary)
-    rows = [row for picture_id in proposed for row in screen_picture(inputs, picture_id)]
+    rows = [row for image_id in proposed for row in screen_image(inputs, image_id)]
     return [[row for row in rows if isinstance(row, kind)] for kind in (ScreenedCandidate, DroppedCandidate)]
 
 
@@ -79,7 +79,7 @@ def kept_or_why(source, new_text="", new_semantic="", edits=(), scenes=(SCENE,),
     candidate = Candidate(
         candidate_id="c1",
         subset=subset,
-        picture_id="n1",
+        image_id="n1",
         question_id="q1",
         text=new_text or text,
         program=steps(new_semantic or semantic) if semantic else (),
@@ -95,7 +95,7 @@ def kept_or_why(source, new_text="", new_semantic="", edits=(), scenes=(SCENE,),
             for kind, old, new, step in edits
         ),
     )
-    kept, dropped = screen([candidate], [asked, *others], {s.picture_id: s for s in scenes}, VOCABULARY)
+    kept, dropped = screen([candidate], [asked, *others], {s.image_id: s for s in scenes}, VOCABULARY)
     assert len(kept) + len(dropped) == 1
     return dropped[0].reason if dropped else "kept"
 

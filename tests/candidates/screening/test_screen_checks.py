@@ -17,7 +17,7 @@ def case(text, semantic="", edits=()):
     candidate = Candidate(
         candidate_id="c",
         subset="clip-easy",
-        picture_id="n1",
+        image_id="n1",
         question_id="q1",
         text=text,
         program=steps(semantic) if semantic else (),
@@ -94,7 +94,7 @@ def test_an_edited_question_goes_if_it_or_its_source_has_a_slip_and_a_source_que
     assert faults.is_ungrammatical(case(slips)) is None
 
 
-def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
+def test_a_question_that_has_an_answer_at_every_image_is_no_candidate():
     place = ("What place is this?", "select: scene->query: place [0]", "park")
     indoors = (
         "Is it indoors or outdoors?",
@@ -114,7 +114,7 @@ def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
         moved = Candidate(
             candidate_id="c1",
             subset="clip-easy",
-            picture_id="n2",
+            image_id="n2",
             question_id="q1",
             text=source[0],
             program=steps(source[1]),
@@ -125,7 +125,7 @@ def test_a_question_that_has_an_answer_at_every_picture_is_no_candidate():
     assert kept_or_why(which, scenes=(), subset="clip-easy") == rules.ALREADY_ASKED  # of n1 itself
 
 
-def test_what_takes_something_for_granted_has_no_answer_at_every_picture():
+def test_what_takes_something_for_granted_has_no_answer_at_every_image():
     for semantic in (
         "select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]",  # a table
         "select: cup (1)->verify color: red [0]->select: pig (-)->exist: ? [2]->and: [1, 3]",  # the first half, a cup
@@ -135,7 +135,7 @@ def test_what_takes_something_for_granted_has_no_answer_at_every_picture():
         assert not faults.is_always_answerable(parse_program(steps(semantic)))
 
 
-def test_a_text_already_asked_of_the_picture_goes_whatever_its_capitals_and_blanks():
+def test_a_text_already_asked_of_the_image_goes_whatever_its_capitals_and_blanks():
     other = question(
         "What  size is the BLUE cup ?",
         "select: cup (1)->filter color: blue [0]->query: size [1]",
@@ -175,7 +175,7 @@ def test_a_malformed_program_is_refused_with_the_candidates_id():
     candidate = Candidate(
         candidate_id="pthard_n1+q1",
         subset="pt-hard",
-        picture_id="n1",
+        image_id="n1",
         question_id="q1",
         text="?",
         program=steps("find: cup"),

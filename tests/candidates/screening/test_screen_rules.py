@@ -128,7 +128,7 @@ CASES = [  # what is at issue, source question, new text, new program, edits, ex
         "kept",
     ),
     (
-        "known to hold in the picture",
+        "known to hold in the image",
         (
             "What is the blue cup on?",
             "select: cup (4)->filter color: blue [0]->relate: _,on,o (5) [1]->query: name [2]",
@@ -149,8 +149,8 @@ def test_a_candidate_goes_for_the_first_reason_that_holds(what, source, text, se
     assert kept_or_why(source, text, semantic, edits) == expected
 
 
-def test_reasons_that_claim_something_of_the_picture_are_those_that_hold_it_answerable():
-    # A text that gives its answer away or is said badly is at fault whatever the picture shows.
+def test_reasons_that_claim_something_of_the_image_are_those_that_hold_it_answerable():
+    # A text that gives its answer away or is said badly is at fault whatever the image shows.
     assert {
         rules.EDITED_WITHOUT_EFFECT,
         rules.ALWAYS_ANSWERABLE,
@@ -174,7 +174,7 @@ def test_of_two_candidates_with_one_text_the_first_stays_in_each_subset():
         return Candidate(
             candidate_id=number,
             subset=subset,
-            picture_id="n9",
+            image_id="n9",
             question_id=source.question_id,
             text=source.text,
             program=source.program,
@@ -197,14 +197,14 @@ def test_what_the_source_asked_before_it_was_paraphrased_is_asked_already():
     edited = Candidate(
         candidate_id="c1",
         subset="pt-easy",
-        picture_id="n1",
+        image_id="n1",
         question_id="q2",
         text=first.text,
         program=first.program,
         edits=(Edit(start=18, end=21, kind="object", old="hat", new="cup", step_index=0),),
     )
     assert [row.reason for row in screen([edited], [said, second], {}, VOCABULARY)[1]] == [
-        "already asked of this picture"
+        "already asked of this image"
     ]
 
 
@@ -214,7 +214,7 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
     candidate = Candidate(
         candidate_id="c1",
         subset="pt-hard",
-        picture_id="n1",
+        image_id="n1",
         question_id="q1",
         text="What size is the blue cup?",
         program=steps(blue),
@@ -225,7 +225,7 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
     foreign = Candidate(
         candidate_id="c2",
         subset="clip-hard",
-        picture_id="n5",
+        image_id="n5",
         question_id="q1",
         text=asked.text,
         program=asked.program,
@@ -246,7 +246,7 @@ def test_the_papers_filter_looks_at_the_question_alone():
         return Candidate(
             candidate_id=text,
             subset="pt-hard",
-            picture_id="n1",
+            image_id="n1",
             question_id="q1",
             text=text,
             program=steps(semantic),
@@ -265,7 +265,7 @@ def test_the_papers_filter_looks_at_the_question_alone():
 
 
 def test_the_rules_that_claim_an_answer_are_those_that_the_truth_can_grade():
-    # An edit without effect leaves the picture's own question; what was asked there has its answer; the last two say so.
+    # An edit without effect leaves the image's own question; what was asked there has its answer; the last two say so.
     claims = {rule.reason for rule in rules.RULES if rule.claims_answerable}
     assert claims == {
         rules.EDITED_WITHOUT_EFFECT,

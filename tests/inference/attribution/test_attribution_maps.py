@@ -13,7 +13,7 @@ from pipeline.inference.attribution.attribution_maps import (
 from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
 from pipeline.scoring.input_validation import read_attention
 
-# The upper right quarter of the picture and the lower left one; a transposed grid takes one for the other.
+# The upper right quarter of the image and the lower left one; a transposed grid takes one for the other.
 SCENE = {
     "width": 100,
     "height": 50,
@@ -77,9 +77,9 @@ def test_of_two_boxes_the_heavier_has_its_share_whatever_its_size():
     assert grid[:, :2].sum() == pytest.approx(0.75) and grid[0, 2] == pytest.approx(0.25)
 
 
-def test_what_lies_outside_of_the_picture_does_not_count():
+def test_what_lies_outside_of_the_image_does_not_count():
     assert rasterize_boxes(np.ones(1), np.array([[-0.0005, 0, 0.5, 1]]), (1, 2)).tolist() == [[1, 0]]
-    with pytest.raises(ValueError, match="boxes from 0 to 320; wanted shares of the picture"):
+    with pytest.raises(ValueError, match="boxes from 0 to 320; wanted shares of the image"):
         rasterize_boxes(np.ones(1), np.array([[0, 0, 320, 240]]))
 
 

@@ -13,7 +13,7 @@ def test_words_look_at_regions_by_the_mean_of_layers_and_heads():
 
 
 def test_what_stands_before_the_patches_is_left_out():
-    # 0.6 for the whole picture; of the rest 0.1 and 0.3 a quarter and three
+    # 0.6 for the whole image; of the rest 0.1 and 0.3 a quarter and three
     assert average_cross_attention([np.array([[[0.6, 0.1, 0.3]]])], first_region=1) == pytest.approx(
         np.array([[0.25, 0.75]])
     )

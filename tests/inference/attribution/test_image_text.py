@@ -23,7 +23,7 @@ def written(folder, content):
     return path
 
 
-def test_words_are_read_for_one_picture_or_by_picture(tmp_path):
+def test_words_are_read_for_one_image_or_by_image(tmp_path):
     soup = ImageWord("soup", (10, 20, 60, 40), 0.9)
     assert read_image_words(written(tmp_path, [SOUP]), "n1") == [soup]
     assert read_image_words(written(tmp_path, {"n1": [SOUP], "n2": []}), "n1") == [soup]
@@ -55,12 +55,12 @@ def test_a_file_of_another_form_is_refused(tmp_path, content):
         read_image_words(tmp_path / "none.json", "n1")
 
 
-def test_words_lie_in_their_picture_as_shares():
+def test_words_lie_in_their_image_as_shares():
     (mark,) = make_word_marks([ImageWord("soup", (10, 20, 60, 40), 0.9)], (100, 80), "words.json")
     assert mark == ("soup", (0.1, 0.25, 0.6, 0.5), 0.9)
 
 
-def test_words_of_a_larger_picture_are_refused():
+def test_words_of_a_larger_image_are_refused():
     with pytest.raises(UserError, match=r"which has 100 x 80 pixels"):
         make_word_marks([ImageWord("soup", (10, 20, 160, 40))], (100, 80), "words.json")
 
@@ -74,9 +74,9 @@ def test_tilted_boxes_become_upright_and_no_words_are_none():
 
 def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
     pytest.importorskip("rapidocr")
-    picture = Image.new("RGB", (320, 120), "white")
-    ImageDraw.Draw(picture).text((30, 30), "SOUP 42", fill="black", font=ImageFont.load_default(36))
-    picture.save(tmp_path / "soup.png")
+    image = Image.new("RGB", (320, 120), "white")
+    ImageDraw.Draw(image).text((30, 30), "SOUP 42", fill="black", font=ImageFont.load_default(36))
+    image.save(tmp_path / "soup.png")
     (word,) = recognize_words(tmp_path / "soup.png")
     left, top, right, bottom = word.box
     assert word.text == "SOUP 42" and word.score > 0.8
@@ -85,5 +85,5 @@ def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
 
 def test_without_rapidocr_one_is_told_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "rapidocr", None)
-    with pytest.raises(UserError, match="--words FILE"):
+    with pytest.raises(UserError, match="--ocr-words FILE"):
         recognize_words(tmp_path / "soup.png")

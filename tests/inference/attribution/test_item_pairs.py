@@ -5,9 +5,9 @@ from pipeline.inference.attribution.item_pairs import find_pair, get_question_te
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 
 
-def item(name, answer="", part="test", pair="", picture="n1", asked="Is it?"):
+def item(name, answer="", split="test", pair="", image="n1", asked="Is it?"):
     return BenchmarkItem(
-        name, picture, {answer: 1.0} if answer else {}, question_text=asked, part=part, pair_id=pair
+        name, image, {answer: 1.0} if answer else {}, question_text=asked, split=split, pair_id=pair
     )
 
 
@@ -19,7 +19,7 @@ def benchmark(**subsets):
 
 PAIRS = benchmark(
     easy=[item("a1", "red", pair="p1"), item("u1", pair="p1"), item("u2", pair="p2"), item("a2", "no", pair="p2")],
-    hard=[item("a1", "red", pair="p3"), item("u3", pair="p3"), item("u4", pair="p4", part="dev")],
+    hard=[item("a1", "red", pair="p3"), item("u3", pair="p3"), item("u4", pair="p4", split="validation")],
 )  # fmt: skip
 
 
@@ -36,11 +36,11 @@ def test_an_item_without_a_pair_stands_alone():
     assert [one.id for one in find_pair(alone, "u2").present_items] == ["u2"]
 
 
-def test_an_unknown_item_and_one_without_picture_or_text_are_refused():
+def test_an_unknown_item_and_one_without_image_or_text_are_refused():
     with pytest.raises(UserError, match=r"no item x in toy; .*\(easy, hard\)"):
         find_pair(PAIRS, "x")
-    with pytest.raises(UserError, match="item b of toy names no picture"):
-        find_pair(benchmark(easy=[item("b", picture="")]), "b")
+    with pytest.raises(UserError, match="item b of toy names no image"):
+        find_pair(benchmark(easy=[item("b", image="")]), "b")
     with pytest.raises(UserError, match="item b of toy names no text"):
         find_pair(benchmark(easy=[item("b", asked="")]), "b")
 
@@ -50,7 +50,7 @@ def test_gqas_own_questions_have_a_text_too():
     assert get_question_text(BenchmarkItem("q", "n", {"cup": 1.0}, gqa_question=question)) == "What is this?"
 
 
-def test_pairs_are_drawn_evenly_from_part_test_and_the_same_each_time():
+def test_pairs_are_drawn_evenly_from_split_test_and_the_same_each_time():
     many = benchmark(
         **{
             name: [one for k in range(9) for one in (item(f"{name}u{k}", pair=f"{name}{k}"), item(f"a{k}", "no", pair=f"{name}{k}"))]
@@ -63,4 +63,4 @@ def test_pairs_are_drawn_evenly_from_part_test_and_the_same_each_time():
     assert {pair.uq.id for pair in drawn} != {
         f"{name}u{k}" for name in ("one", "two", "three") for k in range(3)
     }
-    assert {pair.uq.id for pair in sample_pairs(PAIRS, 9)} == {"u1", "u2", "u3"}  # u4 is of part dev
+    assert {pair.uq.id for pair in sample_pairs(PAIRS, 9)} == {"u1", "u2", "u3"}  # u4 is of split validation

@@ -14,7 +14,7 @@ from pipeline.inference.attribution.transformers_attribution import Transformers
 from tests.inference.tiny_models import (  # noqa: E402
     ANSWERS,
     QUESTIONS,
-    picture,
+    image,
     tiny_blip,
     tiny_lxmert,
     tiny_vilt,
@@ -23,8 +23,8 @@ from tests.inference.tiny_models import (  # noqa: E402
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    path = tmp_path_factory.mktemp("pictures") / "n0.png"
-    path.write_bytes(picture(0, (96, 64)))
+    path = tmp_path_factory.mktemp("images") / "n0.png"
+    path.write_bytes(image(0, (96, 64)))
     return path
 
 
@@ -54,7 +54,7 @@ def test_vilts_rollout_is_that_of_a_forward_that_shuffles_nothing(vilt, shown, m
         total = torch.eye(output.attentions[0].shape[-1])
         for layer in output.attentions:
             total = (layer[0].mean(0) + torch.eye(len(total))) / 2 @ total
-        # 64 x 96 pixels in patches of 16: 4 rows of 6, after the words and the picture's own token
+        # 64 x 96 pixels in patches of 16: 4 rows of 6, after the words and the image's own token
         patches = total[0, inputs["input_ids"].shape[1] + 1 :].reshape(4, 6).numpy()
         assert one.get_panel("rollout").attribution_map == pytest.approx(patches / patches.sum(), abs=1e-5)
         assert one.answer == ANSWERS[int(output.logits.argmax())]
@@ -95,7 +95,7 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
         read = model.text_encoder(
             inputs["input_ids"], encoder_hidden_states=seen, output_attentions=True, return_dict=True
         )
-    # two layers of [1, 2 heads, 7 tokens, 17]: [CLS] is the cup red ? [SEP] on the whole picture and 4 x 4 patches
+    # two layers of [1, 2 heads, 7 tokens, 17]: [CLS] is the cup red ? [SEP] on the whole image and 4 x 4 patches
     mean = torch.stack(read.cross_attentions).mean((0, 1, 2))[:, 1:]
     words = (mean / mean.sum(1, keepdim=True))[1:-1].mean(0).reshape(4, 4).numpy()
     assert one.get_panel("cross-attention").attribution_map == pytest.approx(words, abs=1e-6)
@@ -127,13 +127,13 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
     panel = one.get_panel("cross-attention")
     assert panel.attribution_map == pytest.approx(rasterize_boxes(words, corners[0]), abs=1e-6)
     assert panel.marks[0].box == pytest.approx(corners[0, words.argmax()])
-    with pytest.raises(UserError, match="has no picture 'n7'"):
+    with pytest.raises(UserError, match="has no image 'n7'"):
         sight(folder, **settings).attribute(shown, ["is it?"], "n7")
 
 
 def test_what_cannot_be_loaded_or_read_is_told(tmp_path, vilt):
     with pytest.raises(UserError, match="cannot be loaded"):
         sight(tmp_path / "nothing")
-    (tmp_path / "broken.png").write_bytes(b"no picture")
+    (tmp_path / "broken.png").write_bytes(b"no image")
     with pytest.raises(UserError, match=r"broken.png"):
         sight(vilt).attribute(tmp_path / "broken.png", QUESTIONS[:1])

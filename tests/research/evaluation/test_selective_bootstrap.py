@@ -22,13 +22,13 @@ from research.evaluation.selective_bootstrap import (
 @pytest.mark.parametrize("worth", [1.0, 0.3])
 def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
     random = np.random.default_rng(3)
-    picture = np.repeat(np.arange(30), 4)
+    image = np.repeat(np.arange(30), 4)
     confidence = random.normal(size=120).round(decimals)
     accuracy = worth * (random.random(120) < 0.5 + 0.4 * (confidence > 0))
     p = LeaderboardParams(num_replicates=100, seed=5)
-    found = bootstrap_selective_scores(confidence, accuracy, picture, 30, {100.0: 1.5, 10.0: np.inf}, p)
+    found = bootstrap_selective_scores(confidence, accuracy, image, 30, {100.0: 1.5, 10.0: np.inf}, p)
     for number, drawn in enumerate([None, *sample_cluster_counts(30, 100, 5)]):
-        again = np.arange(120) if drawn is None else np.repeat(np.arange(120), drawn[picture])
+        again = np.arange(120) if drawn is None else np.repeat(np.arange(120), drawn[image])
         said, right = confidence[again], accuracy[again]
         expected = {
             "auc": risk_coverage_auc(said, right),

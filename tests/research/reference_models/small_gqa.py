@@ -1,4 +1,4 @@
-"""A data set of GQA's form that a net learns in a second: each picture has things of colours, in random features."""
+"""A data set of GQA's form that a net learns in a second: each image has things of colours, in random features."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ COLORS = ("blue", "green", "red")
 REGIONS, WIDTH = 3, 12
 
 
-def write(home: Path, pictures: int = 40, seed: int = 0) -> Path:
-    """features/ (arrays), train.json and val.json in GQA's form, subset.json in RGQA's; a half of the pictures is val's."""
+def write(home: Path, images: int = 40, seed: int = 0) -> Path:
+    """features/ (arrays), train.json and val.json in GQA's form, subset.json in RGQA's; a half of the images is val's."""
     rng = np.random.default_rng(seed)
     looks = rng.normal(size=(len(THINGS) * len(COLORS), WIDTH))
-    features = np.zeros((pictures, REGIONS, WIDTH), np.float32)
-    ids, questions = [f"n{i}" for i in range(pictures)], []
-    for picture in range(pictures):
+    features = np.zeros((images, REGIONS, WIDTH), np.float32)
+    ids, questions = [f"n{i}" for i in range(images)], []
+    for image in range(images):
         for place, thing in enumerate(rng.permutation(len(THINGS))[:REGIONS]):
             color = int(rng.integers(len(COLORS)))
-            features[picture, place] = looks[thing * len(COLORS) + color] + rng.normal(0, 0.1, WIDTH)
+            features[image, place] = looks[thing * len(COLORS) + color] + rng.normal(0, 0.1, WIDTH)
             text = f"What color is the {THINGS[thing]}?"
-            questions.append({"imageId": ids[picture], "question": text, "answer": COLORS[color]})
+            questions.append({"imageId": ids[image], "question": text, "answer": COLORS[color]})
     folder = home / "features"
     folder.mkdir(parents=True)
-    (folder / "pictures.json").write_text(json.dumps(ids))
+    (folder / "images.json").write_text(json.dumps(ids))
     np.save(folder / "features.npy", features.astype(np.float16))
-    np.save(folder / "boxes.npy", np.tile(np.array([0.1, 0.2, 0.5, 0.9], np.float32), (pictures, REGIONS, 1)))
+    np.save(folder / "boxes.npy", np.tile(np.array([0.1, 0.2, 0.5, 0.9], np.float32), (images, REGIONS, 1)))
     half = len(questions) // 2
     for name, rows in (("train", questions[:half]), ("val", questions[half:])):
         full = {f"{i:03d}": {**row, "isBalanced": True, "semantic": []} for i, row in enumerate(rows)}

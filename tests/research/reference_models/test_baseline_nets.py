@@ -1,4 +1,4 @@
-"""The nets of real pictures: trained, fitted, and gone on with after a kill."""
+"""The nets of real images: trained, fitted, and gone on with after a kill."""
 
 import os
 import signal
@@ -54,11 +54,11 @@ def quiet(text):
     pass
 
 
-def test_halves_of_val_share_no_picture_and_moments_are_of_train(data):
+def test_halves_of_val_share_no_image_and_moments_are_of_train(data):
     first, second = data.halves
-    assert not set(first.pictures) & set(second.pictures)
+    assert not set(first.images) & set(second.images)
     assert len(first.answers) + len(second.answers) == len(data.val.answers) == 60
-    features = data.store.take(np.unique(data.train.pictures))[0]
+    features = data.store.take(np.unique(data.train.images))[0]
     np.testing.assert_allclose(data.moments[0], features.mean((0, 1)), rtol=1e-4, atol=1e-6)
 
 

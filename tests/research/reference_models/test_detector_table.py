@@ -30,7 +30,7 @@ def net(seed, n=40):
 def everything():
     seen = net(0)
     right = np.arange(40) % 3
-    graded = [GradedOutputs(pictures, seen, np.ones(40)) for pictures in (["a"] * 40, ["b"] * 40)]
+    graded = [GradedOutputs(images, seen, np.ones(40)) for images in (["a"] * 40, ["b"] * 40)]
     return DetectorInputs(
         seen,
         (net(1),),

@@ -48,6 +48,6 @@ def test_each_synonym_of_a_class_counts():
     assert frcnn_rule([{"tv"}, {"television"}], [["tv,television"]] * 2).tolist() == [1, 1]
 
 
-def test_each_question_has_its_picture():
+def test_each_question_has_its_image():
     with pytest.raises(ValueError):
         frcnn_rule([{"cup"}], [])

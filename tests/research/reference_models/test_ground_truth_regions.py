@@ -16,11 +16,11 @@ NAMES = RegionNames(("cup", "dog"), ("brown", "red", "sitting"), ("park", "stree
 CUP = SceneObject(object_id="1", name="cup", x=44, y=33, w=90, h=67, attributes=("red", "small"))
 DOG = SceneObject(object_id="2", name="dog", x=224, y=168, w=112, h=84, attributes=("brown", "sitting"))
 SCENE = SceneGraph(
-    picture_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
+    image_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
 )
 
 
-def test_a_box_is_told_in_shares_of_the_picture():
+def test_a_box_is_told_in_shares_of_the_image():
     assert get_relative_box(DOG, SCENE) == (0.5, 0.5, 0.75, 0.75)
 
 
@@ -52,7 +52,7 @@ def test_things_come_first_then_nothing_and_the_whole_comes_last():
 
 def test_of_more_things_than_there_are_regions_the_first_are_told():
     many = SceneGraph(
-        picture_id="1", split="val", width=448, height=336, objects=(DOG, *[CUP] * MAX_DETECTIONS)
+        image_id="1", split="val", width=448, height=336, objects=(DOG, *[CUP] * MAX_DETECTIONS)
     )
     regions = make_ground_truth_regions([many], RegionHead(6, NAMES, hidden=4))
     assert regions.kinds[0].tolist() == [1, *[0] * (MAX_DETECTIONS - 1)]

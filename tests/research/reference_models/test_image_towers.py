@@ -1,4 +1,4 @@
-"""Picture towers: a CLIP's, and one of its own."""
+"""Image towers: a CLIP's, and one of its own."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from pipeline.core.paths import DatasetFolders
 from research.reference_models.image_towers import ClipTower, ResidualTower
 from research.reference_models.region_head import load_images
 
-PICTURES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
+IMAGES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
 SIZE = (192, 256)
 
 
@@ -21,14 +21,12 @@ def of_clip():
 def test_vectors_of_a_clips_tower_are_those_of_the_encoder(of_clip):
     """So its pixels are prepared alike."""
     encoder = clip.Encoder(f"local-dir:{DatasetFolders('sample').clip}", device="cpu")
-    vectors = of_clip.vectors(load_images(PICTURES, SIZE))
-    np.testing.assert_allclose(
-        vectors, encoder.stack_batches(encoder.encode_images(PICTURES, 2), 2), atol=2e-3
-    )
+    vectors = of_clip.vectors(load_images(IMAGES, SIZE))
+    np.testing.assert_allclose(vectors, encoder.stack_batches(encoder.encode_images(IMAGES, 2), 2), atol=2e-3)
 
 
 def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
-    pixels = load_images(PICTURES, SIZE)
+    pixels = load_images(IMAGES, SIZE)
     maps = of_clip.maps(pixels)
     assert maps.shape == (2, 56 * 4 + 152 + 368, 12, 16)  # 8 pixels a cell, four to one of 16; 16; 32
     with torch.inference_mode():
@@ -57,7 +55,7 @@ def test_own_maps_have_a_cell_for_16_pixels_and_see_what_lies_there():
 def test_in_float64_maps_are_the_same_but_for_rounding(kind):
     torch.manual_seed(0)
     tower = ResidualTower(SIZE).eval() if kind == "own" else ClipTower(DatasetFolders("sample").clip)
-    pixels = load_images(PICTURES[:1], SIZE)
+    pixels = load_images(IMAGES[:1], SIZE)
     single, double = tower.compute_maps(pixels), tower.double().compute_maps(pixels)
     assert (single.dtype, double.dtype) == (torch.float32, torch.float64)
     assert (single - double).abs().max() < 1e-3 * double.abs().max()

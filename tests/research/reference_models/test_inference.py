@@ -60,7 +60,7 @@ def test_what_is_seen_does_not_depend_on_what_else_is_asked_nor_on_the_threads()
     assert torch.get_num_threads() == 2
 
 
-def test_what_is_asked_of_one_picture_is_seen_as_if_each_had_its_own():
+def test_what_is_asked_of_one_image_is_seen_as_if_each_had_its_own():
     model, (store, _) = asked(), world()
     mixed = [ASKS[0], ASKS[1], ASKS[0], ASKS[2], ASKS[1]]
     each = np.concatenate([predict(model, [one], store).logits for one in mixed])
@@ -102,7 +102,7 @@ def test_what_is_seen_goes_into_the_file_of_the_protocol(tmp_path):
     )
 
 
-def test_pictures_without_regions_are_named():
+def test_images_without_regions_are_named():
     with pytest.raises(UserError, match="p99"):
         predict(asked(), [VqaQuery("p99", "thing1?"), VqaQuery("p0", "thing1?")], world()[0])
 

@@ -87,6 +87,6 @@ def test_where_a_box_lies_to_another():
     assert same[12] == pytest.approx(1) and left[12] < 0.1  # how close: exp(-8 * 0) and exp(-8 * 0.7)
 
 
-def test_where_a_box_lies_in_the_picture():
+def test_where_a_box_lies_in_the_image():
     # middle (0.25, 0.5), size (0.5, 1), edges 0, 0, 0.5, 1; each times 2, less 1
     assert encode_boxes(torch.tensor([0.0, 0.0, 0.5, 1.0])).tolist() == [-0.5, 0, 0, 1, -1, -1, 0, 1]

@@ -55,7 +55,9 @@ def test_the_same_content_gives_the_same_bytes_whatever_the_arrays_look_like_in_
     made = seen(extra={"k_plus_1": np.zeros(3, np.float32), "branch": np.ones(3, np.float32)})
     write_outputs(first, ASKS, made)
     other = {"branch": made.head_logits["branch"], "k_plus_1": made.head_logits["k_plus_1"]}
-    write_outputs(second, tuple(ASKS), made._replace(logits=np.asfortranarray(made.logits), head_logits=other))
+    write_outputs(
+        second, tuple(ASKS), made._replace(logits=np.asfortranarray(made.logits), head_logits=other)
+    )
     assert first.read_bytes() == second.read_bytes()
 
 

@@ -14,10 +14,8 @@ from research.reference_models.region_head import load_head
 from tests.tiny.nets import SAMPLE, VQA, add_nets
 from tests.tiny.project import lay_out
 
-PICTURES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]}
-ASKS = sorted(
-    VqaQuery(picture, text) for picture in PICTURES for text in ("What color is the cup?", "Is it red?")
-)
+IMAGES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]}
+ASKS = sorted(VqaQuery(image, text) for image in IMAGES for text in ("What color is the cup?", "Is it red?"))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +40,7 @@ def test_rows_are_planned_by_what_lies_there_and_by_whether_the_truth_is_known(h
 def test_each_row_says_what_its_net_says(home, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     plan = plan_rows(home / VQA, has_ground_truth=False)
-    regions = load_regions(plan, SAMPLE / "clip", PICTURES)
+    regions = load_regions(plan, SAMPLE / "clip", IMAGES)
     said = {(seed, row): one for seed, row, one in predict_rows(plan, ASKS, regions)}
     assert {seed for seed, _ in said} == {0, 1} and [
         row for seed, row in said if seed == 1
@@ -57,7 +55,7 @@ def test_nouns_are_those_of_each_ask(home):
     assert extract_query_nouns(ASKS, head)[1] == {"cup"} and extract_query_nouns(ASKS, head)[0] == frozenset()
 
 
-def test_pictures_that_are_not_there_are_named(home):
+def test_images_that_are_not_there_are_named(home):
     plan = plan_rows(home / VQA, has_ground_truth=False)
     with pytest.raises(UserError, match=r"lost\.jpg is missing"):
         load_regions(plan, SAMPLE / "clip", {"lost": Path("lost.jpg")})

@@ -18,8 +18,8 @@ from research.reference_models.region_head import load_head, load_images
 from tests.closure import ROOT
 
 SAMPLE = ROOT / "data/sample"
-PICTURE = "n000953"
-FILE = SAMPLE / f"source/images/{PICTURE}.jpg"
+IMAGE = "n000953"
+FILE = SAMPLE / f"source/images/{IMAGE}.jpg"
 
 
 def net(name):
@@ -34,7 +34,7 @@ def rp():
 @pytest.fixture(scope="module")
 def texts():
     questions = json.loads((SAMPLE / "source/questions1.2/testdev_balanced_questions.json").read_text())
-    return [question["question"] for question in questions.values() if question["imageId"] == PICTURE][:6]
+    return [question["question"] for question in questions.values() if question["imageId"] == IMAGE][:6]
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,14 @@ def seen(rp, texts):
 
 def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
     """The regions by way of `asked_regions`, the net by way of `models.looking`: other code, the same figures."""
-    regions = extract_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {PICTURE: FILE})
+    regions = extract_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {IMAGE: FILE})
     asked = load_net(SAMPLE / "vqa/rp-0.safetensors", use_float64=True)
     store = regions.stores["found"]
-    wanted = predict(asked, [VqaQuery(PICTURE, text) for text in texts], store)
+    wanted = predict(asked, [VqaQuery(IMAGE, text) for text in texts], store)
     logits = wanted.logits.astype(float)
     assert [one.answer for one in seen] == [asked.answers[k] for k in logits.argmax(1)]
     assert [one.probability for one in seen] == pytest.approx(1 / (1 + np.exp(-logits.max(1))), abs=1e-4)
-    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected_names[PICTURE]
+    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected_names[IMAGE]
     features, boxes = (
         torch.from_numpy(array).double() for array in store.get_regions(np.zeros(len(texts), int))
     )
@@ -169,8 +169,8 @@ def test_nets_that_look_at_no_place_are_refused(name):
         net(name)
 
 
-def test_a_picture_that_cannot_be_read_is_told(rp, texts, tmp_path):
-    (tmp_path / "broken.jpg").write_bytes(b"no picture")
+def test_a_image_that_cannot_be_read_is_told(rp, texts, tmp_path):
+    (tmp_path / "broken.jpg").write_bytes(b"no image")
     for name in ("broken.jpg", "none.jpg"):
-        with pytest.raises(UserError, match=f"{name}: the picture is missing or cannot be read"):
+        with pytest.raises(UserError, match=f"{name}: the image is missing or cannot be read"):
             rp.look(tmp_path / name, texts)

@@ -27,7 +27,7 @@ def run(seed=0, hard=None, shape=None, **changes):
 
 
 def right(model):
-    """Accuracy on pictures that were not trained on."""
+    """Accuracy on images that were not trained on."""
     store, questions = world(seed=1)
     with torch.no_grad():
         regions = map(torch.from_numpy, store.get_regions(questions.image_indices))
@@ -42,7 +42,7 @@ def test_a_net_learns_to_look_where_the_question_asks(tmp_path):
 
 
 def seen_by(trained, monkeypatch):
-    """Targets of one step, and the rows that it took: pictures of regions and tokens of questions."""
+    """Targets of one step, and the rows that it took: images of regions and tokens of questions."""
     caught = {}
     original = net_training.make_targets
 
@@ -63,17 +63,17 @@ def seen_by(trained, monkeypatch):
 
 
 @pytest.mark.parametrize("pairs", ["random", "weighted", "hard"])
-def test_pseudo_pairs_are_of_two_pictures_as_many_as_answerable_and_all_targets_are_zero(pairs, monkeypatch):
-    pictures = world()[1].image_indices
+def test_pseudo_pairs_are_of_two_images_as_many_as_answerable_and_all_targets_are_zero(pairs, monkeypatch):
+    images = world()[1].image_indices
     rng = np.random.default_rng(0)
-    hard = find_hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), pictures, max_questions=5)
+    hard = find_hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), images, max_questions=5)
     caught = seen_by(run(pairs=pairs, hard=hard), monkeypatch)
     shown, asked = caught["pairs"]
     assert len(shown) == len(caught["rows"]) == 16
-    assert (pictures[shown] != pictures[asked]).all()
+    assert (images[shown] != images[asked]).all()
     assert (caught["targets"][16:] == 0).all() and (caught["targets"][:16].sum(1) == 1).all()
     if pairs == "hard":
-        assert all(question in hard[pictures[row]] for row, question in zip(shown, asked, strict=True))
+        assert all(question in hard[images[row]] for row, question in zip(shown, asked, strict=True))
 
 
 def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():

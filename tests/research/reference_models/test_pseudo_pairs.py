@@ -15,36 +15,36 @@ from research.reference_models.pseudo_pairs import (
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_random_pair_is_never_of_one_picture(seed):
+def test_a_random_pair_is_never_of_one_image(seed):
     rng = np.random.default_rng(seed)
-    pictures = rng.integers(0, 4, 300)  # a quarter would be of one picture by chance
-    pairs = sample_random_pairs(pictures, rng)
+    images = rng.integers(0, 4, 300)  # a quarter would be of one image by chance
+    pairs = sample_random_pairs(images, rng)
     assert len(pairs) == 300  # one for each question
-    assert (pictures[pairs] != pictures).all()
+    assert (images[pairs] != images).all()
 
 
-def test_every_row_of_another_picture_is_as_likely():
-    pictures = np.array([5, 1, 5, 9])
-    drawn = [sample_random_pairs(pictures, np.random.default_rng(seed))[0] for seed in range(4000)]
+def test_every_row_of_another_image_is_as_likely():
+    images = np.array([5, 1, 5, 9])
+    drawn = [sample_random_pairs(images, np.random.default_rng(seed))[0] for seed in range(4000)]
     counts = np.bincount(drawn, minlength=4)
     assert counts[0] == counts[2] == 0
     assert abs(counts[1] - 2000) < 4 * np.sqrt(1000)  # binomial: 4 standard deviations
 
 
-def test_questions_of_one_picture_alone_have_no_pairs():
-    with pytest.raises(ValueError, match="two pictures"):
+def test_questions_of_one_image_alone_have_no_pairs():
+    with pytest.raises(ValueError, match="two images"):
         sample_random_pairs(np.array([3, 3]), np.random.default_rng(0))
 
 
-def test_hard_pairs_are_the_most_alike_of_other_pictures():
-    pictures = np.array([0, 0, 1, 2, 2])
-    of_pictures = np.eye(3)
+def test_hard_pairs_are_the_most_alike_of_other_images():
+    images = np.array([0, 0, 1, 2, 2])
+    of_images = np.eye(3)
     of_questions = np.array([[9, 1, 1], [9, 5, 2], [8, 9, 3], [7, 6, 9], [1, 7, 9.0]])
-    # picture 0: of questions 2, 3, 4 with 8, 7, 1; picture 1: of 0, 1, 3, 4 with 1, 5, 6, 7; picture 2: of 0, 1, 2 with 1, 2, 3
-    found = find_hard_pairs(of_pictures, of_questions, pictures, max_questions=2, batch=2)
+    # image 0: of questions 2, 3, 4 with 8, 7, 1; image 1: of 0, 1, 3, 4 with 1, 5, 6, 7; image 2: of 0, 1, 2 with 1, 2, 3
+    found = find_hard_pairs(of_images, of_questions, images, max_questions=2, batch=2)
     assert found.tolist() == [[2, 3], [4, 3], [2, 1]]
     with pytest.raises(ValueError, match="not so many"):
-        find_hard_pairs(of_pictures, of_questions, pictures, max_questions=4)
+        find_hard_pairs(of_images, of_questions, images, max_questions=4)
 
 
 def mixed(share, rows=6, regions=10):

@@ -44,11 +44,11 @@ def test_a_question_of_very_many_words_is_cut():
     assert found.tokens.shape == (1, 40)
 
 
-def test_pictures_without_regions_are_named_with_how_many_ask_for_them():
+def test_images_without_regions_are_named_with_how_many_ask_for_them():
     gathered = QuestionCollector(
         [*TRAIN, TrainingQuestion("n9", "Is it?", "no"), TrainingQuestion("n9", "Is?", "no")]
     )
-    with pytest.raises(UserError, match=r"1 of its 3 pictures(.|\n)*picture n9: 2 questions ask about it"):
+    with pytest.raises(UserError, match=r"1 of its 3 images(.|\n)*image n9: 2 questions ask about it"):
         gathered.to_question_set(WordVocabulary(()), ("no",), STORE, Path("train.json"))
 
 

@@ -1,4 +1,4 @@
-"""The regions of pictures that are asked about, from the sample's own tower."""
+"""The regions of images that are asked about, from the sample's own tower."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from research.reference_models.region_head import (
 )
 
 CLIP = DatasetFolders("sample").clip
-PICTURES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:3]}
+IMAGES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:3]}
 NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
 
 
@@ -33,13 +33,13 @@ def head():
 
 @pytest.fixture(scope="module")
 def regions():
-    return extract_regions(CLIP, head(), PICTURES)
+    return extract_regions(CLIP, head(), IMAGES)
 
 
-def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
+def test_images_have_the_regions_that_the_head_finds_in_them(regions):
     tower = ClipTower(CLIP)
-    expected = find_regions(tower, head(), load_images([*PICTURES.values()], tower.size))
-    assert [*regions.stores["found"].place_of] == [*PICTURES]
+    expected = find_regions(tower, head(), load_images([*IMAGES.values()], tower.size))
+    assert [*regions.stores["found"].place_of] == [*IMAGES]
     np.testing.assert_allclose(
         np.sort(regions.stores["found"].features[..., -1], axis=1),
         np.sort(expected.features[..., -1], axis=1),
@@ -50,34 +50,34 @@ def test_pictures_have_the_regions_that_the_head_finds_in_them(regions):
 
 def test_what_is_sure_counts_as_found(regions):
     scores = regions.stores["found"].features[:, :-1, -1].astype(float)
-    for row, picture in zip(scores, PICTURES, strict=True):
-        assert bool(regions.detected[picture]) == bool((row > DETECTION_THRESHOLD).any())
-        assert regions.detected[picture] <= set(NAMES.kinds)
+    for row, image in zip(scores, IMAGES, strict=True):
+        assert bool(regions.detected[image]) == bool((row > DETECTION_THRESHOLD).any())
+        assert regions.detected[image] <= set(NAMES.kinds)
     assert any(regions.detected.values())
 
 
 def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
     assert (regions.stores["told"].boxes == 0).all() and "true" not in regions.stores
     dog = SceneObject(object_id="1", name="dog", x=0, y=0, w=5, h=5)
-    scene = SceneGraph(picture_id="x", split="testdev", width=10, height=10, objects=(dog,))
-    scenes = dict.fromkeys(PICTURES, scene)
-    true = extract_regions(CLIP, head(), PICTURES, scenes).stores["true"]
+    scene = SceneGraph(image_id="x", split="testdev", width=10, height=10, objects=(dog,))
+    scenes = dict.fromkeys(IMAGES, scene)
+    true = extract_regions(CLIP, head(), IMAGES, scenes).stores["true"]
     assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
 
 
 def test_a_tower_of_its_own_has_regions_of_its_own(regions):
     torch.manual_seed(0)
     tower, own = ResidualTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
-    expected = find_regions(tower, own, load_images([*PICTURES.values()], tower.size))
-    stores = extract_regions(CLIP, head(), PICTURES, own_tower=(tower, own)).stores
+    expected = find_regions(tower, own, load_images([*IMAGES.values()], tower.size))
+    stores = extract_regions(CLIP, head(), IMAGES, own_tower=(tower, own)).stores
     np.testing.assert_allclose(stores["own"].features[:, -1], expected.features[:, -1], atol=2e-3)
     np.testing.assert_array_equal(stores["found"].features, regions.stores["found"].features)
     assert "own" not in regions.stores and next(tower.parameters()).dtype == torch.float64
 
 
-def test_every_picture_that_cannot_be_seen_is_named(tmp_path):
+def test_every_image_that_cannot_be_seen_is_named(tmp_path):
     (tmp_path / "b.jpg").write_bytes(b"\xff\xd8 broken")
-    bad = {**PICTURES, "a": tmp_path / "a.jpg", "b": tmp_path / "b.jpg"}
+    bad = {**IMAGES, "a": tmp_path / "a.jpg", "b": tmp_path / "b.jpg"}
     with pytest.raises(UserError) as caught:
         extract_regions(CLIP, head(), bad)
     assert (

@@ -12,7 +12,7 @@ from research.reference_models.region_stores import ArrayStore
 
 
 def npz(folder, name, count=3, **changes):
-    """A picture as OpenVQA writes it: 100 wide, 200 high; region i is all i + 1."""
+    """An image as OpenVQA writes it: 100 wide, 200 high; region i is all i + 1."""
     arrays = {
         "x": np.arange(1, count + 1, dtype=np.float32)[:, None].repeat(4, 1),
         "bbox": np.tile(np.float32([10, 20, 50, 100]), (count, 1)),
@@ -22,7 +22,7 @@ def npz(folder, name, count=3, **changes):
     np.savez(folder / name, **{**arrays, **changes})
 
 
-def test_a_file_for_each_picture_is_cut_or_filled_and_boxes_become_shares(tmp_path):
+def test_a_file_for_each_image_is_cut_or_filled_and_boxes_become_shares(tmp_path):
     npz(tmp_path, "7.npz", count=3)
     npz(tmp_path, "8.jpg.npz", count=1)
     store = NpzStore(tmp_path, regions=2)
@@ -62,24 +62,24 @@ def test_a_damaged_file_a_missing_key_and_another_width_are_named(tmp_path):
     np.savez(tmp_path / "9.npz", x=np.zeros((3, 4)))
     npz(tmp_path, "99.npz", x=np.zeros((3, 5)))
     store = NpzStore(tmp_path)
-    for picture, message in (("8", "cannot be read"), ("9", "none of bbox, boxes"), ("99", "5 numbers")):
+    for image, message in (("8", "cannot be read"), ("9", "none of bbox, boxes"), ("99", "5 numbers")):
         with pytest.raises(UserError, match=message):
-            store.get_regions(np.array([store.index_of[picture]]))
+            store.get_regions(np.array([store.index_of[image]]))
 
 
 def arrays():
     return np.ones((3, 2, 4), np.float32), np.full((3, 2, 4), 0.5, np.float32)
 
 
-def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_picture(tmp_path):
+def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_image(tmp_path):
     features, boxes = arrays()
     features[1, 0, 2] = np.nan
     boxes[2] = 300
     store = ValidatedStore(ArrayStore(["a", "b", "c"], features, boxes), tmp_path)
     assert store.get_regions(np.array([0]))[0].shape == (1, 2, 4)
-    with pytest.raises(UserError, match="picture b: a number that is not finite"):
+    with pytest.raises(UserError, match="image b: a number that is not finite"):
         store.get_regions(np.array([0, 1, 2]))
-    with pytest.raises(UserError, match="picture c: .* in pixels"):
+    with pytest.raises(UserError, match="image c: .* in pixels"):
         store.get_regions(np.array([2, 0]))
 
 
@@ -94,9 +94,9 @@ def test_each_layout_is_known_by_its_files(tmp_path):
     (tmp_path / "gqa" / "gqa_objects_info.json").write_text(json.dumps(info))
     np.save(tmp_path / "arrays" / "features.npy", features)
     np.save(tmp_path / "arrays" / "boxes.npy", boxes)
-    (tmp_path / "arrays" / "pictures.json").write_text('["a", "b", "c"]')
-    for picture in "abc":
-        npz(tmp_path / "npz", f"{picture}.npz", x=features[0], bbox=boxes[0], width=1, height=1)
+    (tmp_path / "arrays" / "images.json").write_text('["a", "b", "c"]')
+    for image in "abc":
+        npz(tmp_path / "npz", f"{image}.npz", x=features[0], bbox=boxes[0], width=1, height=1)
     for name in ("gqa", "arrays", "npz"):
         store = open_region_store(tmp_path / name, regions_per_image=2)
         found = store.get_regions(np.array([store.index_of["c"]]))

@@ -21,7 +21,7 @@ from research.reference_models.region_head import (
 )
 
 NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
-PICTURES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
+IMAGES = sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]
 SIZE = (192, 256)
 
 
@@ -35,10 +35,10 @@ def tower():
     return ClipTower(DatasetFolders("sample").clip)
 
 
-def test_pictures_are_decoded_in_the_size_that_the_tower_takes():
-    pixels = load_images(PICTURES, SIZE)
+def test_images_are_decoded_in_the_size_that_the_tower_takes():
+    pixels = load_images(IMAGES, SIZE)
     assert pixels.shape == (2, 3, *SIZE) and pixels.dtype == np.uint8
-    with Image.open(PICTURES[0]) as image:
+    with Image.open(IMAGES[0]) as image:
         corner = np.asarray(image.convert("RGB"))[0, 0]
     np.testing.assert_allclose(pixels[0, :, 0, 0], corner, atol=12)
 
@@ -98,7 +98,7 @@ def test_a_head_comes_back_from_its_file(tmp_path, tower):
     save_head(tmp_path / "head.safetensors", made)
     back = load_head(tmp_path / "head.safetensors")
     assert back.names == NAMES
-    pixels = load_images(PICTURES, SIZE)
+    pixels = load_images(IMAGES, SIZE)
     first, second = find_regions(tower, made, pixels), find_regions(tower, back, pixels)
     assert first.features.dtype == np.float16 and first.features.shape == (2, MAX_DETECTIONS + 1, 8 + 6 + 1)
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)

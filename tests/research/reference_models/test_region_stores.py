@@ -11,12 +11,12 @@ from pipeline.core.errors import UserError
 from research.reference_models.region_stores import ArrayStore, Hdf5Store, compute_feature_moments
 
 
-def arrays(pictures=3, regions=2, width=4):
-    features = np.arange(pictures * regions * width, dtype=np.float16).reshape(pictures, regions, width)
-    return features, np.full((pictures, regions, 4), 0.5, np.float32)
+def arrays(images=3, regions=2, width=4):
+    features = np.arange(images * regions * width, dtype=np.float16).reshape(images, regions, width)
+    return features, np.full((images, regions, 4), 0.5, np.float32)
 
 
-def test_pictures_are_taken_in_the_order_asked_for_and_more_than_once():
+def test_images_are_taken_in_the_order_asked_for_and_more_than_once():
     store = ArrayStore(["a", "b", "c"], *arrays())
     features, boxes = store.get_regions(np.array([2, 0, 2]))
     assert features[:, 0, 0].tolist() == [16, 0, 16] and features.dtype == np.float32
@@ -27,7 +27,7 @@ def test_files_are_mapped_not_read(tmp_path):
     features, boxes = arrays()
     np.save(tmp_path / "features.npy", features)
     np.save(tmp_path / "boxes.npy", boxes)
-    (tmp_path / "pictures.json").write_text(json.dumps(["a", "b", "c"]))
+    (tmp_path / "images.json").write_text(json.dumps(["a", "b", "c"]))
     store = ArrayStore.from_folder(tmp_path)
     assert isinstance(store.features, np.memmap)
     np.testing.assert_array_equal(store.get_regions(np.array([1]))[0][0], features[1])
@@ -42,7 +42,7 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         ArrayStore.from_folder(tmp_path)
     np.save(tmp_path / "features.npy", features)
-    (tmp_path / "pictures.json").write_text('["a", "b", "c"]')
+    (tmp_path / "images.json").write_text('["a", "b", "c"]')
     with pytest.raises(UserError, match="cannot be read"):
         ArrayStore.from_folder(tmp_path)
 

@@ -46,7 +46,7 @@ def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
 
 def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
     blind = refused(folders, "blind_net")
-    assert "row blind_net has nothing to show: net blind sees no picture" in blind
+    assert "row blind_net has nothing to show: net blind sees no image" in blind
     assert "rows of seed 0 that have something to show: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
     assert "net true_regions sees the truth, which is not opened here" in refused(folders, "true_regions")
     assert "no net mix of seed 0" in refused(folders, "ens")

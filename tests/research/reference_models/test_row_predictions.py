@@ -26,8 +26,8 @@ from research.reference_models.tokenization import WordVocabulary
 from tests.research.reference_models.toy_nets import THINGS, net, world
 
 
-def item(name, picture, text):
-    return BenchmarkItem(name, picture, {"yes": 1.0}, question_text=text)
+def item(name, image, text):
+    return BenchmarkItem(name, image, {"yes": 1.0}, question_text=text)
 
 
 BENCHMARK = Benchmark(
@@ -71,7 +71,7 @@ def test_a_row_that_lacks_something_says_what():
     lacks = find_missing_requirements(("vanilla", "rp"), ("gaussians",), has_ground_truth=False)
     assert lacks["msp"] == lacks["odin"] == lacks["rp_confidence"] == lacks["mahalanobis"] == ""
     assert lacks["ens"] == "no net mix" and lacks["selector"] == "no selector fitted"
-    assert lacks["true_regions"] == "no net true_regions, nobody knows the complete truth of the pictures"
+    assert lacks["true_regions"] == "no net true_regions, nobody knows the complete truth of the images"
     assert (
         find_missing_requirements(("rp",), (), has_ground_truth=True)["mahalanobis"]
         == "no net vanilla, no gaussians fitted"
@@ -134,7 +134,7 @@ def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
     assert describe_row(LEADERBOARD_ROWS["rp"])["note"] == SAME_CLIP_NOTE
     assert describe_row(LEADERBOARD_ROWS["blind_net"]) == {
         "confidence": "MSP of blind",
-        "note": "sees no picture",
+        "note": "sees no image",
         "reference": True,
     }
     assert SAME_CLIP_NOTE not in str(describe_row(LEADERBOARD_ROWS["true_regions"])["note"])

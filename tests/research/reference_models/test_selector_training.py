@@ -1,4 +1,4 @@
-"""The Selector starts as MaxProb, learns what MaxProb cannot know, and never sees the pictures that it is checked on."""
+"""The Selector starts as MaxProb, learns what MaxProb cannot know, and never sees the images that it is checked on."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ def test_a_feature_that_never_varies_is_no_division_by_zero():
     assert np.isfinite(confidence).all()
 
 
-def test_pictures_to_fit_on_are_not_those_to_check_on():
-    with pytest.raises(ValueError, match="150 pictures both to fit on and to check on, for instance 0-0"):
+def test_images_to_fit_on_are_not_those_to_check_on():
+    with pytest.raises(ValueError, match="150 images both to fit on and to check on, for instance 0-0"):
         train_selector(graded(0), graded(0))

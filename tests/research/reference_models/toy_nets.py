@@ -1,4 +1,4 @@
-"""A world of three pictures' worth of things, small enough to train a net on in a second."""
+"""A world of three images' worth of things, small enough to train a net on in a second."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ WORDS = 2 + THINGS  # padding, unknown, a word for each thing
 WIDTH = THINGS + COLORS
 
 
-def world(pictures: int = 60, seed: int = 0) -> tuple[ArrayStore, QuestionSet]:
-    """Each picture has three things of different kinds, each of a colour; "<thing>?" asks for its colour."""
+def world(images: int = 60, seed: int = 0) -> tuple[ArrayStore, QuestionSet]:
+    """Each image has three things of different kinds, each of a colour; "<thing>?" asks for its colour."""
     rng = np.random.default_rng(seed)
-    features = np.full((pictures, REGIONS, WIDTH), -6.0, np.float16)
-    boxes = np.zeros((pictures, REGIONS, 4), np.float32)
+    features = np.full((images, REGIONS, WIDTH), -6.0, np.float16)
+    boxes = np.zeros((images, REGIONS, 4), np.float32)
     tokens, places, answers, seats = [], [], [], []
-    for picture in range(pictures):
+    for image in range(images):
         things = rng.permutation(THINGS)[:REGIONS]
         colors = rng.integers(0, COLORS, REGIONS)
         left = rng.permutation(REGIONS) / REGIONS
         for place, (thing, color) in enumerate(zip(things, colors, strict=True)):
-            features[picture, place, [thing, THINGS + color]] = 0
-            boxes[picture, place] = (left[place], 0.2, left[place] + 0.3, 0.8)
+            features[image, place, [thing, THINGS + color]] = 0
+            boxes[image, place] = (left[place], 0.2, left[place] + 0.3, 0.8)
             tokens.append([2 + thing, 0])
-            places.append(picture)
+            places.append(image)
             answers.append(color)
-            seats.append([boxes[picture, place]] * 3)
-    store = ArrayStore([f"p{i}" for i in range(pictures)], features, boxes)
+            seats.append([boxes[image, place]] * 3)
+    store = ArrayStore([f"p{i}" for i in range(images)], features, boxes)
     return store, QuestionSet(np.array(tokens), np.array(places), np.array(answers), np.array(seats))
 
 
@@ -55,10 +55,10 @@ def recipe(**changes) -> TrainingConfig:
     return TrainingConfig(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
 
 
-def tiny_store(pictures: int = 4, seed: int = 0) -> ArrayStore:
+def tiny_store(images: int = 4, seed: int = 0) -> ArrayStore:
     rng = np.random.default_rng(seed)
-    features = rng.normal(size=(pictures, 3, 6)).astype(np.float16)
-    return ArrayStore([f"p{i}" for i in range(pictures)], features, np.zeros((pictures, 3, 4), np.float32))
+    features = rng.normal(size=(images, 3, 6)).astype(np.float16)
+    return ArrayStore([f"p{i}" for i in range(images)], features, np.zeros((images, 3, 4), np.float32))
 
 
 def tiny_shape(head: str = "", answers: int = 2) -> NetShape:

@@ -17,7 +17,7 @@ from research.simulated_annotators.word_senses import WordSenses
 
 WORDS = WordSenses(categories={}, attribute_types={"red": "color"})
 TABLE = SceneObject(object_id="1", name="table", x=0, y=0, w=9, h=9, attributes=("red",))
-SCENE = SceneGraph(picture_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), is_complete=True)
+SCENE = SceneGraph(image_id="n1", split="testdev", width=9, height=9, objects=(TABLE,), is_complete=True)
 LOOK = partial(find_obstacle_in_truth, {"n1": SCENE}, WORDS)
 
 
@@ -35,7 +35,7 @@ def task(number):
     )  # a wrong expectation
     return Task(
         task_id=f"{number:04}",
-        picture_id="n1",
+        image_id="n1",
         subset="clip-hard",
         first=color_of("dog"),
         second=filter_question,
@@ -47,11 +47,11 @@ def task(number):
     [
         (color_of("table"), "n1", ""),
         (color_of("dog"), "n1", "missing object"),
-        (color_of("dog"), "n2", "unclear"),  # there is no truth for this picture
+        (color_of("dog"), "n2", "unclear"),  # there is no truth for this image
         (TaskQuestion(key="", text="Who?", role="filter"), "n1", "unclear"),  # there is no program
     ],
 )
-def test_what_is_seen_depends_on_the_picture_and_the_question_alone(question, at, seen):
+def test_what_is_seen_depends_on_the_image_and_the_question_alone(question, at, seen):
     assert find_obstacle_in_truth({"n1": SCENE}, WORDS, question, at) == seen
 
 

@@ -54,7 +54,7 @@ def kitchen(*more, weather=""):
         *more,
     )
     return SceneGraph(
-        picture_id="k",
+        image_id="k",
         split="val",
         width=100,
         height=100,
@@ -208,7 +208,7 @@ def test_what_cannot_be_told_is_unclear(program):
     with pytest.raises(Unclear):
         find_obstacle(
             steps(program),
-            SceneGraph(picture_id="k", split="val", width=100, height=100, objects=tuple(moved)),
+            SceneGraph(image_id="k", split="val", width=100, height=100, objects=tuple(moved)),
             WORDS,
         )
 
@@ -223,11 +223,11 @@ def test_something_missing_is_missing_even_where_a_position_is_unclear():
         find_obstacle(steps(program.replace("dog", "cup")), scene, WORDS)
 
 
-def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_picture(vocabulary):
+def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_image(vocabulary):
     tiny = Path(__file__).parents[2] / "tiny"
     problems = Problems("tiny")
     scenes = {
-        scene.picture_id: scene
+        scene.image_id: scene
         for scene in gqa_files.read_scene_graphs(
             tiny / "truth", ("testdev", "train", "val"), problems, is_complete=True
         )
@@ -236,6 +236,6 @@ def test_every_question_of_the_tiny_world_has_an_answer_at_its_own_picture(vocab
     questions = list(gqa_files.read_questions(tiny / "source", ("testdev", "train", "val"), problems))
     assert problems.lines == []
     assert len(questions) == 52
-    assert {q.text: find_obstacle(q.program, scenes[q.picture_id], words) for q in questions} == {
+    assert {q.text: find_obstacle(q.program, scenes[q.image_id], words) for q in questions} == {
         q.text: None for q in questions
     }

@@ -9,16 +9,14 @@ from pipeline.core.records import Step, Task, TaskQuestion
 from research.simulated_annotators.simulated_verdicts import simulate_from_evidence, simulate_from_truth
 
 
-def color_of(name, picture_id):
+def color_of(name, image_id):
     steps = (
         Step(operation="select", argument=f"{name} (-)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
     )
     candidate = TaskQuestion(key="c", text=f"What color is the {name}?", role="candidate", program=steps)
     known = TaskQuestion(key="f", text="Is this a color image?", role="filter", expected_choice="valid")
-    return Task(
-        task_id=name + picture_id, picture_id=picture_id, subset="pt-hard", first=candidate, second=known
-    )
+    return Task(task_id=name + image_id, image_id=image_id, subset="pt-hard", first=candidate, second=known)
 
 
 def share_invalid(verdicts):
@@ -47,5 +45,5 @@ def test_a_rehearsal_takes_what_nobody_states_for_absent_and_needs_no_truth(scre
     assert all(v.simulated and v.rehearsal and v.annotator.startswith("rehearsal-") for v in verdicts)
     nowhere = simulate_from_evidence(
         DatasetFolders(), [color_of("table", "n999")], votes_per_task=8, seed=1
-    )  # nothing is known of this picture
+    )  # nothing is known of this image
     assert {v.first for v in nowhere} <= {"valid", "unsure"}

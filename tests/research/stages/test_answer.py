@@ -152,11 +152,11 @@ def test_damaged_files_are_all_named_before_anything_is_asked(project):
     assert all("again" in line for line in lines)
 
 
-def test_a_missing_picture_is_named(project):
+def test_a_missing_image_is_named(project):
     asked = {
-        row["picture"]
+        row["image"]
         for items in read_benchmark(project / "data/release/tiny/0.1.0").subsets.values()
-        for row in [{"picture": name} for name in items["picture"]]
+        for row in [{"image": name} for name in items["image"]]
     }
     gone = sorted(asked)[0]
     (path,) = Path("data/tiny/source/images").glob(f"{gone}.*")
@@ -178,7 +178,7 @@ def test_without_nets_there_is_nothing_to_ask(project, capsys):
     assert "no nets in data/tiny/vqa, so no rows" in capsys.readouterr().out
     assert {path.name for path in OUT.iterdir()} == {"answer.json", "rows.yaml", "thresholds.json"}
     told = read_json(OUT / "answer.json")
-    assert (told["asks"], told["pictures"], told["rows"], told["left_out"]) == (0, 0, [], {})
+    assert (told["asks"], told["images"], told["rows"], told["left_out"]) == (0, 0, [], {})
     assert yaml.safe_load((OUT / "rows.yaml").read_text()) == {}
 
 

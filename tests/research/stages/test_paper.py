@@ -26,15 +26,15 @@ def test_the_papers_rules_give_items_beside_ours(tiny_run):
     assert all(i.simulated for i in items if i.unanswerable)
 
 
-def test_an_aq_of_a_clip_subset_is_of_the_same_picture(tiny_run):
+def test_an_aq_of_a_clip_subset_is_of_the_same_image(tiny_run):
     items = list(read_jsonl(tiny_run / "data/tiny/interim/paper/items.jsonl", Item))
     for subset in ("clip-easy", "clip-hard"):
-        asked = {i.picture_id for i in items if i.subset == subset and i.unanswerable}
-        assert {i.picture_id for i in items if i.subset == subset and not i.unanswerable} <= asked
+        asked = {i.image_id for i in items if i.subset == subset and i.unanswerable}
+        assert {i.image_id for i in items if i.subset == subset and not i.unanswerable} <= asked
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_how_many_pictures_are_taken_together_changes_no_byte(at_once, tiny_run, monkeypatch):
+def test_how_many_images_are_taken_together_changes_no_byte(at_once, tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
     files = [tiny_run / "data/tiny/interim/paper" / name for name in ("items.jsonl", "paper.json")]
     before = [file.read_bytes() for file in files]

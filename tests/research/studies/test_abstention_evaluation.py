@@ -78,6 +78,6 @@ def test_an_unknown_part_is_refused(capsys):
 
     from research.studies.cli import app
 
-    found = CliRunner().invoke(app, ["reader", "--part", "nope"])
+    found = CliRunner().invoke(app, ["reader", "--split", "nope"])
     assert found.exit_code == 1
-    assert "--part is 'nope', wanted dev, held_out or train" in found.output + capsys.readouterr().err
+    assert "--split is 'nope', wanted dev, held_out or train" in found.output + capsys.readouterr().err

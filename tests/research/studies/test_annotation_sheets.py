@@ -26,7 +26,7 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     asked = [
         Question(
             question_id=f"q{i}",
-            picture_id=f"n{i}",
+            image_id=f"n{i}",
             split="testdev",
             text=f"What color is cup {i}?",
             answer="red",
@@ -39,7 +39,7 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             candidate=Candidate(
                 candidate_id=f"{subset}-{i}",
                 subset=subset,
-                picture_id=f"n{i}",
+                image_id=f"n{i}",
                 question_id=f"q{i}",
                 text=f"What color is {subset} {i % (ASKED - 1)}?",
                 edits=(Edit(start=14, end=17, kind="object", old=f"cup {i}", new="kettle"),),

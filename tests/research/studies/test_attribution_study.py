@@ -26,18 +26,14 @@ from research.studies.attribution_study import (
 from tests.closure import ROOT
 from tests.inference.attribution.tiny_nets import with_nets
 
-# A cup in the upper right of a picture of 100 x 50, and a box that holds the cup.
+# A cup in the upper right of an image of 100 x 50, and a box that holds the cup.
 CUP = SceneObject(object_id="1", name="cup", x=60, y=10, w=20, h=10)
 BOX = SceneObject(object_id="2", name="box", x=50, y=0, w=50, h=25)
-SCENE = SceneGraph(
-    picture_id="n1", split="testdev", width=100, height=50, objects=(CUP, BOX), is_complete=True
-)
+SCENE = SceneGraph(image_id="n1", split="testdev", width=100, height=50, objects=(CUP, BOX), is_complete=True)
 
 
-def question(name="q1", picture="n1", **points):
-    return Question(
-        question_id=name, picture_id=picture, split="testdev", text="Is it?", answer="yes", **points
-    )
+def question(name="q1", image="n1", **points):
+    return Question(question_id=name, image_id=image, split="testdev", text="Is it?", answer="yes", **points)
 
 
 def asked(**points):
@@ -67,7 +63,7 @@ def test_the_pointing_game_is_won_where_the_highest_cell_lies_on_a_box():
 def test_beside_the_box_is_won_within_the_tolerance_which_is_of_the_longer_side():
     boxes = np.array([[0.0, 0, 0.5, 0.5]])
     grid = np.zeros((100, 100))
-    grid[0, 51] = 1  # (.515, .005): 1.5 pixels to the right of 50 in a picture of 100 x 50
+    grid[0, 51] = 1  # (.515, .005): 1.5 pixels to the right of 50 in an image of 100 x 50
     assert (
         pointing_game_score(grid, boxes, (100, 50)),
         pointing_game_score(grid, boxes, (100, 50), 0.01),
@@ -78,7 +74,7 @@ def test_beside_the_box_is_won_within_the_tolerance_which_is_of_the_longer_side(
 
 
 def test_of_cells_of_the_same_weight_the_share_that_hits_counts():
-    # An even grid points everywhere: a box of a quarter of the picture gets a quarter.
+    # An even grid points everywhere: a box of a quarter of the image gets a quarter.
     assert pointing_game_score(np.full((4, 4), 1 / 16), np.array([[0, 0, 0.5, 0.5]]), (100, 100), 0) == 0.25
 
 
@@ -107,7 +103,7 @@ def test_gqas_grounding_counts_what_is_pointed_to_twice_twice():
     assert gqa_grounding(grid, both) == pytest.approx(2, abs=1e-5) and weight_on_boxes(
         grid, both.boxes
     ) == pytest.approx(1)
-    # Of the box, which is a quarter of the picture, an even grid has a quarter.
+    # Of the box, which is a quarter of the image, an even grid has a quarter.
     assert gqa_grounding(np.full((4, 4), 1 / 16), asked(annotations={"3": "2"})) == pytest.approx(
         0.25, abs=1e-5
     )
@@ -120,13 +116,13 @@ def test_each_question_is_judged_by_its_own_boxes():
     assert found["pointing"].tolist() == [0, 1] and found["on_them"] == pytest.approx([0, 1])
 
 
-def test_another_question_is_of_the_same_picture_and_not_the_same():
+def test_another_question_is_of_the_same_image_and_not_the_same():
     rows = [
-        GroundedQuestion(question(f"q{k}", picture), SCENE, np.zeros((1, 4)))
-        for k, picture in enumerate("aaabbc")
+        GroundedQuestion(question(f"q{k}", image), SCENE, np.zeros((1, 4)))
+        for k, image in enumerate("aaabbc")
     ]
     found = pick_other_questions(rows)
-    assert [rows[place].question.picture_id for place in found] == list("aaabbc")
+    assert [rows[place].question.image_id for place in found] == list("aaabbc")
     assert [place == number for number, place in enumerate(found)] == [False] * 5 + [True]
     assert sorted(found) == list(range(6))
 
@@ -156,15 +152,15 @@ def test_each_way_has_a_grid_for_each_question_and_others_are_the_others():
     assert [grid.shape for grid in found["attention, of another question"]] == [(1, 1), (2, 2)]
 
 
-def test_intervals_are_over_pictures():
-    """Fifty questions of each of four pictures that agree within a picture are four observations, not two hundred."""
+def test_intervals_are_over_images():
+    """Fifty questions of each of four images that agree within an image are four observations, not two hundred."""
     values = np.repeat([0.0, 1.0, 1.0, 0.0], 50)
-    by_picture = mean_over_images(values, [name for name in "abcd" for _ in range(50)], 500, 0)
+    by_image = mean_over_images(values, [name for name in "abcd" for _ in range(50)], 500, 0)
     alone = mean_over_images(values, [str(k) for k in range(200)], 500, 0)
-    assert by_picture.mean == alone.mean == 0.5
-    # sqrt(.25 / 200) = .035: about .43 to .57; four pictures drawn with replacement: 0 or 1 with chance 1/16 each
+    assert by_image.mean == alone.mean == 0.5
+    # sqrt(.25 / 200) = .035: about .43 to .57; four images drawn with replacement: 0 or 1 with chance 1/16 each
     assert (alone.low, alone.high) == (pytest.approx(0.43, abs=0.02), pytest.approx(0.57, abs=0.02))
-    assert (by_picture.low, by_picture.high) == (0, 1)
+    assert (by_image.low, by_image.high) == (0, 1)
 
 
 @pytest.fixture
@@ -179,7 +175,7 @@ def test_the_study_of_a_data_set_tells_every_way_of_every_net(project):
     written = json.loads((project / "looking.json").read_text())
     assert {"middle", "even", "rp: attention"} < written["figures"].keys()
     assert "| vanilla: hires-cam, of another question | " in said
-    assert said.startswith(f"{written['questions']:,} questions of {written['pictures']} pictures, 1 seed")
+    assert said.startswith(f"{written['questions']:,} questions of {written['images']} images, 1 seed")
     for row in written["figures"].values():
         for figure in row.values():
             assert figure["low"] <= figure["mean"] <= figure["high"]

@@ -41,15 +41,15 @@ def test_a_study_without_a_run_ends_with_one_message(tmp_path, monkeypatch):
 
 def test_the_judges_agreement_is_told_of_a_run(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
-    table = run("judge-agreement", "--foreign", "1")
+    table = run("judge-agreement", "--num-other-images", "1")
     assert table.exit_code == 0 and "| all |" in table.output
-    verdicts = run("judge-agreement", "--show", "4", "--foreign", "3")
+    verdicts = run("judge-agreement", "--num-examples", "4", "--num-other-images", "3")
     assert verdicts.exit_code == 0 and "## 1. " in verdicts.output and "Verdict: **" in verdicts.output
 
 
 def test_the_blind_baseline_is_told_of_a_run(tiny_run, monkeypatch, tmp_path):
     monkeypatch.chdir(tiny_run)
-    told = run("blind-baseline", "--repetitions", "5", "--folds", "2", "--out", str(tmp_path / "blind.json"))
+    told = run("blind-baseline", "--bootstrap", "5", "--folds", "2", "--out", str(tmp_path / "blind.json"))
     assert told.exit_code == 0, told.output
     assert told.output.count("| pt-easy |") == 3 and (tmp_path / "blind.json").is_file()
 

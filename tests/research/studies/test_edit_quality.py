@@ -147,7 +147,7 @@ def test_weak_questions_are_told_apart(sheets):
 def test_the_worst_have_the_most_marks_of_all_readers_against_them(sheets):
     fill("ann", {2: ("plausible", "n"), 7: ("grammatical", "n"), 8: ("answerable", "y")})
     fill("ben", {7: ("changed", "n"), 8: ("answerable", "y")})
-    output = score("sheets/ann", "sheets/ben", "--worst", "5")[1]
+    output = score("sheets/ann", "sheets/ben", "--num-worst", "5")[1]
     worst = json.loads(Path("sheets/reading.json").read_text())["worst"]
     # two marks each against c7 and c8, one against c2, in either subset
     assert Counter(row["candidate_id"] for row in worst) == {"c7": 2, "c8": 2, "c2": 1}
@@ -155,7 +155,7 @@ def test_the_worst_have_the_most_marks_of_all_readers_against_them(sheets):
     assert worst[0]["against"] == {"grammatical": 1, "changed": 1}
     assert "  Old 7? -> New 7?  [object: cup > kettle 7]\n      not grammatical 1, not changed 1\n" in output
     assert "  Old 8? -> New 8?  [object: cup > kettle 8; weak]\n      answerable 2\n" in output
-    assert "Old 2? -> New 2?" not in score("sheets/ann", "sheets/ben", "--worst", "4")[1]
+    assert "Old 2? -> New 2?" not in score("sheets/ann", "sheets/ben", "--num-worst", "4")[1]
 
 
 def test_everything_wrong_with_the_sheets_is_told_at_once(sheets):

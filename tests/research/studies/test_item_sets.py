@@ -22,17 +22,17 @@ from research.studies.item_sets import (
 )
 
 
-def item(key, picture, text, answer=""):
+def item(key, image, text, answer=""):
     return Item(
         item_id=key,
         subset="pt-hard",
-        picture_id=picture,
+        image_id=image,
         question_id=key[-1],
         text=text,
         unanswerable=not answer,
         answer=answer,
         pair_id="pair",
-        part="test",
+        split="test",
         category=None if answer else "wrong attribute",
     )
 
@@ -51,28 +51,28 @@ def test_items_are_named_by_what_they_ask_and_each_counts():
     assert make_query_id("p", "Why?") != make_query_id("q", "Why?")
 
 
-def test_a_data_set_has_our_sets_and_the_papers_of_one_part(tiny_run, monkeypatch):
+def test_a_data_set_has_our_sets_and_the_papers_of_one_split(tiny_run, monkeypatch):
     monkeypatch.chdir(tiny_run)
     folders = DatasetFolders()
-    test, dev = load_dataset_sets(folders), load_dataset_sets(folders, "dev")
+    test, validation = load_dataset_sets(folders), load_dataset_sets(folders, "validation")
     assert list(test) == [(rules, subset) for rules in (OUR_RULES, PAPER_RULES) for subset in SUBSETS]
-    count = sum(len(sets[OUR_RULES, subset].items) for sets in (test, dev) for subset in SUBSETS)
+    count = sum(len(sets[OUR_RULES, subset].items) for sets in (test, validation) for subset in SUBSETS)
     assert count == sum(1 for _ in folders.read_records(Item))
     files = find_dataset_images(folders)
     asked = collect_queries(test.values(), files)
-    assert len({one.item_id for one in asked}) == len(asked) and all(one.picture.is_file() for one in asked)
+    assert len({one.item_id for one in asked}) == len(asked) and all(one.image.is_file() for one in asked)
     with pytest.raises(UserError, match="no file of this name"):
         collect_queries(test.values(), {})
 
 
-def twins(folder, part="test"):
+def twins(folder, split="test"):
     rows = [("t1", "a", {"red": 1.0}), ("t2", "b", {"UQ": 1.0})]
     listed = [
-        {"img_id": picture, "question_id": key, "sent": "What color is the cup?", "label": label}
-        for key, picture, label in rows
+        {"img_id": image, "question_id": key, "sent": "What color is the cup?", "label": label}
+        for key, image, label in rows
     ]
     told = [
-        {"item": {"subset": "twins", "item_id": key, "pair_id": "1", "category": category, "part": part}}
+        {"item": {"subset": "twins", "item_id": key, "pair_id": "1", "category": category, "split": split}}
         for (key, *_), category in zip(rows, ("", "attribute"), strict=True)
     ]
     (folder / "rgqa").mkdir(parents=True)
@@ -86,7 +86,7 @@ def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkey
     release = twins(tmp_path / "data/release/drawn/1")
     one = load_counterfactual_pairs(release)
     assert one.items["category"].tolist() == ["", "wrong attribute"]
-    assert one.items["id"].tolist() == [make_query_id(picture, "What color is the cup?") for picture in "ab"]
+    assert one.items["id"].tolist() == [make_query_id(image, "What color is the cup?") for image in "ab"]
     assert one.items["pair"].tolist() == ["1", "1"]
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="--images FOLDER"):
@@ -98,8 +98,8 @@ def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkey
 
 
 def test_releases_without_twins_are_refused(tmp_path):
-    release = twins(tmp_path / "release", part="dev")
-    with pytest.raises(UserError, match="no pair of part test"):
+    release = twins(tmp_path / "release", split="validation")
+    with pytest.raises(UserError, match="no pair of split test"):
         load_counterfactual_pairs(release)
     with pytest.raises(UserError, match=r"no rgqa/\*.json"):
         load_counterfactual_pairs(tmp_path)
@@ -107,4 +107,4 @@ def test_releases_without_twins_are_refused(tmp_path):
 
 def test_names_of_several_columns_are_numbered_together():
     count, places = number_jointly([np.array(["b", "a"]), np.array(["b", "c"])])
-    assert count == 3 and [part.tolist() for part in places] == [[1, 0], [1, 2]]
+    assert count == 3 and [split.tolist() for split in places] == [[1, 0], [1, 2]]

@@ -33,12 +33,12 @@ def there(home, monkeypatch):
 
 
 def posed_items() -> list[QueryItem]:
-    files = {row.picture_id: Path(row.path) for row in DatasetFolders().read_records(ImageRecord)}
+    files = {row.image_id: Path(row.path) for row in DatasetFolders().read_records(ImageRecord)}
     benchmark = read_benchmark(Path("data/release/tiny/0.1.0"))
     return [
-        QueryItem(key, files[picture], text)
+        QueryItem(key, files[image], text)
         for items in benchmark.subsets.values()
-        for key, picture, text in zip(items["id"], items["picture"], items["asked"], strict=True)
+        for key, image, text in zip(items["id"], items["image"], items["asked"], strict=True)
     ]
 
 
@@ -98,12 +98,12 @@ def test_everything_that_cannot_be_asked_is_told_at_once(there, tmp_path):
     wrong = [
         one,
         one._replace(text="What?"),
-        one._replace(item_id="other", picture=Path("x") / one.picture.name),
+        one._replace(item_id="other", image=Path("x") / one.image.name),
     ]
     with pytest.raises(UserError) as error:
         predict_items(wrong, tmp_path, DatasetFolders())
     text = "\n".join(error.value.problems)
-    assert "stands there twice" in text and "two pictures of one name" in text
+    assert "stands there twice" in text and "two images of one name" in text
     folders = DatasetFolders()
     folders.vqa_models = SAMPLE / "nowhere"
     with pytest.raises(UserError, match="no nets in"):

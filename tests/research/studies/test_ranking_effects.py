@@ -19,10 +19,10 @@ from research.studies.ranking_effects import (
 )
 from research.studies.row_scores import RowPredictions
 
-PICTURES, ROWS = 40, 14
+IMAGES, ROWS = 40, 14
 ITEMS = Items.from_rows(
     row
-    for n in range(PICTURES)
+    for n in range(IMAGES)
     for row in (
         BenchmarkItem(f"a{n}", f"p{n}", {"red": 1.0}, question_text=f"Is thing {n} red?", pair_id=str(n)),
         BenchmarkItem(
@@ -35,12 +35,12 @@ ITEMS = Items.from_rows(
         ),
     )
 )
-ONE = ItemSet(ITEMS, [f"{n}" for n in range(2 * PICTURES)])
+ONE = ItemSet(ITEMS, [f"{n}" for n in range(2 * IMAGES)])
 REFERENCE = np.repeat(np.arange(ROWS)[:, None] / ROWS, 3, axis=1)
 
 
 def rows():
-    """Row r rejects the UQs of 2r pictures and accepts all else; every answer is right: its AUAF rises with r."""
+    """Row r rejects the UQs of 2r images and accepts all else; every answer is right: its AUAF rises with r."""
     made = []
     places = {key: place for place, key in enumerate(ITEMS["id"])}
     for r in range(ROWS):
@@ -57,22 +57,22 @@ def once():
 
 def test_an_unchanged_set_ranks_as_the_reference_does():
     found = measure_variant(once(), rows(), REFERENCE, 0)
-    assert (found.tau, found.num_items, found.x, found.pairing_rules) == (1.0, 2 * PICTURES, 3.0, OUR_RULES)
+    assert (found.tau, found.num_items, found.x, found.pairing_rules) == (1.0, 2 * IMAGES, 3.0, OUR_RULES)
     assert found.low is not None and found.low <= 1 and found.text_only_auroc is not None
     assert measure_variant(once(), rows(), REFERENCE[::-1], 0).tau == -1
 
 
 def test_noise_tells_some_aqs_as_uqs_and_leaves_as_many_uqs_out():
     for variant, share in zip(make_noisy_variants("clip-easy", ONE, 0), NOISE_RATES, strict=True):
-        items, wrong = variant.items.items, round(share * PICTURES)
-        assert len(items) == 3 * PICTURES  # AQs and UQs, and AQs told as UQs
+        items, wrong = variant.items.items, round(share * IMAGES)
+        assert len(items) == 3 * IMAGES  # AQs and UQs, and AQs told as UQs
         for taken in variant.item_counts:
-            flipped = taken[2 * PICTURES :]
-            assert flipped.sum() == wrong and taken.sum() == 2 * PICTURES - wrong
-            assert (taken * items.answerable).sum() == PICTURES - wrong
-            aqs = taken[: 2 * PICTURES][ITEMS.answerable]
+            flipped = taken[2 * IMAGES :]
+            assert flipped.sum() == wrong and taken.sum() == 2 * IMAGES - wrong
+            assert (taken * items.answerable).sum() == IMAGES - wrong
+            aqs = taken[: 2 * IMAGES][ITEMS.answerable]
             assert (aqs + flipped == 1).all()  # each question is told as the one or the other
-        assert items["answers"][2 * PICTURES :].tolist() == [{}] * PICTURES
+        assert items["answers"][2 * IMAGES :].tolist() == [{}] * IMAGES
     first, *_, last = (
         measure_variant(one, rows(), REFERENCE, 0) for one in make_noisy_variants("clip-easy", ONE, 0)
     )
@@ -80,20 +80,20 @@ def test_noise_tells_some_aqs_as_uqs_and_leaves_as_many_uqs_out():
     assert last.tau is not None and last.tau < 1 and first.text_only_auroc is None
 
 
-def test_a_smaller_set_has_whole_pictures():
+def test_a_smaller_set_has_whole_images():
     *some, whole = make_smaller_variants("clip-easy", OUR_RULES, ONE, 0)
     assert (whole.item_counts == 1).all() and len(whole.item_counts) == 1
     for variant in some:
-        by_picture = variant.item_counts.reshape(len(variant.item_counts), PICTURES, 2)
-        assert (by_picture[..., 0] == by_picture[..., 1]).all()
-        assert (variant.item_counts.sum(axis=1) == 2 * max(2, round(variant.x * PICTURES))).all()
+        by_image = variant.item_counts.reshape(len(variant.item_counts), IMAGES, 2)
+        assert (by_image[..., 0] == by_image[..., 1]).all()
+        assert (variant.item_counts.sum(axis=1) == 2 * max(2, round(variant.x * IMAGES))).all()
         assert len({tuple(row) for row in variant.item_counts}) > 1  # other lots
     taus = [one.tau for one in measure_variants([*some, whole], rows(), REFERENCE, 0)]
     assert taus[-1] == 1 and taus[0] is not None and taus[0] < 1
 
 
-def test_draws_take_pictures_with_all_their_items():
-    taken = once().item_counts.reshape(21, PICTURES, 2)
+def test_draws_take_images_with_all_their_items():
+    taken = once().item_counts.reshape(21, IMAGES, 2)
     assert (
         (taken[..., 0] == taken[..., 1]).all()
         and (taken[0] == 1).all()
@@ -102,7 +102,7 @@ def test_draws_take_pictures_with_all_their_items():
 
 
 def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
-    aqs = ItemSet(ITEMS.select(ITEMS.answerable), [""] * PICTURES)
+    aqs = ItemSet(ITEMS.select(ITEMS.answerable), [""] * IMAGES)
     changed = {
         ("clip-easy", OUR_RULES, 2): ONE,
         ("clip-easy", PAPER_RULES): ONE,
@@ -118,7 +118,7 @@ def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
         ("balancing", PAPER_RULES),
     }
     assert [one.x for one in found if one.effect == "cap"] == [2.0]
-    assert isinstance(found[0], SetVariant) and len(concatenate_items(ITEMS, ITEMS)) == 4 * PICTURES
+    assert isinstance(found[0], SetVariant) and len(concatenate_items(ITEMS, ITEMS)) == 4 * IMAGES
 
 
 def test_too_few_rows_have_no_ranking():

@@ -21,13 +21,13 @@ ASKED = "What color is the cup?"
 
 
 def twins_release(folder: Path) -> Path:
-    """Each question of an item at two pictures, at the first with an answer; no picture in two pairs."""
-    pictures = sorted(row.picture_id for row in DatasetFolders().read_records(ImageRecord))
+    """Each question of an item at two images, at the first with an answer; no image in two pairs."""
+    images = sorted(row.image_id for row in DatasetFolders().read_records(ImageRecord))
     listed, told = [], []
-    for number, pair in enumerate(zip(pictures[::2], pictures[1::2], strict=False)):
-        for picture, label in zip(pair, ({"red": 1.0}, {"UQ": 1.0}), strict=True):
-            key = f"{number}-{picture}"
-            listed.append({"img_id": picture, "question_id": key, "sent": ASKED, "label": label})
+    for number, pair in enumerate(zip(images[::2], images[1::2], strict=False)):
+        for image, label in zip(pair, ({"red": 1.0}, {"UQ": 1.0}), strict=True):
+            key = f"{number}-{image}"
+            listed.append({"img_id": image, "question_id": key, "sent": ASKED, "label": label})
             category = "object" if "UQ" in label else ""
             told.append(
                 {
@@ -88,5 +88,5 @@ def test_too_few_rows_and_no_twins_are_told(there, tmp_path):
             20,
             measure_effects=False,
         )
-    found = CliRunner().invoke(app, ["validity", "--twins", "data/release/tiny/0.1.0"])
+    found = CliRunner().invoke(app, ["validity", "--counterfactual-release", "data/release/tiny/0.1.0"])
     assert found.exit_code == 1 and "no subset twins" in found.output

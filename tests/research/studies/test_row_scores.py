@@ -1,4 +1,4 @@
-"""Scores of rows on drawn pictures: against the scorers themselves, on items written out as often as they are drawn."""
+"""Scores of rows on drawn images: against the scorers themselves, on items written out as often as they are drawn."""
 
 import json
 
@@ -21,7 +21,7 @@ from research.studies.row_scores import (
 
 
 def items_of(*rows):
-    """Items of (id, picture, answer or "" for a UQ, category, pair)."""
+    """Items of (id, image, answer or "" for a UQ, category, pair)."""
     return Items.from_rows(
         BenchmarkItem(i, p, {a: 1.0} if a else {}, category=c, pair_id=pair) for i, p, a, c, pair in rows
     )
@@ -46,31 +46,31 @@ def said(confidence, answers=("red", "x", "no", "x", "no", "x")):
 
 
 ROW = RowPredictions("row", False, tuple(map(said, LOOKS)))
-PICTURE = np.array([0, 0, 1, 1, 2, 2])
+IMAGE = np.array([0, 0, 1, 1, 2, 2])
 CORRECT, ANSWERABLE = np.array([1, 0, 1, 0, 0, 0]), np.array([1, 0, 1, 0, 1, 0])
 
 
 def test_the_first_column_is_the_data_and_each_seed_is_scored_by_itself():
-    (found,) = score_rows(ITEMS, [ROW], PICTURE, draw_image_counts(3, 2, 0))[ALL_CATEGORIES]
+    (found,) = score_rows(ITEMS, [ROW], IMAGE, draw_image_counts(3, 2, 0))[ALL_CATEGORIES]
     assert found.scores.shape == (2, 3)
     for seed, confidence in enumerate(LOOKS):
         assert found.scores[seed, 0] == pytest.approx(auaf(confidence, CORRECT, ANSWERABLE))
 
 
-def test_a_draw_takes_all_items_of_a_picture_as_often_as_it_takes_the_picture():
+def test_a_draw_takes_all_items_of_a_image_as_often_as_it_takes_the_image():
     drawn = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]])
-    (found,) = score_rows(ITEMS, [ROW], PICTURE, drawn)[ALL_CATEGORIES]
+    (found,) = score_rows(ITEMS, [ROW], IMAGE, drawn)[ALL_CATEGORIES]
     for place, counts in enumerate(drawn):
-        times = counts[PICTURE]
+        times = counts[IMAGE]
         columns = (np.repeat(column, times) for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
         assert found.scores[0, place] == pytest.approx(auaf(*columns))
 
 
-def test_copies_of_an_item_at_its_picture_make_no_interval_narrower():
+def test_copies_of_an_item_at_its_image_make_no_interval_narrower():
     rows = [
-        (f"{key}{n}", picture, answer, "", "")
+        (f"{key}{n}", image, answer, "", "")
         for n in range(20)
-        for key, picture, answer in (("a", "p1", "red"), ("b", "p1", ""), ("c", "p2", "no"), ("d", "p2", ""))
+        for key, image, answer in (("a", "p1", "red"), ("b", "p1", ""), ("c", "p2", "no"), ("d", "p2", ""))
     ]
     many = items_of(*rows)
     places = {row[0]: place for place, row in enumerate(rows)}
@@ -78,13 +78,13 @@ def test_copies_of_an_item_at_its_picture_make_no_interval_narrower():
     row = RowPredictions("row", False, (Predictions("row", "", places, answers, confidence),))
     drawn = draw_image_counts(2, 400, 0)
     (found,) = score_rows(many, [row], np.array([0, 0, 1, 1] * 20), drawn)[ALL_CATEGORIES]
-    # Two pictures: a quarter of the draws has the first alone (AUAF 1), a quarter the second alone (0).
+    # Two images: a quarter of the draws has the first alone (AUAF 1), a quarter the second alone (0).
     assert set(np.round(found.scores[0], 6)) == {0.0, 0.75, 1.0}
     assert np.mean(found.scores[0] == 0) == pytest.approx(0.25, abs=0.06)
 
 
 def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones():
-    found = score_rows(ITEMS, [ROW], PICTURE, draw_image_counts(3, 1, 0))
+    found = score_rows(ITEMS, [ROW], IMAGE, draw_image_counts(3, 1, 0))
     assert list(found) == [ALL_CATEGORIES, "missing object", "wrong attribute"]
     which = np.array([True, True, True, False, True, True])
     columns = (column[which] for column in (np.array(LOOKS[0]), CORRECT, ANSWERABLE))
@@ -95,7 +95,7 @@ def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones()
     assert found[ALL_CATEGORIES][0].scores[:, 0] == pytest.approx(mixed)  # a mean over unanswerable questions
 
 
-def test_both_drawings_of_a_scene_are_drawn_together_and_pictures_without_pairs_alone():
+def test_both_drawings_of_a_scene_are_drawn_together_and_images_without_pairs_alone():
     items = items_of(
         ("a", "p1", "red", "", "s1"),
         ("b", "p2", "", "", "s1"),

@@ -31,11 +31,11 @@ ASKED = {
 @pytest.fixture(scope="module")
 def worlds():
     rows = [
-        question(program, program, answer, question_id=f"{key}{number}", picture_id=key)
+        question(program, program, answer, question_id=f"{key}{number}", image_id=key)
         for key, asked in ASKED.items()
         for number, (program, answer) in enumerate(asked)
     ]
-    asked = {key: [row for row in rows if row.picture_id == key] for key in ASKED}
+    asked = {key: [row for row in rows if row.image_id == key] for key in ASKED}
     vocabulary = build_vocabulary(
         (), rows, VocabularyParams(), lambda lexicon, _: reconstruct_graphs(asked, lexicon)
     )

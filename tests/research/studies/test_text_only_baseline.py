@@ -13,7 +13,7 @@ from research.studies.text_only_baseline import (
 def pairs(new, count=60):
     questions, candidates = {}, []
     for i in range(count):
-        common = {"question_id": f"q{i}", "picture_id": f"n{i}"}
+        common = {"question_id": f"q{i}", "image_id": f"n{i}"}
         questions[f"q{i}"] = Question(
             **common, split="testdev", text=f"Where is the cup number {i}?", answer="left"
         )

@@ -86,5 +86,5 @@ def test_too_few_groups_give_no_score():
 def test_a_checkpoint_needs_its_library_and_its_files(tmp_path, monkeypatch):
     texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 6)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UserError, match="--init needs the library transformers"):
+    with pytest.raises(UserError, match="--init-checkpoint needs the library transformers"):
         score_with_transformer(texts, folds, TINY, init_checkpoint=tmp_path)

@@ -1,4 +1,4 @@
-"""The table of `rgqa study attackers`: whether the transformer counts is said by the paper's rows, of each subset."""
+"""The table of `rgqa study transformer-attacker`: whether the transformer counts is said by the paper's rows, of each subset."""
 
 from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from research.studies.text_only_baseline import (

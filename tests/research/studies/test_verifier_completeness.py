@@ -84,19 +84,19 @@ def test_by_the_samples_published_graphs_verdicts_are_right_of_the_worlds_that_w
     rows = list(gqa_files.read_questions(source, ("train", "val"), problems))
     vocabulary = build_vocabulary(scenes, rows, VOCABULARY_PARAMS, lambda *_: ())
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    listed = estimate_annotation_recall(scenes, group_by(rows, lambda row: row.picture_id), lexicon)
+    listed = estimate_annotation_recall(scenes, group_by(rows, lambda row: row.image_id), lexicon)
     assert (
         0.9 < listed["object"] < 1 and 0.75 < listed["attribute"] < 0.9
     )  # 5 % of the objects are left out, 20 % of all
     unlisted = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=listed))
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    facts = {s.picture_id: build_scene_evidence(s, lexicon, unlisted) for s in scenes}
+    facts = {s.image_id: build_scene_evidence(s, lexicon, unlisted) for s in scenes}
     asked, rng = [row for row in rows if not is_existence_question(row)], np.random.default_rng(0)
     cases = []
     for truth in regenerate_scenes("val"):
         for i in rng.integers(len(asked), size=8).tolist():
             if (true := true_answerability(asked[i].program, truth, words)) != "unknown":
-                judgement = verify_question(asked[i].program, facts[truth.picture_id])
+                judgement = verify_question(asked[i].program, facts[truth.image_id])
                 cases.append(VerifiedCase("", asked[i].text, judgement, true))
     decided = [case for case in cases if case.decided]
     assert len(decided) >= 0.7 * len(cases)

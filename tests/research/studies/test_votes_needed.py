@@ -35,7 +35,7 @@ def task(number):
         expected_choice=("valid", "invalid")[number // 2 % 2],
         gold_source="own question",
     )
-    return Task(task_id=f"t{number}", picture_id=f"n{number // 10}", subset=subset, first=asked, second=known)
+    return Task(task_id=f"t{number}", image_id=f"n{number // 10}", subset=subset, first=asked, second=known)
 
 
 TASKS = {task.task_id: task for task in map(task, range(COUNT))}
@@ -44,7 +44,7 @@ SCREENED = [
         candidate=Candidate(
             candidate_id=f"c{n}",
             subset=TASKS[f"t{n}"].subset,
-            picture_id=f"n{n // 10}",
+            image_id=f"n{n // 10}",
             question_id="q",
             text=f"candidate {n}",
         ),

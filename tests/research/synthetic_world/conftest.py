@@ -29,7 +29,7 @@ def val_scenes() -> list[SceneGraph]:
 @pytest.fixture(scope="session")
 def drawn(val_scenes: list[SceneGraph]) -> list[SampleQuestion]:
     """1,560 questions about those scenes."""
-    return generate_questions(val_scenes, seed=5, per_picture=13)
+    return generate_questions(val_scenes, seed=5, per_image=13)
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def sample() -> list[SyntheticScene]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Four pictures, and steps of four; the model goes to `model`."""
+    """Four images, and steps of four; the model goes to `model`."""
     import torch
 
     from research.synthetic_world import clip_trainer, clip_training_data, train_clip

@@ -32,7 +32,7 @@ OPPOSITE = {"to the left of": "to the right of", "above": "below", "in front of"
 def scene(
     objects: dict[str, tuple],
     holds: list[tuple[str, str, str]],
-    picture_id: str = "n000042",
+    image_id: str = "n000042",
     location: str = "kitchen",
     weather: str = "",
 ) -> SceneGraph:
@@ -43,7 +43,7 @@ def scene(
         if name in OPPOSITE:
             listed[b].append(Relation(name=OPPOSITE[name], object_id=a))
     return SceneGraph(
-        picture_id=picture_id,
+        image_id=image_id,
         split="testdev",
         width=448,
         height=336,
@@ -118,17 +118,15 @@ PARK = scene(
         *((i, "to the left of", "27") for i in ("23", "24", "25")),
         ("22", "above", "27"),
     ],
-    picture_id="n000043",
+    image_id="n000043",
     location="park",
     weather="sunny",
 )
 
 
-def asked(picture: SceneGraph, rounds: int = 140, per_picture: int = 9) -> list[SampleQuestion]:
-    """What is asked of a picture under many seeds."""
-    return [
-        question for seed in range(rounds) for question in generate_questions([picture], seed, per_picture)
-    ]
+def asked(image: SceneGraph, rounds: int = 140, per_image: int = 9) -> list[SampleQuestion]:
+    """What is asked of an image under many seeds."""
+    return [question for seed in range(rounds) for question in generate_questions([image], seed, per_image)]
 
 
 @cache
@@ -143,7 +141,7 @@ def asked_by(family: Family, rounds: int = 30) -> list[list[SampleQuestion]]:
 
 def wrong_with(rounds: list[list[SampleQuestion]]) -> list[str]:
     """What the checker, which shares no code with the generator, finds wrong with questions of kitchen and park."""
-    facts = {picture.picture_id: build_scene_evidence(picture, LEXICON) for picture in (KITCHEN, PARK)}
+    facts = {image.image_id: build_scene_evidence(image, LEXICON) for image in (KITCHEN, PARK)}
     faults = []
     for asked_together in rounds:
         entries = {q.question_id: msgspec.convert(to_gqa(q), CheckedQuestion) for q in asked_together}
@@ -168,7 +166,7 @@ def detailed(asked_: list[SampleQuestion], *names: str) -> list[SampleQuestion]:
 
 
 def pairs(asked_: list[SampleQuestion]):
-    """(question, entailed question) of the same picture and round."""
+    """(question, entailed question) of the same image and round."""
     seen: dict[str, SampleQuestion] = {}
     for question in asked_:
         if question.question_id in seen:  # the next round has the same ids

@@ -1,4 +1,4 @@
-"""Pictures of single things, to be looked at: what they cover, which colours they show, how they differ."""
+"""Images of single things, to be looked at: what they cover, which colours they show, how they differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.synthetic_world.drawings.svg_shapes import make_tones
 from research.synthetic_world.ontology import COLORS, KIND_BY_NAME, KINDS, PATTERNS, STATES, ObjectKind
 from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
 
-SIZE = 64  # pixels of the square pictures compared here; in a scene things are 20 to 190 pixels wide
+SIZE = 64  # pixels of the square images compared here; in a scene things are 20 to 190 pixels wide
 SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
 GROUND = "#e3efe6"
 SHAPES = {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
@@ -46,7 +46,7 @@ def variants(kind: ObjectKind) -> list[PlacedObject]:
 
 
 @cache
-def picture(thing: PlacedObject) -> np.ndarray:
+def image(thing: PlacedObject) -> np.ndarray:
     return rendering.render_object(thing, SIZE, GROUND).astype(int)
 
 
@@ -65,12 +65,12 @@ def kinds_of(module: ModuleType) -> list[ObjectKind]:
 
 
 def large(name: str, ground: str = GROUND, **looks) -> np.ndarray:
-    """A picture of 200 x 200 of a kind's plain thing, with some looks changed."""
+    """An image of 200 x 200 of a kind's plain thing, with some looks changed."""
     return rendering.render_object(plain(KIND_BY_NAME[name], **looks), 200, ground).astype(int)
 
 
 def covers(pixels: np.ndarray, color: str, tolerance: int = 10) -> np.ndarray:
-    """Where a picture shows a colour: bool [height, width]."""
+    """Where an image shows a colour: bool [height, width]."""
     return away(pixels, color) <= tolerance
 
 
@@ -113,12 +113,12 @@ def check_that_it_is_well_formed(kind: ObjectKind) -> None:
 
 def check_that_every_look_fills_its_box(kind: ObjectKind):
     for thing in variants(kind):
-        marked = away(picture(thing), GROUND) > 8
+        marked = away(image(thing), GROUND) > 8
         side = 1.08 * max(thing.box[2:])  # render_thing leaves 4 % on each side of the longer edge
         pixel = SIZE / side
         width, height = thing.box[2] * pixel, thing.box[3] * pixel
         rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
-        # a pixel of tolerance for antialiasing, and 2 % of the picture for outlines on the box's edge
+        # a pixel of tolerance for antialiasing, and 2 % of the image for outlines on the box's edge
         slack = 1 + 0.02 * SIZE
         assert rows[0] >= (SIZE - height) / 2 - slack and rows[-1] <= (SIZE + height) / 2 + slack, thing
         assert columns[0] >= (SIZE - width) / 2 - slack and columns[-1] <= (SIZE + width) / 2 + slack, thing
@@ -128,7 +128,7 @@ def check_that_every_look_fills_its_box(kind: ObjectKind):
 
 
 def check_that_looks_can_be_told_apart(kind: ObjectKind):
-    shown = [picture(thing) for thing in variants(kind)]
+    shown = [image(thing) for thing in variants(kind)]
     things = variants(kind)
     area = [(away(pixels, GROUND) > 8).sum() for pixels in shown]
     for i in range(len(shown)):
@@ -141,7 +141,7 @@ def check_that_looks_can_be_told_apart(kind: ObjectKind):
 def check_that_the_colour_said_is_the_colour_seen(kind: ObjectKind):
     for color in kind.colors or ():
         thing = plain(kind, color=color, material=None)
-        pixels = picture(thing)
+        pixels = image(thing)
         drawn = away(pixels, GROUND) > 8
         # light and shade move a colour by up to 0.22 of the way to white and 0.22 to black
         alike = {name: (drawn & (away(pixels, COLORS[name]) < 56)).sum() for name in COLORS}

@@ -10,7 +10,7 @@ def asked(group, answers):
     return [
         SampleQuestion(
             question_id=f"{group}{i}",
-            picture_id="p",
+            image_id="p",
             split="val",
             text=f"{group}?",
             answer=answer,

@@ -19,7 +19,7 @@ HOME = Path(__file__).parents[3] / "data" / "sample"
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sample of four pictures a split."""
+    """A sample of four images a split."""
     monkeypatch.setattr(build, "SPLIT_SIZES", dict.fromkeys(SPLIT_SIZES, 4))
 
 
@@ -53,12 +53,12 @@ def test_a_scene_graph_has_the_fields_of_gqa(small: None) -> None:
             assert all(isinstance(item[side], int) for side in "xywh")
 
 
-def test_a_picture_is_the_size_of_gqas_and_keeps_its_colours(small: None) -> None:
+def test_a_image_is_the_size_of_gqas_and_keeps_its_colours(small: None) -> None:
     for data in dict(build.render_images(3)).values():
-        with Image.open(io.BytesIO(data)) as picture:
-            assert (picture.size, picture.mode, picture.format) == ((448, 336), "RGB", "JPEG")
+        with Image.open(io.BytesIO(data)) as image:
+            assert (image.size, image.mode, image.format) == ((448, 336), "RGB", "JPEG")
             # 4:4:4: every component is sampled at every pixel
-            assert {component[1:3] for component in picture.layer} == {(1, 1)}
+            assert {component[1:3] for component in image.layer} == {(1, 1)}
 
 
 def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_pictures_are_compared_by_pixels_within_rounding() -> None:
+def test_images_are_compared_by_pixels_within_rounding() -> None:
     def png(value: int) -> bytes:
         file = io.BytesIO()
         Image.fromarray(np.full((8, 8, 3), value, np.uint8)).save(file, "PNG")
@@ -81,14 +81,14 @@ def test_pictures_are_compared_by_pixels_within_rounding() -> None:
 
     assert build.describe_difference("a.jpg", png(100), png(104)) is None
     assert build.describe_difference("a.jpg", png(100), png(110)) == "pixels differ by up to 10 of 255"
-    assert "not a picture" in (build.describe_difference("a.jpg", png(100), b"") or "")
+    assert "not an image" in (build.describe_difference("a.jpg", png(100), b"") or "")
 
 
 def test_what_is_committed_has_the_promised_size() -> None:
     questions = json.loads((HOME / "source/questions1.2/testdev_balanced_questions.json").read_bytes())
     assert len(questions) >= 1800
-    pictures = {path.stem for path in (HOME / "source/images").glob("*.jpg")}
-    assert len(pictures) >= 150 and {entry["imageId"] for entry in questions.values()} <= pictures
+    images = {path.stem for path in (HOME / "source/images").glob("*.jpg")}
+    assert len(images) >= 150 and {entry["imageId"] for entry in questions.values()} <= images
     assert sum(path.stat().st_size for path in (HOME / "source/images").iterdir()) < 5_000_000
     for split, least in (("train", 600), ("val", 150)):
         graphs = json.loads((HOME / f"source/sceneGraphs/{split}_sceneGraphs.json").read_bytes())
@@ -99,7 +99,7 @@ def test_what_is_committed_has_the_promised_size() -> None:
 
 @pytest.mark.slow
 def test_what_is_committed_is_what_the_code_makes() -> None:
-    # every JSON file, and the first 12 pictures; `build --check` compares them all
+    # every JSON file, and the first 12 images; `build --check` compares them all
     made = [*build.build_documents(), *islice(build.render_images(), 12)]
     assert [
         path for path, data in made if build.describe_difference(path, data, (HOME / path).read_bytes())

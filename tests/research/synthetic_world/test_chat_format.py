@@ -33,15 +33,15 @@ def test_a_low_temperature_sharpens():
     assert sample_token({"a": 0.2, "b": 0.8}, 0, Place()) == "b"
 
 
-def test_a_message_is_its_texts_and_its_last_picture():
-    def picture(data):
+def test_a_message_is_its_texts_and_its_last_image():
+    def image(data):
         url = "data:image/png;base64," + base64.b64encode(data).decode()
         return {"type": "image_url", "image_url": {"url": url, "detail": "low"}}
 
     parts = [
-        picture(b"1"),
+        image(b"1"),
         {"type": "text", "text": "What"},
-        picture(b"2"),
+        image(b"2"),
         {"type": "text", "text": "is it?"},
     ]
     message = msgspec.convert({"role": "user", "content": parts}, Message)
@@ -53,7 +53,7 @@ def test_a_message_is_its_texts_and_its_last_picture():
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1/a.png", "data:text/plain;base64,AAAA", "data:image/png;base64,?", ""]
 )
-def test_a_picture_has_to_be_in_the_request(url):
+def test_a_image_has_to_be_in_the_request(url):
     parts = [{"type": "image_url", "image_url": {"url": url}}]
     with pytest.raises(RequestError, match="image_url") as caught:
         parse_turn(msgspec.convert({"role": "user", "content": parts}, Message))

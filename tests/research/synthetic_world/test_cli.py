@@ -54,7 +54,9 @@ def test_verify_and_clip_card_take_no_options(monkeypatch):
 def test_train_clip_has_three_phases_and_may_go_on_from_an_earlier_run(monkeypatch):
     trained = calls(monkeypatch, train_clip, "train_sample_clip")
     rgqa("train-clip")
-    rgqa("train-clip --chunks 3 --text-steps 1 --small-steps 0 --picture-steps 2 --start old --threads 1")
+    rgqa(
+        "train-clip --image-chunks 3 --text-steps 1 --small-image-steps 0 --image-steps 2 --resume-from old --num-threads 1"
+    )
     assert trained == [(200, (3000, 6000, 5000), None, 2), (3, (1, 0, 2), Path("old"), 1)]
 
 
@@ -64,22 +66,24 @@ def test_train_vqa_takes_a_seed_and_trains_all_nets_or_those_named(monkeypatch):
         calls(monkeypatch, vqa_model_card, "write_vqa_card"),
     )
     rgqa("train-vqa")
-    rgqa("train-vqa --seed 2 --net rp --net blind --threads 1")
+    rgqa("train-vqa --seed 2 --model rp --model blind --num-workers 1")
     assert trained == [(0, (), 2), (2, ["rp", "blind"], 1)]
     assert rgqa("vqa-card").exit_code == 0 and written == [()]
 
 
 def test_fit_vqa_fits_for_all_seeds(monkeypatch):
     fitted = calls(monkeypatch, fit_vqa, "fit_sample_vqa")
-    assert rgqa("fit-vqa").exit_code == rgqa("fit-vqa --threads 1").exit_code == 0
+    assert rgqa("fit-vqa").exit_code == rgqa("fit-vqa --num-workers 1").exit_code == 0
     assert fitted == [(2,), (1,)]
 
 
 def test_serve_looks_well_unless_faults_are_asked_for(monkeypatch):
     served = calls(monkeypatch, model_server, "serve")
     rgqa("serve")
-    rgqa("serve --model rp --model blind --seed 1 --port 8123 --no-logprobs --delay 1 --fail 0.2 --rate 5")
-    rgqa("serve --truncate 0.1")
+    rgqa(
+        "serve --model rp --model blind --seed 1 --port 8123 --no-logprobs --delay-seconds 1 --failure-rate 0.2 --max-requests-per-second 5"
+    )
+    rgqa("serve --truncation-rate 0.1")
     assert served == [
         (["rp"], 0, 0, model_server.FaultInjection()),
         (
@@ -100,7 +104,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(command):
     assert told.exit_code == 0 and f"Example: rgqa sample {command}" in told.stdout
 
 
-def test_the_units_of_pictures_are_those_of_the_help():
+def test_the_units_of_images_are_those_of_the_help():
     from research.synthetic_world.clip_training_data import CHUNK_SIZE
 
     assert f"units of {CHUNK_SIZE}." in rgqa("train-clip --help").stdout

@@ -37,7 +37,7 @@ def test_a_second_run_begins_with_the_weights_of_the_first(small, first):
 
 
 def test_the_place_of_a_thing_in_the_feature_map():
-    # cells of 1/4 by 1/2 of a picture; the middle of the cell in row 1, column 2 is at x = 5/8, y = 3/4
+    # cells of 1/4 by 1/2 of an image; the middle of the cell in row 1, column 2 is at x = 5/8, y = 3/4
     features = torch.arange(8.0).reshape(1, 1, 2, 4)
     assert clip_trainer._sample_features(features, np.array([[[5 / 8, 3 / 4], [1 / 8, 1 / 4]]])).tolist() == [
         [6.0],
@@ -56,7 +56,7 @@ def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_thin
         assert not torch.allclose(teller(phrases, there), teller(phrases, torch.tensor([[True, True, True]])))
 
 
-def test_a_moved_picture_repeats_its_edge(first):
+def test_a_moved_image_repeats_its_edge(first):
     still = first._pixels(np.array([0]), np.array([0, 0]), clip_training_data.IMAGE_SIZE)
     right = first._pixels(np.array([0]), np.array([5, 0]), clip_training_data.IMAGE_SIZE)
     assert torch.equal(right[:, :, :, 5:], still[:, :, :, :-5])

@@ -1,4 +1,4 @@
-"""What the CLIP learns from: drawn train pictures, their noun phrases and questions."""
+"""What the CLIP learns from: drawn train images, their noun phrases and questions."""
 
 import numpy as np
 import pytest
@@ -35,10 +35,10 @@ def test_articles_fit_and_plurals_have_none():
     assert phrases(0.0, "apple") == {"an apple"} and phrases(1.0, "jeans", "blue") == {"blue jeans"}
 
 
-def test_pictures_are_drawn_at_the_size_that_the_model_sees(small):
-    pictures, rows = clip_training_data.load_chunks(1)
-    assert [chunk.shape for chunk in pictures] == [(4, 3, *clip_training_data.IMAGE_SIZE)] and len(rows) == 4
-    assert Image.fromarray(pictures[0][0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
+def test_images_are_drawn_at_the_size_that_the_model_sees(small):
+    images, rows = clip_training_data.load_chunks(1)
+    assert [chunk.shape for chunk in images] == [(4, 3, *clip_training_data.IMAGE_SIZE)] and len(rows) == 4
+    assert Image.fromarray(images[0][0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
 
 
 def test_a_chunk_that_is_there_stays(small):
@@ -68,12 +68,12 @@ def test_every_text_is_kept_once_and_found_by_its_number(texts):
     )
 
 
-def test_what_is_drawn_by_lot_is_of_the_picture(texts):
+def test_what_is_drawn_by_lot_is_of_the_image(texts):
     rows, known = texts
     rng = np.random.default_rng(0)
     for _ in range(20):
-        pictures = np.array([0, 3, 1])
-        for picture, question in zip(pictures, known.some_questions(pictures, rng), strict=True):
-            assert known.tokens[question] in rows[picture].questions
-        things = known.some_things(pictures, rng)
-        assert ((known.first_thing[pictures] <= things) & (things < known.first_thing[pictures + 1])).all()
+        images = np.array([0, 3, 1])
+        for image, question in zip(images, known.some_questions(images, rng), strict=True):
+            assert known.tokens[question] in rows[image].questions
+        things = known.some_things(images, rng)
+        assert ((known.first_thing[images] <= things) & (things < known.first_thing[images + 1])).all()

@@ -1,4 +1,4 @@
-"""A question of twins has its answer at one picture and none at the other, as every reader of the truth says."""
+"""A question of twins has its answer at one image and none at the other, as every reader of the truth says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The release of twins: in the form of all releases, each text and each picture once of either kind."""
+"""The release of twins: in the form of all releases, each text and each image once of either kind."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def test_it_passes_the_check_of_every_release_and_is_read_by_the_scorers(home: P
     assert set(read["category"]) == {"", "missing object", "wrong attribute", "wrong relation"}
 
 
-def test_every_text_and_every_picture_is_once_an_aq_and_once_a_uq(items: list[Item]) -> None:
-    for name in ("text", "picture_id", "pair_id"):
+def test_every_text_and_every_image_is_once_an_aq_and_once_a_uq(items: list[Item]) -> None:
+    for name in ("text", "image_id", "pair_id"):
         kinds = Counter((getattr(item, name), item.unanswerable) for item in items)
         assert set(kinds.values()) == {1}, name
         assert len(kinds) == 48
 
 
-def test_both_pictures_of_a_scene_are_in_one_part(items: list[Item]) -> None:
-    parts = {(int(item.picture_id[1:]) // 2, item.part) for item in items}
+def test_both_images_of_a_scene_are_in_one_part(items: list[Item]) -> None:
+    parts = {(int(item.image_id[1:]) // 2, item.part) for item in items}
     assert len(parts) == 12
 
 
@@ -124,9 +124,9 @@ def test_nothing_is_left_of_an_attempt_that_failed(tmp_path: Path, monkeypatch: 
 
 def test_an_item_lacks_what_was_altered(items: list[Item]) -> None:
     both = generate_pair(derive_seed("a secret"), 1)
-    scores = {(scene.picture_id, asked.text): 0.1 for scene in both.truths for asked in both.questions}
+    scores = {(scene.image_id, asked.text): 0.1 for scene in both.truths for asked in both.questions}
     assert [item.category for item in make_items(both, scores)] == [None, "wrong attribute"] * 2
-    assert [item.picture_id for item in make_items(both, scores)] == [
+    assert [item.image_id for item in make_items(both, scores)] == [
         "n000002",
         "n000003",
         "n000003",

@@ -1,4 +1,4 @@
-"""Twins are shown with the picture where the question has an answer above the one where it has none."""
+"""Twins are shown with the image where the question has an answer above the one where it has none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pipeline.core.records import Item
 from research.synthetic_world.counterfactual_sheet import GAP, HEIGHT, LINE, WIDTH, render_pair_sheet
 
 
-def item(picture: str, unanswerable: bool) -> Item:
+def item(image: str, unanswerable: bool) -> Item:
     return Item(
-        item_id=f"{picture} {unanswerable}",
+        item_id=f"{image} {unanswerable}",
         subset="twins",
-        picture_id=picture,
+        image_id=image,
         question_id="1",
         text="What is on the table?",
         unanswerable=unanswerable,

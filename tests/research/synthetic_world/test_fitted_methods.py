@@ -15,15 +15,15 @@ from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_training_data import SubsetData
 
 ANSWERS = ("no", "red", "yes")
-PICTURES, EACH = 20, 4
+IMAGES, EACH = 20, 4
 
 
 def data(part):
-    """Four questions of each of 20 pictures."""
+    """Four questions of each of 20 images."""
     questions = [
         SampleQuestion(
             question_id=f"{part}{p}.{i}",
-            picture_id=f"{part}{p}",
+            image_id=f"{part}{p}",
             split="val",
             text=f"{part} {p} {i}",
             answer=ANSWERS[(p + i) % 3],
@@ -31,10 +31,10 @@ def data(part):
             structural="verify" if i % 2 else "query",
             group_local=f"{i}",
         )
-        for p in range(PICTURES)
+        for p in range(IMAGES)
         for i in range(EACH)
     ]
-    return SubsetData(questions, {}, {f"{part}{p}": p for p in range(PICTURES)})
+    return SubsetData(questions, {}, {f"{part}{p}": p for p in range(IMAGES)})
 
 
 def made(net, part, asked):
@@ -93,18 +93,18 @@ def test_scaling_and_selector_are_fitted_on_val_worlds_that_nothing_else_uses(lo
     )
 
 
-def test_the_selector_is_checked_on_pictures_that_it_is_not_fitted_on(monkeypatch):
+def test_the_selector_is_checked_on_images_that_it_is_not_fitted_on(monkeypatch):
     used = []
     original = fitted_methods.train_selector
 
     def train(fit, check, **settings):
-        used.append((set(fit.pictures), set(check.pictures), len(fit.accuracy), len(check.accuracy)))
+        used.append((set(fit.images), set(check.images), len(fit.accuracy), len(check.accuracy)))
         return original(fit, check, **settings)
 
     monkeypatch.setattr(fitted_methods, "train_selector", train)
     fitted_methods.fit_methods(0)
     for fit, check, fitted, checked in used:
-        assert not fit & check and fit | check == {f"fit{p}" for p in range(PICTURES)}
+        assert not fit & check and fit | check == {f"fit{p}" for p in range(IMAGES)}
         assert (fitted, checked) == (64, 16)  # 80 % and 20 % of 80
 
 

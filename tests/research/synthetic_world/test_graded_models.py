@@ -46,11 +46,11 @@ def test_each_grade_is_a_net_and_what_is_there_stays(out, monkeypatch):
     assert {name: net.path.read_bytes() for name, net in found.items()} == before
 
 
-def test_a_grade_of_more_pictures_sees_more_of_the_same_worlds(out):
+def test_a_grade_of_more_images_sees_more_of_the_same_worlds(out):
     (one, store), (two, stores) = prepare_worlds("learn", 1, out), prepare_worlds("learn", 2, out)
     assert len(one.scenes) == 4 and len(two.scenes) == 8 and one.scenes.items() <= two.scenes.items()
     np.testing.assert_array_equal(store.features, stores.features[:4])
-    assert {question.picture_id for question in two.questions} == set(stores.index_of)
+    assert {question.image_id for question in two.questions} == set(stores.index_of)
 
 
 def test_a_net_that_is_blind_in_part_has_the_surest_regions_alone():
@@ -62,7 +62,7 @@ def test_a_net_that_is_blind_in_part_has_the_surest_regions_alone():
     np.testing.assert_array_equal(cut.features, features[:, :2])
 
 
-def test_grades_differ_in_time_pictures_pairs_and_sight():
+def test_grades_differ_in_time_images_pairs_and_sight():
     grades = GRADES.values()
     assert len(GRADES) >= 4 and all(
         len({getattr(one, name) for one in grades}) > 1 for name in TrainingGrade._fields

@@ -18,7 +18,7 @@ def shown(place):
 
 
 @pytest.mark.parametrize("place", INDOORS)
-def test_a_room_is_well_formed_and_covers_the_whole_picture(place):
+def test_a_room_is_well_formed_and_covers_the_whole_image(place):
     ElementTree.fromstring(f"<svg>{indoor_backgrounds.draw_room(place)}</svg>")
     pixels = shown(place)
     assert pixels.shape == (HEIGHT, WIDTH, 4) and (pixels[:, :, 3] == 255).all()
@@ -43,7 +43,7 @@ def test_nothing_on_a_wall_stands_out_like_a_thing(place):
 
 
 def test_no_two_rooms_look_alike():
-    pictures = [shown(place)[:, :, :3] for place in INDOORS]
-    for first in range(len(pictures)):
+    images = [shown(place)[:, :, :3] for place in INDOORS]
+    for first in range(len(images)):
         for second in range(first):
-            assert (np.abs(pictures[first] - pictures[second]).max(axis=2) > SEEN).mean() > 0.3
+            assert (np.abs(images[first] - images[second]).max(axis=2) > SEEN).mean() > 0.3

@@ -51,7 +51,7 @@ def test_what_is_under_a_table_or_in_a_vase_is_painted_before_it_and_clothes_aft
     assert order(hat, SHIRT, MAN, umbrella) == ["umbrella", "man", "shirt", "hat"]
 
 
-def test_things_apart_fit_and_what_leaves_the_picture_does_not():
+def test_things_apart_fit_and_what_leaves_the_image_does_not():
     assert is_valid_layout([TABLE, PLATE, APPLE, MAN, SHIRT])
     assert not is_valid_layout([TABLE, ball("out", 430, 280, 30, 30)])
 

@@ -41,8 +41,8 @@ def square(rgb):
 
 
 def messages(text=QUESTION, url=None):
-    picture = {"type": "image_url", "image_url": {"url": url or square((200, 40, 40))}}
-    return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]
+    image = {"type": "image_url", "image_url": {"url": url or square((200, 40, 40))}}
+    return [{"role": "user", "content": [image, {"type": "text", "text": text}]}]
 
 
 def client(server, retries=0):

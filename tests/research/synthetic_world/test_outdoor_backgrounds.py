@@ -19,7 +19,7 @@ def shown(place, weather):
 
 @pytest.mark.parametrize("weather", WEATHERS)
 @pytest.mark.parametrize("place", OUTDOORS)
-def test_a_landscape_is_well_formed_and_covers_the_whole_picture(place, weather):
+def test_a_landscape_is_well_formed_and_covers_the_whole_image(place, weather):
     ElementTree.fromstring(f"<svg>{outdoor_backgrounds.draw_landscape(place, weather)}</svg>")
     assert (shown(place, weather)[:, :, 3] == 255).all()
 

@@ -57,7 +57,7 @@ def test_what_stands_on_the_floor_has_its_lower_edge_there_and_is_the_larger_the
     assert w == pytest.approx(50 * placement.compute_perspective(y + h)) and w / h == pytest.approx(50 / 60)
 
 
-def test_what_is_too_large_for_the_picture_finds_no_place():
+def test_what_is_too_large_for_the_image_finds_no_place():
     assert placement.place_on_floor(rng(), look(500, 60), (220, 320)) is None
     assert placement.place_on_floor(rng(), look(60, 400), (220, 320)) is None
     assert placement.place_on_wall(rng(), look(60, 200), 118) is None

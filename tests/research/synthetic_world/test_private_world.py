@@ -49,7 +49,7 @@ def test_it_has_source_truth_models_and_parameters(tmp_path: Path, stages: list[
     file = tmp_path / "new/params.yaml"
     assert params.read_dataset_name(file) == name
     assert params.load_params("embed", EmbedParams, file).model == f"local-dir:data/{name}/clip"
-    assert hash_seed("a secret") in params.read_dataset_params(file)["release"]["origin"]
+    assert hash_seed("a secret") in params.read_dataset_params(file)["release"]["data_source"]
 
 
 def test_all_stages_run_in_the_order_of_the_pipeline_and_the_seed_is_written_nowhere(

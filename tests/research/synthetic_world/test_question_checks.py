@@ -21,7 +21,7 @@ def thing(object_id: str, name: str, *attributes: str, relations: str = "") -> S
 
 TRUTH = build_scene_evidence(
     SceneGraph(
-        picture_id="n1",
+        image_id="n1",
         split="testdev",
         width=100,
         height=100,
@@ -104,7 +104,7 @@ QUESTIONS = {
         equivalent=["14"],
     ),
     "15": entry(
-        "Are the cups on the table and the chair there?",  # a second picture, for foreign questions
+        "Are the cups on the table and the chair there?",  # a second image, for foreign questions
         LAMP,
         "no",
         "No.",
@@ -149,7 +149,7 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
         ),
         ("10", program("10", "query: color", "guess: color"), "unknown operation 'guess'"),
         # ids
-        ("10", program("10", "(2)", "(9)"), "step 1: 9 is no object of the picture"),
+        ("10", program("10", "(2)", "(9)"), "step 1: 9 is no object of the image"),
         ("10", program("10", "(1)", "(4)"), "step 0: 4 is a chair, not a table"),
         ("10", program("10", "(2)", "(3)"), "step 1: 3 is not among what relate finds"),
         ("10", program("10", "(2)", "(-)"), "`-` for cup, of which there is one"),
@@ -208,8 +208,8 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
             "equivalent 12 (Is the table to the left or to the right of the chair? left): does not follow",
         ),
         ("10", {"entailed": ["13"]}, "entailed 13 (Is there a lamp? no): does not follow"),
-        ("10", {"entailed": ["15"]}, "entailed 15: no question of this picture"),
-        ("10", {"entailed": ["99"]}, "entailed 99: no question of this picture"),
+        ("10", {"entailed": ["15"]}, "entailed 15: no question of this image"),
+        ("10", {"entailed": ["99"]}, "entailed 99: no question of this image"),
         ("13", {"entailed": ["10"]}, "does not follow"),
         # spelling
         ("10", {"semanticStr": "select: table (1)"}, "semanticStr is not its program"),
@@ -225,7 +225,7 @@ def test_each_fault_of_a_question_is_told(question_id, changes, complaint):
 def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects():
     # On each of two tables is a blue cup: the program means table 1, so it may not mean the cup on table 4.
     scene = SceneGraph(
-        picture_id="n1",
+        image_id="n1",
         split="testdev",
         width=100,
         height=100,
@@ -255,7 +255,7 @@ def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects()
 def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
     # Two tables, of which one is left of the chair and one is not: the program may only mean the first.
     scene = SceneGraph(
-        picture_id="n1",
+        image_id="n1",
         split="testdev",
         width=100,
         height=100,

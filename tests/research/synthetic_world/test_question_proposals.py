@@ -20,8 +20,8 @@ def test_no_open_question_says_its_answer(drawn, of_kitchen) -> None:
             assert f" {question.answer} " not in said, question.text
 
 
-def asker(picture=KITCHEN, seed=0):
-    return QuestionGenerator(SceneIndex(picture), np.random.default_rng(seed))
+def asker(image=KITCHEN, seed=0):
+    return QuestionGenerator(SceneIndex(image), np.random.default_rng(seed))
 
 
 def propose(ask, templates, answer="red", operation="query", **slots):
@@ -64,11 +64,11 @@ def test_a_wrong_value_is_never_the_true_one_and_one_that_the_kind_may_have():
         assert asker(seed=seed).choose_wrong_value("17", "color") in KIND_BY_NAME["apple"].colors
 
 
-def test_an_absent_kind_is_not_in_the_picture_but_could_be_in_the_place():
-    for picture in (KITCHEN, PARK):
-        names = {asker(picture, seed).choose_absent_kind() for seed in range(60)}
-        assert len(names) > 10 and not names & {item.name for item in picture.objects}
-        assert all(picture.location in KIND_BY_NAME[name].locations for name in names)
+def test_an_absent_kind_is_not_in_the_image_but_could_be_in_the_place():
+    for image in (KITCHEN, PARK):
+        names = {asker(image, seed).choose_absent_kind() for seed in range(60)}
+        assert len(names) > 10 and not names & {item.name for item in image.objects}
+        assert all(image.location in KIND_BY_NAME[name].locations for name in names)
 
 
 def test_an_attribute_that_nothing_has_is_not_drawn():

@@ -55,7 +55,7 @@ ARGUMENT = {
 def test_a_question_becomes_an_entry_of_gqa() -> None:
     park = scene({"7": ("dog", (20, 200, 70, 50), "brown lying")}, [], location="park", weather="sunny")
     wanted = "What is the brown dog doing?"
-    entry = next(to_gqa(q) for q in asked(park, rounds=400, per_picture=4) if q.text == wanted)
+    entry = next(to_gqa(q) for q in asked(park, rounds=400, per_image=4) if q.text == wanted)
     assert {key: entry[key] for key in QUESTION_KEYS - {"entailed", "equivalent"}} == {
         "imageId": "n000042",
         "question": "What is the brown dog doing?",
@@ -129,9 +129,9 @@ def test_annotated_words_end_with_what_the_object_is_called(drawn) -> None:
                 assert last in names_it, (question.text, span)
 
 
-def test_ids_are_unique_digits_that_begin_with_the_pictures(drawn) -> None:
+def test_ids_are_unique_digits_that_begin_with_the_images(drawn) -> None:
     assert len({question.question_id for question in drawn}) == len(drawn) == 120 * 13
-    assert all(q.question_id[:-2] == q.picture_id.lstrip("n") and q.question_id.isdigit() for q in drawn)
+    assert all(q.question_id[:-2] == q.image_id.lstrip("n") and q.question_id.isdigit() for q in drawn)
 
 
 def test_all_structural_and_semantic_types_occur_in_gqas_proportions(drawn) -> None:
@@ -246,21 +246,21 @@ def test_equivalent_questions_have_one_answer_and_entail_each_other(drawn) -> No
         for other in map(by_id.__getitem__, question.equivalent[1:]):
             assert other.answer == question.answer and other.text != question.text
             assert other.question_id in question.entailed and question.question_id in other.entailed
-            assert other.picture_id == question.picture_id
+            assert other.image_id == question.image_id
 
 
 # Determinism.
 
 
-def test_a_pictures_questions_depend_on_the_seed_and_the_picture_alone() -> None:
-    pictures = [build_complete_graph(world) for world in generate_scenes(5, "val", 4)]
-    forth, back = generate_questions(pictures, 1, 5), generate_questions(pictures[::-1], 1, 5)
+def test_a_images_questions_depend_on_the_seed_and_the_image_alone() -> None:
+    images = [build_complete_graph(world) for world in generate_scenes(5, "val", 4)]
+    forth, back = generate_questions(images, 1, 5), generate_questions(images[::-1], 1, 5)
     assert sorted(forth, key=lambda q: q.question_id) == sorted(back, key=lambda q: q.question_id)
-    assert generate_questions(pictures, 1, 5) == forth
-    assert generate_questions(pictures, 2, 5) != forth
+    assert generate_questions(images, 1, 5) == forth
+    assert generate_questions(images, 2, 5) != forth
 
 
 def test_an_incomplete_scene_is_refused() -> None:
-    published = SceneGraph(picture_id="n000001", split="val", width=448, height=336, objects=())
+    published = SceneGraph(image_id="n000001", split="val", width=448, height=336, objects=())
     with pytest.raises(ValueError, match="n000001"):
         generate_questions([published], 1)

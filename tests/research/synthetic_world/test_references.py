@@ -33,15 +33,15 @@ def test_a_thing_half_to_the_left_spoils_the_reference() -> None:
         },
         [("1", "to the left of", "3"), ("1", "to the left of", "2"), ("1", "to the left of", "4")],
     )
-    for question in asked(lamps, rounds=60, per_picture=6):
+    for question in asked(lamps, rounds=60, per_image=6):
         for before, step in zip(question.program, question.program[1:], strict=False):
             if "lamp (3)" in before.argument and question.program[-1].operation != "exist":
                 assert not step.argument.startswith("cup,to the left of,s"), question.text
 
 
-def described(picture, object_id, rounds=80, **how):
+def described(image, object_id, rounds=80, **how):
     """References to an object under many seeds, without those for which none was found."""
-    view = SceneIndex(picture)
+    view = SceneIndex(image)
     drawn = (make_reference(view, np.random.default_rng(seed), object_id, **how) for seed in range(rounds))
     return [reference for reference in drawn if reference]
 
@@ -85,10 +85,10 @@ def test_depth_is_how_many_relations_a_phrase_chains():
 
 
 def test_every_program_ends_with_the_object_and_every_fact_of_it_holds():
-    for picture in (KITCHEN, PARK):
-        view = SceneIndex(picture)
+    for image in (KITCHEN, PARK):
+        view = SceneIndex(image)
         for object_id in view.objects:
-            for reference in described(picture, object_id, 30, depth=2):
+            for reference in described(image, object_id, 30, depth=2):
                 ids = re.findall(r"\((\d+)\)", " ".join(step.argument for step in reference.program))
                 assert ids[-1] == object_id
                 for fact in reference.facts:

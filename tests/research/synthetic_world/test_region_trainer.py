@@ -15,11 +15,11 @@ from research.synthetic_world.vqa_worlds import read_worlds
 CUP = SceneObject(object_id="1", name="cup", x=44, y=33, w=90, h=67, attributes=("red", "small"))
 DOG = SceneObject(object_id="2", name="dog", x=224, y=168, w=112, h=84, attributes=("brown", "sitting"))
 SCENE = SceneGraph(
-    picture_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
+    image_id="1", split="val", width=448, height=336, objects=(CUP, DOG), location="park", weather="sunny"
 )
 
 
-def test_cells_of_a_picture_have_its_things_at_their_middles():
+def test_cells_of_a_image_have_its_things_at_their_middles():
     grid = np.random.default_rng(0).normal(size=(6, 12, 16)).astype(np.float32)
     cells = region_trainer._get_image_cells(grid, SCENE, np.random.default_rng(0), first=100)
     # the dog's middle (0.625, 0.625): column 10, row 7 of 16 x 12; the cup's (89 / 448, 66.5 / 336) = (0.199, 0.198): 3, 2
@@ -36,9 +36,7 @@ def test_cells_of_a_picture_have_its_things_at_their_middles():
 
 def test_two_things_with_their_middle_in_one_cell_share_it():
     other = SceneObject(object_id="3", name="hat", x=232, y=170, w=100, h=80)
-    both = SceneGraph(
-        picture_id="1", split="val", width=448, height=336, objects=(DOG, other), location="park"
-    )
+    both = SceneGraph(image_id="1", split="val", width=448, height=336, objects=(DOG, other), location="park")
     cells = region_trainer._get_image_cells(
         np.zeros((2, 12, 16), np.float32), both, np.random.default_rng(0), 0
     )
@@ -65,18 +63,18 @@ def test_more_things_than_regions_are_cut():
     many = tuple(
         SceneObject(object_id=str(i), name="cup", x=i, y=0, w=9, h=9) for i in range(MAX_DETECTIONS + 3)
     )
-    scene = SceneGraph(picture_id="1", split="val", width=448, height=336, objects=many, location="park")
+    scene = SceneGraph(image_id="1", split="val", width=448, height=336, objects=many, location="park")
     regions = make_ground_truth_regions([scene], RegionHead(6, REGION_NAMES, hidden=4))
     assert regions.scores.sum() == MAX_DETECTIONS
 
 
-def test_training_learns_the_pictures_it_is_shown(few_worlds, monkeypatch):
+def test_training_learns_the_images_it_is_shown(few_worlds, monkeypatch):
     monkeypatch.setattr(region_trainer, "SEED", 1)
     tower = ClipTower(CLIP_DIR)
     head = train_head(region_trainer.gather_cells(tower, "look"), epochs=60)
     scenes = [row.scene for row in read_worlds("look")]
     regions = region_trainer.detect_regions(tower, head, "look")
-    # by heart: three of four things of four pictures, where the untrained head finds none
+    # by heart: three of four things of four images, where the untrained head finds none
     assert evaluate_regions(regions, scenes)["recall"] > 0.75
     untrained = region_trainer.detect_regions(tower, RegionHead(744, REGION_NAMES).eval(), "look")
     assert evaluate_regions(untrained, scenes, least=0)["recall"] < 0.1

@@ -1,4 +1,4 @@
-"""What the pictures of the sample world show: every look of every kind, in its box, unlike the others."""
+"""What the images of the sample world show: every look of every kind, in its box, unlike the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from research.synthetic_world.ontology import (
     WEATHERS,
 )
 from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, WIDTH, PlacedObject
-from tests.research.synthetic_world.shown import GROUND, SEEN, away, picture, plain, variants, world
+from tests.research.synthetic_world.shown import GROUND, SEEN, away, image, plain, variants, world
 
 
 def test_every_kind_of_the_ontology_has_a_drawing_and_nothing_else_has():
@@ -59,7 +59,7 @@ def test_glass_keeps_its_colour():
     palette = np.array([list(bytes.fromhex(COLORS[name][1:])) for name in names])
     for kind in (kind for kind in KINDS if "glass" in kind.materials):
         for color in set(kind.colors) - {"white", "gray"}:  # which are also the colours of reflections
-            pixels = picture(plain(kind, color=color, material="glass"))
+            pixels = image(plain(kind, color=color, material="glass"))
             seen = pixels[away(pixels, GROUND) > 24]
             nearest = np.abs(seen[:, None] - palette).sum(axis=2).argmin(axis=1)
             counts = dict(zip(names, np.bincount(nearest, minlength=len(names)), strict=True))
@@ -94,12 +94,10 @@ def test_clothes_cover_what_people_wear_below_them():
 def test_a_mirrored_thing_is_the_same_thing_the_other_way_round():
     for kind in KINDS:
         thing = plain(kind)
-        flipped = picture(replace(thing, is_mirrored=True))[:, ::-1]
-        assert np.abs(picture(thing) - flipped).mean() < 8, (
-            kind.name
-        )  # edges are smoothed a little differently
+        flipped = image(replace(thing, is_mirrored=True))[:, ::-1]
+        assert np.abs(image(thing) - flipped).mean() < 8, kind.name  # edges are smoothed a little differently
     dog = plain(KIND_BY_NAME["dog"])
-    assert np.abs(picture(dog) - picture(replace(dog, is_mirrored=True))).mean() > 30
+    assert np.abs(image(dog) - image(replace(dog, is_mirrored=True))).mean() > 30
 
 
 def test_a_later_thing_covers_an_earlier_one():
@@ -117,7 +115,7 @@ def test_people_differ_by_their_ids_but_their_ages_show_all_the_same():
         young, old = (
             [replace(plain(KIND_BY_NAME[name], age=age), object_id=str(i)) for i in range(12)] for age in AGES
         )
-        assert len({picture(person).tobytes() for person in young}) > 4
+        assert len({image(person).tobytes() for person in young}) > 4
         grays = []
         for person in (*young, *old):  # light gray hair: no other part of a head is gray
             pixels = rendering.render_object(person, 400).astype(int)[20:100]
@@ -142,7 +140,7 @@ def test_the_floor_begins_at_the_horizon():
         assert np.abs(wall - floor).max() > SEEN
 
 
-def test_a_picture_has_the_size_asked_for_and_shows_what_the_svg_shows():
+def test_a_image_has_the_size_asked_for_and_shows_what_the_svg_shows():
     things = [
         replace(plain(kind), box=(60 * i, 120, *plain(kind).box[2:])) for i, kind in enumerate(KINDS[4:11])
     ]
@@ -216,6 +214,6 @@ def test_a_place_or_weather_that_does_not_exist_is_refused(place, weather):
         rendering.scene_to_svg(world(place=place, weather=weather))
 
 
-def test_a_picture_without_pixels_is_refused():
+def test_a_image_without_pixels_is_refused():
     with pytest.raises(ValueError, match="0 x 96"):
         rendering.render_scene(world(), 0, 96)

@@ -1,6 +1,6 @@
 """Relations of hand-made worlds, worked out in comments, and what the published graphs leave out.
 
-Boxes are (x, y, w, h) in a picture of 448 x 336; things are listed back to front.
+Boxes are (x, y, w, h) in an image of 448 x 336; things are listed back to front.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_an_overlap_of_a_fifth_of_the_width_is_the_limit(x: float, said: bool) -
         (229, False),
     ],
 )
-def test_left_and_right_are_not_said_across_more_than_half_the_picture(y: float, said: bool) -> None:
+def test_left_and_right_are_not_said_across_more_than_half_the_image(y: float, said: bool) -> None:
     found = relations(ball("a", 10, 20, 40, 40, rests="wall"), ball("b", 200, y, 40, 40))
     assert (("a", "to the left of", "b") in found) is said
 

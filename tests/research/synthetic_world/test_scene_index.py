@@ -43,8 +43,8 @@ def test_what_people_might_also_call_so_counts_when_it_must_be_clear():
 )  # fmt: skip
 def test_no_side_is_told_near_a_border(x, side):
     wide = scene({"1": ("cup", (round(1000 * x) - 10, 100, 20, 20), "red")}, [])
-    picture = type(wide)(picture_id="n1", split="testdev", width=1000, height=1000, objects=wide.objects)
-    assert SceneIndex(picture).get_position("1", "hposition") == side
+    image = type(wide)(image_id="n1", split="testdev", width=1000, height=1000, objects=wide.objects)
+    assert SceneIndex(image).get_position("1", "hposition") == side
 
 
 @pytest.mark.parametrize(("y", "part"), [(0.3, "top"), (0.5, None), (0.7, "bottom")])

@@ -57,5 +57,5 @@ def test_scales_are_of_looks_that_their_kinds_have():
         assert look in (*kind.poses, "open", "closed") and 0.3 < wide < 1.2 and 0.5 < tall < 1.2
 
 
-def test_the_floor_takes_the_lower_part_of_a_picture_of_four_to_three():
+def test_the_floor_takes_the_lower_part_of_a_image_of_four_to_three():
     assert WIDTH * 3 == HEIGHT * 4 and HEIGHT / 2 < HORIZON < 0.6 * HEIGHT

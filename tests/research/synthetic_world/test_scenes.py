@@ -46,11 +46,11 @@ def test_every_kind_occurs_in_every_split() -> None:
     assert found == {kind.name for kind in KINDS}
 
 
-def test_nothing_leaves_the_picture(sample: list[SyntheticScene]) -> None:
+def test_nothing_leaves_the_image(sample: list[SyntheticScene]) -> None:
     for world in sample:
         for thing in world.objects:
             x, y, w, h = thing.box
-            assert x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT, (world.picture_id, thing)
+            assert x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT, (world.image_id, thing)
 
 
 def test_supported_things_touch_a_surface_of_their_support(sample: list[SyntheticScene]) -> None:
@@ -139,7 +139,7 @@ def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(
                 share = shared(back, front) / (back.box[2] * back.box[3])
                 total += share
                 strange += share if front.host != back.object_id else 0
-            assert total <= 0.5, (world.picture_id, back)
+            assert total <= 0.5, (world.image_id, back)
             assert strange == 0 or back.box[2] * back.box[3] >= 1500 or back.placement in clothes, back
 
 
@@ -163,7 +163,7 @@ def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[Synthetic
                 continue
             kind = KIND_BY_NAME[thing.kind]
             looks = (thing.color,) if kind.colors else (thing.size, thing.pose, thing.age)
-            assert looks not in seen.setdefault(thing.kind, []), (world.picture_id, thing)
+            assert looks not in seen.setdefault(thing.kind, []), (world.image_id, thing)
             twins += bool(seen[thing.kind])
             seen[thing.kind].append(looks)
     assert twins > 50

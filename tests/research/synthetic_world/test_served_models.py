@@ -30,7 +30,7 @@ from research.synthetic_world.served_models import (
 IMAGES = Path("data/sample/source/images")
 QUESTION = "Is the cup to the left or to the right of the picture?"
 WORD = "Answer the question in a word or phrase."
-OFFER = 'If the question cannot be answered from the picture, say "unanswerable".'
+OFFER = 'If the question cannot be answered from the image, say "unanswerable".'
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,12 @@ def net():
 
 
 @pytest.fixture(scope="module")
-def pictures():
+def images():
     return sorted(IMAGES.glob("*.jpg"))[:3]
 
 
-def user(text, picture=None):
-    return ChatTurn("user", text, picture)
+def user(text, image=None):
+    return ChatTurn("user", text, image)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def user(text, picture=None):
         (f"{QUESTION}\n{WORD}", "word"),
         (f"Question: {QUESTION} Short answer:", "word"),
         (f"{WORD}\n{OFFER}\n{QUESTION}", "refuse"),
-        (f"{QUESTION}\nCan this question be answered from the picture? Yes or no.", "yes"),
+        (f"{QUESTION}\nCan this question be answered from the image? Yes or no.", "yes"),
         (f"Here is a question: {QUESTION} Is it answerable from what you see?", "yes"),
         (f"Question: {QUESTION}\nIs this question answerable: True or False?", "true"),
         (f"{QUESTION}\n{WORD} On a second line say from 0 to 100 how sure you are.", "word and number"),
@@ -101,14 +101,14 @@ def test_examples_before_do_not_count():
         user(f"{QUESTION}\nAnswer in a word.", b"2"),
     ]
     assert parse_request(turns) == (QUESTION, b"2", "word")
-    without = [turn._replace(picture=None) for turn in turns]
+    without = [turn._replace(image=None) for turn in turns]
     assert parse_request([*without, ChatTurn("assistant", "left"), user("Can it be answered?")])[:2] == (
         QUESTION,
         None,
     )
 
 
-def test_a_picture_may_come_before_its_question():
+def test_a_image_may_come_before_its_question():
     assert parse_request([user("", b"0"), user(QUESTION)]) == (QUESTION, b"0", "word")
 
 
@@ -139,24 +139,24 @@ def test_each_token_has_a_distribution(form, confidence):
 
 
 @pytest.mark.parametrize("name", ["rp", "blind"])
-def test_a_net_says_what_stage_answer_has_of_it(net, pictures, name):
+def test_a_net_says_what_stage_answer_has_of_it(net, images, name):
     folders = DatasetFolders("sample")
-    files = {path.stem: path for path in pictures}
+    files = {path.stem: path for path in images}
     regions = extract_regions(folders.clip, load_head(folders.vqa_models / REGION_HEAD_FILE), files)
     store = regions.stores["found"]
     assert isinstance(store, ArrayStore)
-    asks = [VqaQuery(path.stem, QUESTION) for path in pictures]
+    asks = [VqaQuery(path.stem, QUESTION) for path in images]
     seen = predict(load_net(folders.vqa_models / f"{name}-0.safetensors", use_float64=True), asks, store)
-    for path, logits in zip(pictures, seen.logits, strict=True):
+    for path, logits in zip(images, seen.logits, strict=True):
         (yes,) = net.say(name, [user(f"{QUESTION} Can this question be answered?", path.read_bytes())])
         assert yes["Yes"] == pytest.approx(1 / (1 + math.exp(-logits.max())), rel=1e-2)
         (word,) = net.say(name, [user(QUESTION, path.read_bytes())])
         assert next(iter(word)) == seen.answers[logits.argmax()]
 
 
-def test_looking_nets_look_and_the_blind_one_does_not(net, pictures):
+def test_looking_nets_look_and_the_blind_one_does_not(net, images):
     said = {
-        name: [net.say(name, [user("Is there a person?", p.read_bytes())]) for p in pictures]
+        name: [net.say(name, [user("Is there a person?", p.read_bytes())]) for p in images]
         for name in net.names
     }
     assert said["blind"][0] == said["blind"][1] == said["blind"][2]
@@ -174,7 +174,7 @@ def test_ordinary_red_and_blue_are_told_apart(net):
         assert (colour(name, (200, 40, 40)), colour(name, (50, 90, 190))) == ("red", "blue")
 
 
-def test_a_picture_made_smaller_or_encoded_again_is_still_seen(net):
+def test_a_image_made_smaller_or_encoded_again_is_still_seen(net):
     """Questions of the sample with their answers. The blind net gets about half of them right."""
     path = Path("data/sample/source/questions1.2/testdev_balanced_questions.json")
     questions = list(json.loads(path.read_text()).values())[:150]
@@ -195,16 +195,16 @@ def test_a_picture_made_smaller_or_encoded_again_is_still_seen(net):
     assert right("blind", (256, 192)) == right("blind", (128, 96)) <= 85
 
 
-def test_a_request_without_a_picture_is_answered_as_of_a_grey_one(net):
+def test_a_request_without_a_image_is_answered_as_of_a_grey_one(net):
     file = io.BytesIO()
     Image.new("RGB", (64, 48), (127, 127, 127)).save(file, "PNG")
     assert net.say("rp", [user(QUESTION)]) == net.say("rp", [user(QUESTION, file.getvalue())])
 
 
-def test_pictures_are_remembered_up_to_a_number(net, monkeypatch, pictures):
+def test_images_are_remembered_up_to_a_number(net, monkeypatch, images):
     monkeypatch.setattr("research.synthetic_world.served_models.MAX_CACHED_REGIONS", 2)
     net._regions.clear()
-    said = [net.say("rp", [user(QUESTION, path.read_bytes())]) for path in pictures * 2]
+    said = [net.say("rp", [user(QUESTION, path.read_bytes())]) for path in images * 2]
     assert said[:3] == said[3:] and len(net._regions) == 2
 
 
@@ -215,7 +215,7 @@ def test_unknown_nets_are_named_with_those_that_there_are():
     assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED_MODELS)
 
 
-def test_what_is_no_picture_is_an_error(net):
+def test_what_is_no_image_is_an_error(net):
     with pytest.raises(ValueError, match="JPEG, PNG, WebP"):
-        net.say("rp", [user(QUESTION, b"no picture")])
-    assert np.isfinite(net.say("blind", [user(QUESTION, b"no picture")])[0]["yes"])
+        net.say("rp", [user(QUESTION, b"no image")])
+    assert np.isfinite(net.say("blind", [user(QUESTION, b"no image")])[0]["yes"])

@@ -1,4 +1,4 @@
-"""The sample's own picture tower in training."""
+"""The sample's own image tower in training."""
 
 from dataclasses import replace
 
@@ -26,14 +26,14 @@ from research.synthetic_world.vqa_worlds import read_worlds
 
 
 @pytest.fixture(scope="module")
-def pictures(few_worlds):
+def images(few_worlds):
     return ImageDataset(["look", "learn"])
 
 
-def test_pictures_of_all_parts_come_with_their_own_things(pictures):
+def test_images_of_all_parts_come_with_their_own_things(images):
     worlds = [*read_worlds("look"), *read_worlds("learn")]
-    assert len(pictures) == len(worlds) == 4 + 8
-    shown = pictures.shown(np.array([9, 2]), np.array([False, False]))
+    assert len(images) == len(worlds) == 4 + 8
+    shown = images.shown(np.array([9, 2]), np.array([False, False]))
     scenes = [worlds[place].scene for place in (9, 2)]
     names = [item.name for scene in scenes for item in scene.objects]
     assert [REGION_NAMES.kinds[kind] for kind in shown.things.kind] == names
@@ -50,9 +50,9 @@ def test_pictures_of_all_parts_come_with_their_own_things(pictures):
     assert not np.array_equal(shown.pixels[0], shown.pixels[1])
 
 
-def test_a_mirrored_picture_has_its_things_where_they_are_seen(pictures):
+def test_a_mirrored_image_has_its_things_where_they_are_seen(images):
     rows = np.array([3, 3])
-    plain, turned = (pictures.shown(rows, np.array([False, mirror])) for mirror in (False, True))
+    plain, turned = (images.shown(rows, np.array([False, mirror])) for mirror in (False, True))
     np.testing.assert_array_equal(turned.pixels[1], plain.pixels[1][:, :, ::-1])
     np.testing.assert_array_equal(turned.pixels[0], plain.pixels[0])
     # A thing in the second column of 16, its middle 0.01 to the right of the cell's, is then in the last but one, 0.01 to the left.
@@ -68,8 +68,10 @@ def test_a_mirrored_picture_has_its_things_where_they_are_seen(pictures):
     assert mirror_objects(there).cell.tolist() == one.cell.tolist()
 
 
-def test_training_learns_the_pictures_it_is_shown(pictures, tmp_path, monkeypatch):
-    run = TowerTraining(ImageDataset(["look"]), replace(make_training_config(4), num_steps=150, checkpoint_interval=150))
+def test_training_learns_the_images_it_is_shown(images, tmp_path, monkeypatch):
+    run = TowerTraining(
+        ImageDataset(["look"]), replace(make_training_config(4), num_steps=150, checkpoint_interval=150)
+    )
     scenes = [row.scene for row in read_worlds("look")]
     before = evaluate_regions(detect_regions(run.tower.eval(), run.head.eval(), "look"), scenes)
     run.net.train()
@@ -78,7 +80,7 @@ def test_training_learns_the_pictures_it_is_shown(pictures, tmp_path, monkeypatc
     assert before["recall"] == 0 and after["recall"] > 0.75 and after["precision"] > 0.75
 
 
-def test_the_criterion_is_of_the_part_that_chooses(pictures, monkeypatch):
+def test_the_criterion_is_of_the_part_that_chooses(images, monkeypatch):
     asked = []
     monkeypatch.setattr(tower_trainer, "detect_regions", lambda tower, head, part: asked.append(part))
     monkeypatch.setattr(
@@ -86,18 +88,18 @@ def test_the_criterion_is_of_the_part_that_chooses(pictures, monkeypatch):
         "evaluate_regions",
         lambda found, scenes: {"recall": 0.5, "precision": 1.0, "looks right": 0.9},
     )
-    run = TowerTraining(pictures, make_training_config(12))
+    run = TowerTraining(images, make_training_config(12))
     assert run.score(None) == pytest.approx(2 / 3)  # 2 * 0.5 * 1 / 1.5
     assert asked == ["choose"]
 
 
-def test_every_picture_is_seen_once_an_epoch(pictures, monkeypatch):
+def test_every_image_is_seen_once_an_epoch(images, monkeypatch):
     seen = []
     monkeypatch.setattr(
         tower_trainer, "tower_loss", lambda tower, head, shown: torch.zeros(1, requires_grad=True).sum()
     )
     monkeypatch.setattr(ImageDataset, "get_batch", lambda self, rows, mirror: seen.extend(rows.tolist()))
-    run = TowerTraining(pictures, make_training_config(12))
+    run = TowerTraining(images, make_training_config(12))
     for number in range(3):
         run.step(number)
     assert sorted(seen) == list(range(12))

@@ -1,4 +1,4 @@
-"""Training the sample's CLIP: a few steps on a few pictures."""
+"""Training the sample's CLIP: a few steps on a few images."""
 
 import pytest
 
@@ -10,18 +10,18 @@ def test_training_that_was_interrupted_goes_on_to_the_same_weights(small, monkey
     trained()
     undisturbed = weights(small)
     (small / "work/checkpoint.pt").unlink()
-    step = clip_trainer.ClipTrainer.picture_step
+    step = clip_trainer.ClipTrainer.image_step
 
     def stops(self, rng, rate, size):
         if size == clip_trainer.SMALL_IMAGE_SIZE:
             return step(self, rng, rate, size)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(clip_trainer.ClipTrainer, "picture_step", stops)
+    monkeypatch.setattr(clip_trainer.ClipTrainer, "image_step", stops)
     with pytest.raises(KeyboardInterrupt):
         trained()
     assert weights(small) != undisturbed  # two steps are missing
-    monkeypatch.setattr(clip_trainer.ClipTrainer, "picture_step", step)
+    monkeypatch.setattr(clip_trainer.ClipTrainer, "image_step", step)
     trained()
     assert weights(small) == undisturbed
 

@@ -97,16 +97,16 @@ def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monk
     original = vqa_training_data.compute_metrics
 
     def figures(asked, data, store):
-        seen.append((len(seen), {q.picture_id for q in data.questions}))
+        seen.append((len(seen), {q.image_id for q in data.questions}))
         return original(asked, data, store)
 
     monkeypatch.setattr(vqa_training_data, "compute_metrics", figures)
     (few_worlds / "work" / "vanilla-0.pt").unlink()
     train_vqa.train_model("vanilla", 0)
     choose, report = (
-        {r.scene.picture_id for r in vqa_worlds.read_worlds(part)} for part in ("choose", "report")
+        {r.scene.image_id for r in vqa_worlds.read_worlds(part)} for part in ("choose", "report")
     )
-    assert [pictures for _, pictures in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
+    assert [images for _, images in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
 
 
 def test_an_unknown_net_is_refused_with_those_there_are():
@@ -114,7 +114,7 @@ def test_an_unknown_net_is_refused_with_those_there_are():
         train_sample_vqa(0, nets=["rpp", "blind"])
 
 
-def test_hard_pairs_are_of_other_pictures(few_worlds):
+def test_hard_pairs_are_of_other_images(few_worlds):
     hard, data = train_vqa._find_hard_negatives(), vqa_training_data.SubsetData.read("learn")
     assert hard.shape == (8, 3)
     assert all(data.get_image_indices[row] != place for place in range(8) for row in hard[place])

@@ -50,7 +50,7 @@ def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sampl
     assert len(entries["testdev"]) >= 1800
 
 
-# --- corruptions: each takes a question, those of its picture and the true scene, and returns them changed ----------
+# --- corruptions: each takes a question, those of its image and the true scene, and returns them changed ----------
 
 
 def other_answer(
@@ -87,7 +87,7 @@ def other_answer(
 def swapped_id(
     key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
-    """The id in a program becomes that of another object of the picture, with another name."""
+    """The id in a program becomes that of another object of the image, with another name."""
     one = entries[key]
     named = NAMED.search(one.semantic_str)
     others = [
@@ -127,7 +127,7 @@ def swapped_annotation(
 def foreign_entailment(
     key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
-    """A question is said to entail one of the same picture about other things altogether."""
+    """A question is said to entail one of the same image about other things altogether."""
     one = entries[key]
     strange = [
         i
@@ -259,9 +259,9 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
         for key, (changed, scene) in corruptions(corrupt, entries["testdev"], truths["testdev"]):
             own = {question_id: entries["testdev"][question_id] for question_id in changed}
             before = set(
-                verify.find_question_faults(own, {scene.picture_id: truths["testdev"][scene.picture_id]})
+                verify.find_question_faults(own, {scene.image_id: truths["testdev"][scene.image_id]})
             )
-            new = set(verify.find_question_faults(changed, {scene.picture_id: scene})) - before
+            new = set(verify.find_question_faults(changed, {scene.image_id: scene})) - before
             table[corrupt.__name__] += bool(new)
             if not new:
                 missed.append(
@@ -276,16 +276,16 @@ def test_all_of_100_seeded_corruptions_are_caught(sample):
 def corruptions(
     corrupt: Corruption, entries: dict[str, CheckedQuestion], truths: dict[str, SceneGraph]
 ) -> Iterator[tuple[str, Corrupted]]:
-    """Ten corruptions of one kind, each of another picture."""
-    by_picture: dict[str, dict[str, CheckedQuestion]] = defaultdict(dict)
+    """Ten corruptions of one kind, each of another image."""
+    by_image: dict[str, dict[str, CheckedQuestion]] = defaultdict(dict)
     for key, entry in sorted(entries.items()):
-        by_picture[entry.image_id][key] = entry
+        by_image[entry.image_id][key] = entry
     rng = make_generator(SEED, corrupt.__name__)
     made = 0
-    for picture_id in rng.permutation(sorted(by_picture)).tolist():
-        own = by_picture[picture_id]
+    for image_id in rng.permutation(sorted(by_image)).tolist():
+        own = by_image[image_id]
         key = pick(rng, sorted(own))
-        if made < OF_EACH and (changed := corrupt(key, own, truths[picture_id], rng)):
+        if made < OF_EACH and (changed := corrupt(key, own, truths[image_id], rng)):
             made += 1
             yield key, changed
 
@@ -307,21 +307,19 @@ def corruptions(
 )
 def test_a_published_fact_that_does_not_hold_is_told(sample, change):
     _, truths, published = sample
-    picture_id = min(published)
-    scene = published[picture_id]
+    image_id = min(published)
+    scene = published[image_id]
     wrong = msgspec.structs.replace(scene, objects=(change(scene.objects[0]), *scene.objects[1:]))
-    faults = list(verify.find_graph_faults({picture_id: wrong}, truths["train"] | truths["val"]))
+    faults = list(verify.find_graph_faults({image_id: wrong}, truths["train"] | truths["val"]))
     assert len(faults) == 1
-    assert picture_id in faults[0][0]
+    assert image_id in faults[0][0]
 
 
-def test_a_picture_elsewhere_or_unheard_of_is_told(sample):
+def test_a_image_elsewhere_or_unheard_of_is_told(sample):
     _, truths, published = sample
     scene = published[min(published)]
     moved = msgspec.structs.replace(scene, location="moon")
-    assert (
-        len(list(verify.find_graph_faults({scene.picture_id: moved}, truths["train"] | truths["val"]))) == 1
-    )
+    assert len(list(verify.find_graph_faults({scene.image_id: moved}, truths["train"] | truths["val"]))) == 1
     assert len(list(verify.find_graph_faults({"n0": scene}, truths["train"] | truths["val"]))) == 1
 
 

@@ -25,7 +25,7 @@ def run(net, seed, cpu=100.0, **report):
 
 
 DETECTOR = DetectorRun(
-    epochs=3, pictures=512, cpu_seconds=77.4, report={"recall": 0.9, "precision": 0.8, "looks right": 0.7}
+    epochs=3, images=512, cpu_seconds=77.4, report={"recall": 0.9, "precision": 0.8, "looks right": 0.7}
 )
 TOLD = TrainingRuns(
     detector=DETECTOR,
@@ -103,11 +103,11 @@ def test_the_card_says_what_was_learned_from_and_what_chose():
 def test_a_detector_with_a_tower_of_its_own_is_told_of_where_there_is_one():
     assert "regions_own" not in format_card(TOLD, NOTHING, 1.5)
     report = {"recall": 0.61, "precision": 0.52, "looks right": 0.43}
-    own = DetectorRun(epochs=3, pictures=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
+    own = DetectorRun(epochs=3, images=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
     text = format_card(TrainingRuns(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
     section = text.partition("### Another with a tower of its own")[2].partition("## The nets on")[0]
     assert "Recall 0.610, precision 0.520; of the things found, all looks are right for 43.0%" in section
-    assert "the 12 pictures of\n`look` and `learn`" in section and "recall 0.900" in text
+    assert "the 12 images of\n`look` and `learn`" in section and "recall 0.900" in text
 
 
 def test_spread_of_one_seed_is_its_figure():

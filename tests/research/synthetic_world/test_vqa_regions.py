@@ -1,4 +1,4 @@
-"""The regions of the nets' pictures: what is made, what stays, what goes on."""
+"""The regions of the nets' images: what is made, what stays, what goes on."""
 
 from dataclasses import replace
 
@@ -42,14 +42,14 @@ def test_the_own_detector_is_made_without_the_clip(work, own, no_clip):
         found = np.load(work / part / "found-own.npy")
         assert len(found) == count and found.shape[1] == MAX_DETECTIONS + 1
         assert np.load(work / part / "boxes-own.npy").shape == (count, MAX_DETECTIONS + 1, 4)
-    assert run.pictures == 4 + 8 and run.tries and set(run.report) == {"recall", "precision", "looks right"}
+    assert run.images == 4 + 8 and run.tries and set(run.report) == {"recall", "precision", "looks right"}
 
 
 def test_the_two_detectors_find_by_maps_of_their_own(work, own):
     build_clip_regions(work / "regions.safetensors", None)
     ours, clips = (np.load(work / "report" / f"found{kind}.npy") for kind in ("-own", ""))
     assert ours.shape == clips.shape and not np.array_equal(ours, clips)
-    assert (work / "report" / "pictures.json").exists()
+    assert (work / "report" / "images.json").exists()
 
 
 def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(work, own, monkeypatch):
@@ -79,8 +79,8 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
             raise KeyboardInterrupt
         return step(self, number, *rest)
 
-    def often(pictures):
-        made = recipe_of(pictures)
+    def often(images):
+        made = recipe_of(images)
         return replace(made, checkpoint_interval=1)
 
     monkeypatch.setattr(tower_trainer, "make_training_config", often)

@@ -17,13 +17,13 @@ from tests.research.reference_models.toy_nets import tiny_store as store
 THINGS = tuple(
     SceneObject(object_id=str(i), name="cup", x=x, y=0, w=10, h=10) for i, x in enumerate((0, 20, 40))
 )
-SCENE = SceneGraph(picture_id="p", split="val", width=100, height=100, objects=THINGS)
+SCENE = SceneGraph(image_id="p", split="val", width=100, height=100, objects=THINGS)
 
 
 def question(text="Is it?", answer="yes", marks=(), answer_marks=()):
     return SampleQuestion(
         question_id=text,
-        picture_id="p",
+        image_id="p",
         split="val",
         text=text,
         answer=answer,
@@ -60,7 +60,7 @@ def test_figures_of_a_net_that_always_says_yes():
     questions = [
         SampleQuestion(
             question_id=str(i),
-            picture_id=f"p{i}",
+            image_id=f"p{i}",
             split="val",
             text="Red cup?",
             answer="yes" if i else "no",
@@ -80,7 +80,7 @@ def test_a_net_of_one_output_has_no_answers_to_be_right():
     net = asked(initialize_net(shape(answers=1), compute_feature_moments(store()), 0), ("answerable",))
     data = SubsetData([question("a"), question("b")], {}, {"p": 0, "q": 1})
     data.questions[1] = SampleQuestion(
-        question_id="b", picture_id="q", split="val", text="Cup?", answer="no", answer_annotations={}
+        question_id="b", image_id="q", split="val", text="Cup?", answer="no", answer_annotations={}
     )
     places = ArrayStore(["p", "q"], store().features[:2], store().boxes[:2])
     assert set(vqa_training_data.compute_metrics(net, data, places)) == {"auroc"}

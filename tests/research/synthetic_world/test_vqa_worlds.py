@@ -7,14 +7,14 @@ from research.synthetic_world.build import SEED
 from research.synthetic_world.scenes import SPLIT_SIZES, make_image_id
 from research.synthetic_world.vqa_worlds import CHUNK_SIZE, WORLD_SERIES
 
-CLIP_PICTURES = (
+CLIP_IMAGES = (
     200 * 256
 )  # the default of rgqa sample train-clip, and more than any of its runs had (training.json)
 
 
 def test_no_part_shares_a_world_with_another_with_the_published_ones_or_with_what_the_clip_was_trained_on():
     taken = {split: set(range(size)) for split, size in SPLIT_SIZES.items()}
-    taken["train"] |= set(range(CLIP_PICTURES))
+    taken["train"] |= set(range(CLIP_IMAGES))
     for series in WORLD_SERIES.values():
         here = set(range(series.start, series.start + series.chunks * CHUNK_SIZE))
         assert not taken[series.split] & here
@@ -29,10 +29,10 @@ def test_what_nets_learn_from_is_train_and_what_they_are_tried_on_is_val():
         "report": "val",
         "fit": "val",
     }
-    assert vqa_worlds.SEED == SEED  # else the ids of pictures would mean other worlds
+    assert vqa_worlds.SEED == SEED  # else the ids of images would mean other worlds
 
 
-def test_pictures_of_all_parts_have_ids_of_their_own():
+def test_images_of_all_parts_have_ids_of_their_own():
     ids = [
         make_image_id(series.split, series.start + place)
         for series in WORLD_SERIES.values()
@@ -44,10 +44,10 @@ def test_pictures_of_all_parts_have_ids_of_their_own():
 def test_drawn_worlds_come_back_with_pixels_truth_and_questions(few_worlds):
     rows = vqa_worlds.read_worlds("learn")
     assert len(rows) == 8 and all(row.scene.is_complete for row in rows)
-    assert {q.picture_id for row in rows for q in row.questions} == {row.scene.picture_id for row in rows}
+    assert {q.image_id for row in rows for q in row.questions} == {row.scene.image_id for row in rows}
     pixels = np.concatenate(list(vqa_worlds.open_pixels("learn")))
     assert pixels.shape == (8, 3, *vqa_worlds.IMAGE_SIZE) and pixels.dtype == np.uint8
-    assert all(picture.std() > 5 for picture in pixels)
+    assert all(image.std() > 5 for image in pixels)
     assert vqa_worlds.read_worlds("look")[0].questions == ()
 
 

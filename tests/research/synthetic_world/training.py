@@ -1,4 +1,4 @@
-"""A few steps of training on four pictures."""
+"""A few steps of training on four images."""
 
 from pathlib import Path
 
@@ -12,5 +12,5 @@ def weights(folder: Path) -> str:
 
 def trained(start: Path | None = None) -> clip_trainer.ClipTrainer:
     made = clip_trainer.ClipTrainer(*clip_training_data.load_chunks(1), start=start)
-    train_clip.train(made, text_steps=2, small_steps=1, picture_steps=2, every=1)
+    train_clip.train(made, text_steps=2, small_steps=1, image_steps=2, every=1)
     return made

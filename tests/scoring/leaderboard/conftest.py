@@ -10,11 +10,11 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
 from pipeline.scoring.leaderboard.rows import LeaderboardRow
 
-PICTURES = 40
+IMAGES = 40
 
 
 def item(subset, number, answerable):
-    """Items of a subset: two of each picture, an AQ and a UQ; AQs have one id in both subsets."""
+    """Items of a subset: two of each image, an AQ and a UQ; AQs have one id in both subsets."""
     return BenchmarkItem(
         f"{number}" if answerable else f"{subset}_{number}",
         f"n{number}",
@@ -27,7 +27,7 @@ def item(subset, number, answerable):
 @pytest.fixture(scope="session")
 def benchmark():
     subsets = {
-        subset: Items.from_rows([item(subset, n, kind) for n in range(PICTURES) for kind in (True, False)])
+        subset: Items.from_rows([item(subset, n, kind) for n in range(IMAGES) for kind in (True, False)])
         for subset in ("clip-hard", "pt-hard")
     }
     ids = frozenset().union(*(items.ids for items in subsets.values()))
@@ -79,7 +79,7 @@ def write(tmp_path, benchmark):
 
 @pytest.fixture
 def release(tmp_path):
-    """A release on disk: three pictures, the same AQs in both subsets under one id."""
+    """A release on disk: three images, the same AQs in both subsets under one id."""
     folder = tmp_path / "small" / "1.0.0"
     (folder / "rgqa").mkdir(parents=True)
     rows = {
@@ -142,7 +142,7 @@ def a_run(release, a_file, tmp_path):
             "part": "test",
             "subsets": ["clip-hard", "pt-hard"],
             "limit": 0,
-            "no_picture": False,
+            "no_image": False,
             "path": str(release),
             "counts": {"samples": 4, "replies": 3, "failed": 1},
         }

@@ -50,7 +50,7 @@ def test_rows_have_points_in_their_own_subsets_alone(benchmark, row):
     assert {point["subset"] for point in found} == {"pt-hard"}
 
 
-def test_the_picture_names_every_row_escaped_and_fetches_nothing(benchmark, row):
+def test_the_image_names_every_row_escaped_and_fetches_nothing(benchmark, row):
     rows = [row("a<b>&"), row("n"), row("blind", kind="reference")]
     drawn = draw_curves(compute_curve_points(benchmark, rows, ACC_FPR), rows, ACC_FPR)
     assert drawn.startswith("<svg") and "a&lt;b&gt;&amp;" in drawn and "<b>" not in drawn

@@ -7,7 +7,7 @@ from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, build_le
 @pytest.fixture
 def release(tmp_path, tiny_run):
     """A folder that says of itself what a release does; its items are the tiny release's."""
-    told = {"dataset": "b", "version": "1.0.0", "release": {"title": "B", "origin": "Drawn.", "folds": 2}}
+    told = {"dataset": "b", "version": "1.0.0", "release": {"title": "B", "data_source": "Drawn.", "num_folds": 2}}
     write_json(tmp_path / "params.json", told)
     text = (tiny_run / "data/release/tiny/0.1.0/provenance.jsonl").read_bytes()
     (tmp_path / "provenance.jsonl").write_bytes(text)

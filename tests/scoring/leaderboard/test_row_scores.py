@@ -46,7 +46,7 @@ def test_seeds_are_averaged_each_scored_by_itself(benchmark, row):
         np.testing.assert_allclose(measured.replicates, np.mean([one.replicates for one in alone], axis=0))
 
 
-def test_the_same_seed_four_times_is_no_more_pictures(benchmark, row):
+def test_the_same_seed_four_times_is_no_more_images(benchmark, row):
     once, often = score_rows(benchmark, [row("once"), row("often", seeds=(0, 0, 0, 0))], OPTIONS)
     assert often.scores["mean"]["auaf"].interval == pytest.approx(
         once.scores["mean"]["auaf"].interval, abs=1e-12

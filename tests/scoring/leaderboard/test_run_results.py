@@ -25,8 +25,8 @@ def runs(*folders):
 
 def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
     assert names([a_run("x", "rp"), a_file("other")]) == ["rp", "other"]
-    results = [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_picture=True)]
-    assert names(results) == ["rp (word)", "rp (ask)", "rp, no picture (word)"]
+    results = [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_image=True)]
+    assert names(results) == ["rp (word)", "rp (ask)", "rp, no image (word)"]
     both = [a_run("d", "rp", recipe="verbal"), a_run("e", "rp", prompt="ask", recipe="p-true")]
     assert names(both) == ["rp (word, verbal)", "rp (ask, p-true)"]
 
@@ -124,15 +124,18 @@ def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file
     assert fingerprint_release(release) == both[0].record["release"]["sha256"]
 
 
-def test_runs_of_different_parts_are_not_compared(a_run):
-    assert resolve_split(runs(a_run("a", "rp"), a_run("b", "rp", part="all"))) == "test"
-    assert resolve_split(runs(a_run("a", "rp", part="dev"), a_run("b", "rp", part="all"))) == "dev"
+def test_runs_of_different_splits_are_not_compared(a_run):
+    assert resolve_split(runs(a_run("a", "rp"), a_run("b", "rp", split="all"))) == "test"
+    assert (
+        resolve_split(runs(a_run("a", "rp", split="validation"), a_run("b", "rp", split="all")))
+        == "validation"
+    )
     with pytest.raises(UserError, match="runs of different parts"):
-        resolve_split(runs(a_run("a", "rp", part="dev"), a_run("b", "rp")))
+        resolve_split(runs(a_run("a", "rp", split="validation"), a_run("b", "rp")))
 
 
 def test_models_are_compared_on_what_all_of_them_were_asked(a_run, release):
-    """A run with a limit names one id of each question; the same question of the same picture stands in both subsets. Questions
+    """A run with a limit names one id of each question; the same question of the same image stands in both subsets. Questions
     whose partner was not asked do not count: u2 without a2, and in the other subset a1 without p1."""
     benchmark = read_benchmark(release)
     limited = a_run("a", "rp", limit=5, failures={"u2": "the server is down"})

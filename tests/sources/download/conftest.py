@@ -1,4 +1,4 @@
-"""A GQA of a few questions and pictures in the exact layout of its archives and of the hub, and a server of
+"""A GQA of a few questions and images in the exact layout of its archives and of the hub, and a server of
 127.0.0.1 that serves it well or badly."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pipeline.sources.download.fetch import FetchOptions, fetch
 from pipeline.sources.download.http_client import RetryPolicy
 
 TESTDEV = ["n1", "n2", "n3"]
-PICTURES = [*TESTDEV, "2370001", "2370002", "2370003", "v9"]
+IMAGES = [*TESTDEV, "2370001", "2370002", "2370003", "v9"]
 PARAMS = """dataset: gqa
 gqa:
   ingest:
@@ -37,7 +37,7 @@ gqa:
 """
 
 
-def question(picture: str, number: int) -> dict:
+def question(image: str, number: int) -> dict:
     return {
         "semantic": [
             {"operation": "select", "dependencies": [], "argument": f"dog ({number})"},
@@ -46,7 +46,7 @@ def question(picture: str, number: int) -> dict:
         "entailed": ["0200001", "0200002"],
         "equivalent": ["0200000"],
         "question": f"What color is the dog number {number}?",
-        "imageId": picture,
+        "imageId": image,
         "isBalanced": True,
         "groups": {"global": None, "local": "12q-dog"},
         "answer": "brown",
@@ -57,11 +57,11 @@ def question(picture: str, number: int) -> dict:
     }
 
 
-def questions(pictures: list[str], first: int) -> dict:
-    """Two questions a picture; ids with leading zeros."""
+def questions(images: list[str], first: int) -> dict:
+    """Two questions an image; ids with leading zeros."""
     return {
         f"0{first + 2 * at + k}": question(name, 500 + first + 2 * at + k)
-        for at, name in enumerate(pictures)
+        for at, name in enumerate(images)
         for k in (0, 1)
     }
 
@@ -72,7 +72,7 @@ def scene(width: int) -> dict:
 
 
 def jpeg(number: int) -> bytes:
-    """A noisy picture of 40 x 20, some 1,000 bytes."""
+    """A noisy image of 40 x 20, some 1,000 bytes."""
     noise = random.Random(number).randbytes(40 * 20 * 3)
     file = io.BytesIO()
     Image.frombytes("RGB", (40, 20), noise).save(file, "JPEG")
@@ -111,7 +111,7 @@ def archives() -> dict[str, bytes]:
             | {name: text[name] for name in JSONS}
         ),
         "sceneGraphs.zip": packed({name: text[name] for name in GRAPHS}),
-        "images.zip": packed({f"images/{name}.jpg": jpeg(at) for at, name in enumerate(PICTURES)}),
+        "images.zip": packed({f"images/{name}.jpg": jpeg(at) for at, name in enumerate(IMAGES)}),
         "eval.zip": packed({"eval.py": b"pass", "testdev_choices.json": b"{}", "val_choices.json": b"{}"}),
     }
 
@@ -135,12 +135,16 @@ def parquet(rows: list[dict]) -> bytes:
 @cache
 def hub_files() -> dict[str, bytes]:
     found = {}
-    for split, pictures in (("testdev", TESTDEV), ("val", ["2370003"]), ("train", ["2370001", "2370002"])):
+    for split, drawn_images in (
+        ("testdev", TESTDEV),
+        ("val", ["2370003"]),
+        ("train", ["2370001", "2370002"]),
+    ):
         rows = [on_hub(row, name) for name, row in JSONS[f"{split}_balanced_questions.json"].items()]
         found[f"{split}_balanced_instructions/{split}-00000-of-00001.parquet"] = parquet(rows)
         images = [
-            {"id": name, "image": {"bytes": jpeg(PICTURES.index(name)), "path": f"{name}.jpg"}}
-            for name in pictures
+            {"id": name, "image": {"bytes": jpeg(IMAGES.index(name)), "path": f"{name}.jpg"}}
+            for name in drawn_images
         ]
         for at, some in enumerate((images[:1], images[1:])):
             if some:

@@ -17,8 +17,8 @@ from pipeline.sources.download.http_client import RetryPolicy
 from pipeline.stages import ingest
 from tests.sources.download.conftest import (
     GRAPHS,
+    IMAGES,
     JSONS,
-    PICTURES,
     archives,
     hub_files,
     jpeg,
@@ -61,24 +61,26 @@ def test_exactly_what_ingest_reads_is_there_afterwards(get, server, origin):
         base = Path(name).name
         assert json.loads((SOURCE / name).read_text()) == (JSONS | GRAPHS)[base]
     for name in TESTDEV:
-        assert (SOURCE / name).read_bytes() == jpeg(PICTURES.index(Path(name).stem))
+        assert (SOURCE / name).read_bytes() == jpeg(IMAGES.index(Path(name).stem))
     assert not Path("data/gqa/fetching").exists()
     ingest.main()
     out = Path("data/gqa/interim/ingest")
-    assert [row.picture_id for row in read_jsonl(out / "pictures.jsonl", ImageRecord)] == ["n1", "n2", "n3"]
-    assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6  # two each on 3 + 2 + 1 pictures
+    assert [row.image_id for row in read_jsonl(out / "images.jsonl", ImageRecord)] == ["n1", "n2", "n3"]
+    assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6  # two each on 3 + 2 + 1 images
     assert len(list(read_jsonl(out / "scenes.jsonl", SceneGraph))) == 3
 
 
-def test_only_the_directory_and_the_wanted_pictures_are_received(get, server):
+def test_only_the_directory_and_the_wanted_images_are_received(get, server):
     get()
     images = server.files["/images.zip"]
     ranges = [wanted.removeprefix("bytes=") for path, wanted in server.log if path == "/images.zip"]
     received = sum(int(last) + 1 - int(first) for first, last in (found.split("-") for found in ranges))
     directory = images[images.index(b"PK\x01\x02") :]
-    pictures = images.index(b"images/2370001.jpg") - 30  # n1, n2, n3 come first; a local header has 30 bytes
+    drawn_images = (
+        images.index(b"images/2370001.jpg") - 30
+    )  # n1, n2, n3 come first; a local header has 30 bytes
     # The end of the directory (22 bytes) is read to find it, and 1 byte to ask for the size.
-    assert received <= pictures + len(directory) + 2 * 22 + 1 + 20
+    assert received <= drawn_images + len(directory) + 2 * 22 + 1 + 20
     assert received < len(images) * 0.75
 
 
@@ -94,7 +96,7 @@ def test_a_second_run_asks_for_no_content_again(get, server):
     assert (made(), (SOURCE / "fetched.json").read_bytes()) == (before, stamp)
 
 
-def test_another_split_brings_its_pictures_and_graphs(get):
+def test_another_split_brings_its_images_and_graphs(get):
     said = get(split="val")
     assert [name for name in made() if "images" in name] == ["images/2370003.jpg"]
     assert "and `split: val` in its section `ingest`" in said
@@ -105,7 +107,7 @@ def test_what_the_parameters_do_not_name_is_not_fetched(get):
     set_params(("[train, val]", "[]"))
     get()
     assert made() == ["fetched.json", *TESTDEV, TEXTS[0]]
-    get(split="train")  # its own questions, graphs and pictures come with it
+    get(split="train")  # its own questions, graphs and images come with it
     assert set(made()) - {"fetched.json", *TESTDEV, TEXTS[0]} == {
         "images/2370001.jpg",
         "images/2370002.jpg",
@@ -130,7 +132,7 @@ def test_choices_come_when_asked_for(get):
     assert "eval/testdev_choices.json" in made()
     assert (
         wrong(get, choices=True, split="train")[1]
-        == "eval.zip: there are no choices of train; leave out --choices"
+        == "eval.zip: there are no choices of train; leave out --answer-choices"
     )
 
 
@@ -140,13 +142,13 @@ def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
     for name in TEXTS:
         size = len(json.dumps((JSONS | GRAPHS)[Path(name).name]))
         assert re.search(rf"{re.escape(name)}: [\d.]+ \w+ from \w+.*, {spoken(size)} on disk", said)
-    mean = sum(len(jpeg(at)) for at in range(len(PICTURES))) // len(PICTURES)
-    assert f"398 pictures, about {spoken(398 * mean)} from images.zip" in said
+    mean = sum(len(jpeg(at)) for at in range(len(IMAGES))) // len(IMAGES)
+    assert f"398 images, about {spoken(398 * mean)} from images.zip" in said
     get()
     for name in TESTDEV[:2]:
         (SOURCE / name).unlink()
     said = get(dry_run=True)
-    assert "images/: pictures 2 of 3, " in said
+    assert "images/: images 2 of 3, " in said
     assert "everything is there" not in said
     get()
     assert "everything is there" in get(dry_run=True)
@@ -163,14 +165,14 @@ def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
     )
 
 
-def test_a_dry_run_estimates_what_is_made_from_parquet_and_pictures_that_nobody_knows_yet(get, server):
+def test_a_dry_run_estimates_what_is_made_from_parquet_and_images_that_nobody_knows_yet(get, server):
     said = get(origin="hub", dry_run=True).splitlines()
     assert re.search(r": [\d.]+ kB from testdev_balanced_instructions, about [\d.]+ kB on disk", said[1])
-    assert "  images/: pictures of testdev, " in said[-2]
+    assert "  images/: images of testdev, " in said[-2]
     said = get(split="val", dry_run=True).splitlines()  # of val nobody knows the number before
-    assert said[-2].startswith("  images/: pictures from images.zip (")
+    assert said[-2].startswith("  images/: images from images.zip (")
     assert said[-2].endswith(" each on average); counted once the questions are there")
-    assert said[-1].count("and the pictures") == 2
+    assert said[-1].count("and the images") == 2
 
 
 def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
@@ -198,7 +200,7 @@ def test_stalls_cuts_and_busy_answers_do_no_harm(get, server, origin):
     assert json.loads((SOURCE / TEXTS[0]).read_text()) == JSONS["testdev_balanced_questions.json"]
 
 
-@pytest.mark.parametrize("place", [b"images/n2.jpg", b"PK\x01\x02"], ids=["a picture", "the directory"])
+@pytest.mark.parametrize("place", [b"images/n2.jpg", b"PK\x01\x02"], ids=["an image", "the directory"])
 def test_garbled_content_is_noticed_and_read_again(get, server, place):
     first = server.files["/images.zip"].index(place) - (30 if place.startswith(b"images") else 0)
     server.garbled = {("/images.zip", first)}
@@ -223,11 +225,11 @@ def test_a_killed_fetch_goes_on_where_it_stopped(get, server, project, origin):
         if origin == "official"
         else max(path for path in server.files if "testdev_balanced_images" in path and "resolve" in path)
     )
-    # Of the archive: the size, three reads of the directory, the first picture; of the second picture, and of the hub's
+    # Of the archive: the size, three reads of the directory, the first image; of the second image, and of the hub's
     # file (after its size), one half comes and then nothing.
     server.faults[last] = [None] * (5 if origin == "official" else 1) + ["stall"] * 50
     command = [sys.executable, "-m", "pipeline.cli", "fetch", "gqa", "--jobs", "1", "--from"]
-    command += [server.url] if origin == "official" else ["hub", "--archives", server.url]
+    command += [server.url] if origin == "official" else ["hub", "--archives-from", server.url]
     running = subprocess.Popen(
         command, cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
     )
@@ -257,7 +259,7 @@ def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
     first, told = wrong(get)
     assert first.endswith("1 problem")
     assert re.match(
-        r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changed",
+        r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changes",
         told,
     )
     assert (SOURCE / TEXTS[4]).read_bytes() == kept
@@ -313,7 +315,7 @@ def test_a_damaged_file_of_ours_is_fetched_again(get):
     assert (SOURCE / TESTDEV[1]).read_bytes() == jpeg(1)
 
 
-def test_a_damaged_picture_from_the_hub_is_fetched_again(get):
+def test_a_damaged_image_from_the_hub_is_fetched_again(get):
     get(origin="hub")
     (SOURCE / TESTDEV[1]).write_bytes(b"damaged")
     get(origin="hub")
@@ -340,7 +342,7 @@ def test_files_that_the_user_unpacked_before_are_taken_as_they_are(get, server):
         base = Path(name).name
         (SOURCE / name).write_bytes(jpeg(0) if base.endswith("jpg") else json.dumps(JSONS[base]).encode())
     said = get(dry_run=True)
-    assert TEXTS[0] not in said and TEXTS[2] in said and "pictures 2 of 3" in said
+    assert TEXTS[0] not in said and TEXTS[2] in said and "images 2 of 3" in said
     get()
     assert set(json.loads((SOURCE / "fetched.json").read_text())["files"]) == {*TEXTS, *TESTDEV}
 
@@ -355,14 +357,14 @@ def test_everything_that_is_wrong_is_told_at_once(get, server):
     assert rest[1] == f"{server.url}/sceneGraphs.zip: no such file (the server answers 404)"
 
 
-def test_every_picture_that_is_missing_is_told(get, server):
+def test_every_image_that_is_missing_is_told(get, server):
     server.files["/images.zip"] = packed({"images/n2.jpg": jpeg(1)})
     assert wrong(get)[1:] == [
         f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("n1", "n3")
     ]
 
 
-def test_a_picture_damaged_on_the_server_does_not_keep_the_others(get, server):
+def test_a_image_damaged_on_the_server_does_not_keep_the_others(get, server):
     data = bytearray(server.files["/images.zip"])
     data[data.index(b"images/n2.jpg") + 100] ^= 1
     server.files["/images.zip"] = bytes(data)
@@ -387,7 +389,7 @@ def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_aske
         f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; all of it is {size}"
         in told[1]
     )
-    assert "--whole" in told[1]
+    assert "--full-archives" in told[1]
     server.faults["/images.zip"] = [None, "cut"]
     get(all_of_it=True)
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
@@ -421,7 +423,7 @@ def test_what_the_cache_lacks_is_told(get, project):
         told[1]
         == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
     )
-    assert wrong(get, offline=True) == ["--offline takes all from a cache; name it with --cache"]
+    assert wrong(get, offline=True) == ["--offline takes all from a cache; name it with --cache-dir"]
 
 
 def test_archives_may_lie_in_a_folder(get, server, tmp_path):
@@ -438,7 +440,7 @@ def test_archives_may_lie_in_a_folder(get, server, tmp_path):
     (folder / "sceneGraphs.zip").unlink()
     shutil.rmtree(SOURCE)
     assert wrong(get, origin=str(folder))[1] == (
-        f"{folder}/sceneGraphs.zip: no such file; put it there, or name the archives' place with --archives"
+        f"{folder}/sceneGraphs.zip: no such file; put it there, or name the archives' place with --archives-from"
     )
 
 
@@ -479,13 +481,13 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
     assert made() == []
 
 
-def test_a_picture_id_that_is_a_path_is_refused(get, server):
+def test_a_image_id_that_is_a_path_is_refused(get, server):
     bad = {"1": JSONS["testdev_balanced_questions.json"]["0100"] | {"imageId": "../n1"}}
     members = {name: json.dumps(value).encode() for name, value in JSONS.items()}
     server.files["/questions1.2.zip"] = packed(
         members | {"testdev_balanced_questions.json": json.dumps(bad).encode()}
     )
-    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: picture '../n1' is no plain name"
+    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: image '../n1' is no plain name"
 
 
 @pytest.mark.parametrize(

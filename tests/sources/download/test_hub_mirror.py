@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
-from tests.sources.download.conftest import PICTURES, TESTDEV, jpeg, parquet
+from tests.sources.download.conftest import IMAGES, TESTDEV, jpeg, parquet
 
 
 def listed(server, folder, data):
@@ -27,7 +27,7 @@ def listed(server, folder, data):
 
 def images(**changed):
     return [
-        {"id": name, "image": {"bytes": changed.get(name, jpeg(PICTURES.index(name))), "path": None}}
+        {"id": name, "image": {"bytes": changed.get(name, jpeg(IMAGES.index(name))), "path": None}}
         for name in TESTDEV
     ]
 
@@ -38,7 +38,7 @@ def png():
     return file.getvalue()
 
 
-def test_a_picture_keeps_its_format(get, server, project):
+def test_a_image_keeps_its_format(get, server, project):
     listed(server, "testdev_balanced_images", parquet(images(n2=png())))
     get(origin="hub")
     assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == [
@@ -54,13 +54,13 @@ def test_a_picture_keeps_its_format(get, server, project):
     assert (project / "data/gqa/source/images/n2.png").read_bytes() == png()
 
 
-def test_pictures_that_are_missing_or_none_are_all_told_and_the_others_written(get, server, project):
+def test_images_that_are_missing_or_none_are_all_told_and_the_others_written(get, server, project):
     listed(server, "testdev_balanced_images", parquet(images(n2=b"<html>")[:2]))
     with pytest.raises(UserError) as caught:
         get(origin="hub")
     assert caught.value.problems[1:] == [
-        "picture n2 of testdev_balanced_images: neither JPEG nor PNG",
-        "picture n3: not in testdev_balanced_images of the hub",
+        "image n2 of testdev_balanced_images: neither JPEG nor PNG",
+        "image n3: not in testdev_balanced_images of the hub",
     ]
     assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
 
@@ -155,7 +155,7 @@ def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
     assert "to receive: 0 bytes" in get(origin="hub", cache=cache, dry_run=True)
 
 
-def test_a_picture_lost_after_a_break_is_fetched_all_the_same(get, server, project):
+def test_a_image_lost_after_a_break_is_fetched_all_the_same(get, server, project):
     second = (
         "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
     )

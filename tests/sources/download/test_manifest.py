@@ -113,31 +113,31 @@ def test_what_gqa_does_not_have_is_told(project):
     ]
 
 
-def named(tmp_path, **pictures):
-    """The pictures named by two files: question id -> picture id."""
+def named(tmp_path, **images):
+    """The images named by two files: question id -> image id."""
     paths = []
     for name in ("val_0", "val_1"):
         path = f"questions1.2/{name}.json"
         (tmp_path / "questions1.2").mkdir(exist_ok=True)
         (tmp_path / path).write_text(
-            json.dumps({key: {"imageId": value} for key, value in pictures.get(name, {}).items()})
+            json.dumps({key: {"imageId": value} for key, value in images.get(name, {}).items()})
         )
         paths.append(path)
     return list_image_ids(tmp_path, paths, Problems("x"))
 
 
-def test_the_pictures_of_several_files_are_named_once_each(tmp_path):
+def test_the_images_of_several_files_are_named_once_each(tmp_path):
     assert named(tmp_path, val_0={"1": "n2", "2": "n1"}, val_1={"3": "n2"}) == [
         "n1",
         "n2",
     ]
 
 
-def test_a_picture_without_a_plain_name_and_a_question_without_a_picture_are_told(tmp_path):
+def test_a_image_without_a_plain_name_and_a_question_without_a_image_are_told(tmp_path):
     with pytest.raises(UserError) as caught:
         named(tmp_path, val_0={"1": "../n2", "2": 7})
     assert caught.value.problems[1:] == [
-        "questions1.2/val_0.json, question 1: picture '../n2' is no plain name",
+        "questions1.2/val_0.json, question 1: image '../n2' is no plain name",
         "questions1.2/val_0.json, question 2: Expected `str`, got `int` - at `$.imageId`"
         "; ids are strings, a number loses its leading zeros",
     ]

@@ -56,20 +56,20 @@ def test_a_split_has_one_file_of_questions_or_a_folder_of_them(official):
 
 def test_choices_are_of_the_split_alone(official):
     assert paths(official.choices("testdev")) == ["eval/testdev_choices.json"]
-    with pytest.raises(UserError, match="there are no choices of train; leave out --choices"):
+    with pytest.raises(UserError, match="there are no choices of train; leave out --answer-choices"):
         official.choices("train")
 
 
-def test_each_picture_that_the_archive_lacks_is_told(official):
+def test_each_image_that_the_archive_lacks_is_told(official):
     with pytest.raises(UserError) as caught:
-        official.pictures(["n1", "x1", "x2"])
+        official.images(["n1", "x1", "x2"])
     assert caught.value.problems == [
         f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("x1", "x2")
     ]
 
 
 def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
-    (wanted,) = official.pictures(["n1"])
+    (wanted,) = official.images(["n1"])
     assert (wanted.origin, wanted.receive) == ("images.zip", 0)  # a folder is read in place
     assert (wanted.size, wanted.crc) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
 
@@ -80,7 +80,7 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
     (tmp_path / "images.zip").write_bytes(data)
     source = tmp_path / "source"
     manifest, problems = Manifest(source), Problems("x")
-    wanted = official.pictures(["n1", "n2"]) + official.questions("val", "balanced")
+    wanted = official.images(["n1", "n2"]) + official.questions("val", "balanced")
     official.fetch(wanted, manifest, problems)
     assert (source / "images/n2.jpg").read_bytes() == jpeg(1)
     text = (source / "questions1.2/val_balanced_questions.json").read_text()

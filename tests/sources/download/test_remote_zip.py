@@ -211,7 +211,7 @@ def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
 
 
 def test_members_beyond_4_gib_are_found(tmp_path):
-    """GQA's pictures are an archive of 20 GB. Here 5 GiB of nothing (a hole in the file) come before the members."""
+    """GQA's images are an archive of 20 GB. Here 5 GiB of nothing (a hole in the file) come before the members."""
     with (tmp_path / "a.zip").open("wb") as file:
         file.seek(5 << 30)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,11 +4,11 @@
 
 const CHOICES = { valid: ["1", "8"], invalid: ["2", "9"], unsure: ["3", "0"] };
 const REASONS = { "missing object": ["q", "i"], "wrong attribute": ["w", "o"], "wrong relation": ["e", "p"],
-  "no valid answer": ["a", "j"], "underspecified": ["s", "k"], "unclear picture": ["d", "l"] };
+  "no valid answer": ["a", "j"], "underspecified": ["s", "k"], "unclear image": ["d", "l"] };
 const NAMES = ["first", "second"];
 const TITLES = { training: "Training", test: "Test", task: "Task", feedback: "Training" };
 const HALF_HOUR = 30 * 60, IDLE = 5 * 60;  // seconds
-const MOST = 6;  // times the picture can be enlarged
+const MOST = 6;  // times the image can be enlarged
 
 const $ = id => document.getElementById(id);
 let state = {}, busy = false, shownAt = 0, worked = 0, lastSubmit = 0;
@@ -102,10 +102,10 @@ function task() {
   $("skip").hidden = state.show !== "task" || Boolean(state.given);
   $("back").hidden = state.show !== "task";
   document.querySelector("#answers .act span").textContent = told ? "Next" : state.given ? "Correct" : "Submit";
-  const picture = $("picture");
-  if (picture.getAttribute("src") !== state.picture) {
-    picture.classList.add("away");
-    picture.src = state.picture;
+  const image = $("image");
+  if (image.getAttribute("src") !== state.image) {
+    image.classList.add("away");
+    image.src = state.image;
   }
   zoom(1);
   NAMES.forEach((name, place) => {
@@ -204,7 +204,7 @@ function submit() {
 
 // What is chosen of the task that is shown: kept if it is given, forgotten if it is null; and what is kept.
 function draft(given) {
-  const name = `rgqa draft ${state.place}`, of = state.picture + state.first + state.second;
+  const name = `rgqa draft ${state.place}`, of = state.image + state.first + state.second;
   try {
     if (given) localStorage.setItem(name, JSON.stringify({ of, given }));
     if (given === null) localStorage.removeItem(name);
@@ -241,10 +241,10 @@ function zoom(to, x = $("frame").clientWidth / 2, y = $("frame").clientHeight / 
 }
 
 function place() {
-  const frame = $("frame"), picture = $("picture");
+  const frame = $("frame"), image = $("image");
   left = Math.min(0, Math.max(left, frame.clientWidth - frame.clientWidth * scale));
   top_ = Math.min(0, Math.max(top_, frame.clientHeight - frame.clientHeight * scale));
-  picture.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
+  image.style.transform = `translate(${left}px, ${top_}px) scale(${scale})`;
   frame.classList.toggle("zoomed", scale > 1);
   $("whole").textContent = `${Math.round(scale * 100)} %`;
   $("out").disabled = scale <= 1;
@@ -273,8 +273,8 @@ $("frame").addEventListener("pointermove", event => {
 });
 for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, event => { fingers.delete(event.pointerId); reach = 0; });
 $("frame").addEventListener("touchstart", event => { if (event.touches.length > 1) event.preventDefault(); }, { passive: false });
-$("picture").addEventListener("load", () => { $("picture").classList.remove("away"); place(); });
-$("picture").addEventListener("error", () => say("The picture does not show.", "Load it again", () => { $("picture").src = `${state.picture}?${Date.now()}`; say(""); }));
+$("image").addEventListener("load", () => { $("image").classList.remove("away"); place(); });
+$("image").addEventListener("error", () => say("The image does not show.", "Load it again", () => { $("image").src = `${state.image}?${Date.now()}`; say(""); }));
 addEventListener("resize", place);
 
 /* ---- hands ---- */

@@ -149,7 +149,7 @@ OWN = [
     ("GET", "/storage-data/uploaded/?filepath=upload/1/x.json", None),
 ]
 
-# What is new with the desk: its leader's half, the pictures and the places of others, and ways around the list of views.
+# What is new with the desk: its leader's half, the images and the places of others, and ways around the list of views.
 AT_THE_DESK = [
     ("GET", "/desk/report", None),
     ("POST", "/desk/report", {}),
@@ -160,12 +160,12 @@ AT_THE_DESK = [
     ("GET", "/desk/step", None),
     ("DELETE", "/desk/", None),
     ("POST", "/desk/", {}),
-    ("POST", "/desk/picture/1", {}),
-    ("GET", "/desk/picture/900", None),
-    ("GET", "/desk/picture/0", None),
-    ("GET", "/desk/picture/-1", None),
-    ("GET", "/desk/picture/99999999999999999999", None),
-    ("GET", "/desk/picture/1/../../report", None),
+    ("POST", "/desk/image/1", {}),
+    ("GET", "/desk/image/900", None),
+    ("GET", "/desk/image/0", None),
+    ("GET", "/desk/image/-1", None),
+    ("GET", "/desk/image/99999999999999999999", None),
+    ("GET", "/desk/image/1/../../report", None),
     ("GET", "/desk/static/desk.html", None),
     ("GET", "/desk/static/..%2Fgate.py", None),
     ("GET", "/desk/static/..%2F..%2F..%2F..%2Fdata%2Flabel-studio%2Fsecrets.json", None),
@@ -331,16 +331,14 @@ def test_the_same_addresses_do_answer_the_administrator(studio: Studio, numbers:
 
 @pytest.mark.parametrize("name", ["label-studio/secrets.json", "tiny/truth/hidden.png", "tiny/source/questions.json",
                                   "tiny/source/images/script.svg", "tiny/source/images/../../truth/hidden.png", "/etc/hostname"])  # fmt: skip
-def test_nothing_but_pictures_has_an_address_not_even_for_the_administrator(
-    studio: Studio, name: str
-) -> None:
+def test_nothing_but_images_has_an_address_not_even_for_the_administrator(studio: Studio, name: str) -> None:
     assert (
         studio.admin().get(f"{studio.url}/data/local-files/", params={"d": name}, timeout=60).status_code
         == 404
     )
 
 
-def test_a_picture_has_the_media_type_of_its_content(studio: Studio) -> None:
+def test_a_image_has_the_media_type_of_its_content(studio: Studio) -> None:
     address = f"{studio.url}/data/local-files/"
     answer = studio.admin().get(address, params={"d": "tiny/source/images/dot.pjpeg"}, timeout=60)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")

@@ -88,17 +88,17 @@ def change(studio: Studio, **parts: Any) -> dict[str, Any]:
     return content
 
 
-def test_a_pictures_address_tells_tasks_and_people_apart(studio: Studio) -> None:
+def test_a_images_address_tells_tasks_and_people_apart(studio: Studio) -> None:
     ann, ben = studio.desk("ann"), studio.desk("ben")
     first, other = ann.step({}), ben.step({})
     assert first["place"] == other["place"] == 1
-    # At one browser, one after the other: the address of one must not bring the picture kept of the other.
-    assert first["picture"] != other["picture"]
+    # At one browser, one after the other: the address of one must not bring the image kept of the other.
+    assert first["image"] != other["image"]
     key, tasks = held(studio, "ann"), json.loads(studio.queue.read_text())["tasks"]
     ann.step({"decline": True})
     change(studio, tasks=[row for row in tasks if row["key"] != key])
     again = ann.agree()
-    assert again["picture"] != first["picture"]
+    assert again["image"] != first["image"]
 
 
 def test_an_answer_goes_to_what_was_shown_or_nowhere(studio: Studio) -> None:
@@ -132,7 +132,7 @@ def test_who_declined_reads_and_changes_nothing_more(studio: Studio) -> None:
     for shown in (first, second):
         assert ann.post({"answer": {"place": shown["place"], **given}}).status_code == 404
         assert ann.post({"open": shown["place"]}).status_code == 404
-        assert ann.session.get(studio.url + shown["picture"], timeout=60).status_code == 404
+        assert ann.session.get(studio.url + shown["image"], timeout=60).status_code == 404
     assert said(studio, "ann") == ["valid"]
     assert ann.agree() == second  # who agrees again goes on
 
@@ -249,8 +249,8 @@ def test_what_another_batch_took_out_is_asked_corrected_and_shown_no_more(studio
         assert ann.post(body).status_code == 404
     given = {"first": "valid", "second": "valid", "seconds": 1}
     assert ann.post({"answer": {"place": 4, **given}}).status_code == 404
-    assert ann.session.get(studio.url + shown[2]["picture"], timeout=60).status_code == 404
-    assert ann.session.get(studio.url + now["picture"], timeout=60).status_code == 200
+    assert ann.session.get(studio.url + shown[2]["image"], timeout=60).status_code == 404
+    assert ann.session.get(studio.url + now["image"], timeout=60).status_code == 200
 
 
 def test_what_somebody_keeps_open_for_long_goes_to_others_and_a_late_answer_counts(studio: Studio) -> None:

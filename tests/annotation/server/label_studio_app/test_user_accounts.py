@@ -23,11 +23,11 @@ def test_all_are_members_of_one_organisation_and_annotators_are_no_staff(studio:
 
 def test_who_left_is_out_at_once_and_comes_back_with_the_same_link(studio: Studio) -> None:
     bob, link = studio.desk("bob"), studio.link("bob")
-    picture = bob.step({})["picture"]
+    image = bob.step({})["image"]
     update_roster(["bob"], remove=True)
     assert bob.step({})["words"] == "There is nothing for you here now."
     assert bob.post({"open": 1}).json()["show"] == "wait"
-    assert bob.session.get(studio.url + picture, timeout=60).status_code == 404
+    assert bob.session.get(studio.url + image, timeout=60).status_code == 404
     assert requests.get(studio.url + link, timeout=60).status_code == 403
     update_roster(["bob"])
     assert studio.link("bob") == link and studio.desk("bob").step({})["show"] == "task"

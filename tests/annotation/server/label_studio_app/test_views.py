@@ -30,11 +30,11 @@ def test_nothing_is_shown_before_somebody_agreed(studio: Studio) -> None:
     assert row["consent"] and row["consent_hash"] == shown["hash"]
 
 
-def test_a_task_is_texts_a_picture_and_own_numbers_alone(studio: Studio) -> None:
+def test_a_task_is_texts_a_image_and_own_numbers_alone(studio: Studio) -> None:
     desk = studio.desk("ben")
     shown = desk.step({})
     assert shown.keys() - {"guide", "contact"} == {
-        "show", "place", "picture", "first", "second", "number", "of", "back", "given",
+        "show", "place", "image", "first", "second", "number", "of", "back", "given",
     }  # fmt: skip
     assert (shown["place"], shown["number"], shown["of"], shown["back"], shown["given"]) == (
         1,
@@ -43,14 +43,14 @@ def test_a_task_is_texts_a_picture_and_own_numbers_alone(studio: Studio) -> None
         None,
         None,
     )
-    picture = desk.session.get(studio.url + shown["picture"], timeout=60)
-    assert picture.headers["Content-Type"] == "image/png" and picture.content[:4] == b"\x89PNG"
+    image = desk.session.get(studio.url + shown["image"], timeout=60)
+    assert image.headers["Content-Type"] == "image/png" and image.content[:4] == b"\x89PNG"
     page = desk.session.get(f"{studio.url}/desk/", timeout=60)
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     # A step names no task, role or verdict.
     told = json.dumps(
         {name: value for name, value in shown.items() if name != "guide"}
-    )  # which has pictures inside
+    )  # which has images inside
     assert not any(word in told + page.text for word in ("t00", "filter", "expected", "candidate"))
 
 

@@ -8,7 +8,7 @@ import pytest
 from research.synthetic_world import rendering
 from research.synthetic_world.drawings import DRAWINGS, pets
 from research.synthetic_world.ontology import KIND_BY_NAME
-from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, kinds_of, look_of, picture, plain
+from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, image, kinds_of, look_of, plain
 
 
 @pytest.mark.parametrize("kind", kinds_of(pets), ids=lambda kind: kind.name)
@@ -21,7 +21,7 @@ def test_a_dog_is_no_cat_in_any_colour(pose):
     shared = sorted(set(KIND_BY_NAME["dog"].colors) & set(KIND_BY_NAME["cat"].colors))
     assert len(shared) >= 4
     for color in shared:
-        dog, cat = (picture(plain(KIND_BY_NAME[name], color=color, pose=pose)) for name in ("dog", "cat"))
+        dog, cat = (image(plain(KIND_BY_NAME[name], color=color, pose=pose)) for name in ("dog", "cat"))
         drawn = min((away(pixels, GROUND) > 8).sum() for pixels in (dog, cat))
         assert (np.abs(dog - cat).max(axis=2) > SEEN).sum() > 0.15 * drawn, color
 

@@ -71,6 +71,6 @@ def test_materials_are_asked_for_as_what_things_are_made_of():
 def test_what_is_not_so_is_answered_with_what_is():
     # "No, the table is brown": a no names the look that the thing does have
     for question in (q for asked_together in asked_by(attributes.verify_attribute) for q in asked_together):
-        if question.answer == "no" and question.picture_id == "n000042":
+        if question.answer == "no" and question.image_id == "n000042":
             kind = question.program[-1].operation.split()[-1]
             assert LOOKS[target(question)][kind] in question.full_answer, question.full_answer

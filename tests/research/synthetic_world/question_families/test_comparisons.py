@@ -51,5 +51,5 @@ def test_what_is_common_is_all_that_is_common():
     # brown wood table and white wood shelf share the material alone, blue cup and blue jeans the colour alone;
     # the red plastic cup and the blue plastic striped one have one name
     every = [q for asked_together in asked_by(comparisons.query_common, 60) for q in asked_together]
-    shared = {(*sorted(compared(q)), q.answer) for q in every if q.picture_id == "n000042"}
+    shared = {(*sorted(compared(q)), q.answer) for q in every if q.image_id == "n000042"}
     assert shared == {("13", "14", "material"), ("12", "16", "color")}

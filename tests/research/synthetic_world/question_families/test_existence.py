@@ -42,7 +42,7 @@ def test_what_is_not_there_could_well_be_in_such_a_place():
     # a "no" about a whale in a kitchen would give itself away
     for question in (q for asked_together in asked_by(existence.exists_name) for q in asked_together):
         name = question.program[0].argument.split(" (")[0]
-        place = "kitchen" if question.picture_id == KITCHEN.picture_id else "park"
+        place = "kitchen" if question.image_id == KITCHEN.image_id else "park"
         assert question.answer == "yes" or place in KIND_BY_NAME[name].locations, question.text
 
 

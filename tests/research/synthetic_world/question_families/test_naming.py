@@ -42,7 +42,7 @@ def test_the_answer_is_the_name_of_the_object_and_the_question_does_not_say_it(f
 def test_two_of_a_category_are_never_asked_for_by_it_alone():
     # the kitchen has two pieces of furniture, table and shelf
     for question in (q for asked_together in asked_by(naming.query_category) for q in asked_together):
-        assert question.picture_id != KITCHEN.picture_id or "furniture" not in question.text
+        assert question.image_id != KITCHEN.image_id or "furniture" not in question.text
 
 
 def test_who_is_asked_of_people_by_their_pose():

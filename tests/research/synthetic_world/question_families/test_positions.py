@@ -1,4 +1,4 @@
-"""The side or part of the picture that one object is in."""
+"""The side or part of the image that one object is in."""
 
 from __future__ import annotations
 

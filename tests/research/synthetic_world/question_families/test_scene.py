@@ -1,4 +1,4 @@
-"""The whole picture: the place, indoors or outdoors, the weather."""
+"""The whole image: the place, indoors or outdoors, the weather."""
 
 from __future__ import annotations
 
@@ -45,6 +45,4 @@ def test_another_place_that_is_offered_is_of_the_same_side_of_the_door():
     for question in (q for asked_together in asked_by(whole.choose_scene) for q in asked_together):
         if question.detailed == "placeChoose":
             options = set(question.program[-1].argument.split("|"))
-            assert options <= set(OUTDOORS if question.picture_id == PARK.picture_id else INDOORS), (
-                question.text
-            )
+            assert options <= set(OUTDOORS if question.image_id == PARK.image_id else INDOORS), question.text

@@ -1,4 +1,4 @@
-"""Questions of two pictures, and all that they are judged with, written down by hand."""
+"""Questions of two images, and all that they are judged with, written down by hand."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pipeline.verifier.partial_graphs import build_partial_graph
 from tests.notation import LEXICON, answered_question
 
 
-def asked(key: str, picture: str, program: str, answer: str, **more: object):
+def asked(key: str, image: str, program: str, answer: str, **more: object):
     return msgspec.structs.replace(
-        answered_question(program, answer, key), picture_id=picture, structural="query", **more
+        answered_question(program, answer, key), image_id=image, structural="query", **more
     )
 
 
@@ -33,7 +33,7 @@ B = [
 def source(*questions, truth=None, scenes=None, related=None) -> VerifierInputs:
     by = {}
     for one in questions:
-        by.setdefault(one.picture_id, []).append(one)
+        by.setdefault(one.image_id, []).append(one)
     scenes = scenes or {}
     graphs = {key: build_partial_graph(rows, LEXICON) for key, rows in by.items() if key not in scenes}
     return VerifierInputs(
