@@ -39,13 +39,13 @@ def main() -> None:
     source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
     with ExitStack() as written:  # the files take their places together, when all is right
-        for read in (
-            source.read_questions,
-            source.read_unbalanced_questions,
-            source.read_scene_graphs,
-            source.read_images,
+        for name, read in (
+            ("questions", source.read_questions),
+            ("unbalanced", source.read_unbalanced_questions),
+            ("scenes", source.read_scene_graphs),
+            ("images", source.read_images),
         ):
-            name, records = read.__name__, read()
+            records = read()
             if params.paraphrase and name == "questions":
                 records = paraphrase_questions(source.read_questions(), params.split, params.seed)
             file = written.enter_context(atomic_write(out / f"{name}.jsonl"))
