@@ -51,7 +51,7 @@ mutants: setup
 	$(IN_VENV) $(BIN)/python -m pytest -m endurance tests/test_mutants.py
 	$(IN_VENV) $(BIN)/python -m tests.mutants
 
-# A Label Studio of our own for the people's half; docs/annotation.md tells the rest.
+# A Label Studio of our own for the people's half; docs/guides/human_annotation.md tells the rest.
 annotate: setup
 	$(IN_VENV) $(BIN)/rgqa annotate serve --port $(PORT)
 

@@ -40,13 +40,13 @@ class Gaps:
     left_out: float
     chance: float = 0.0
 
-    def things(self, name, shown, listed):
+    def estimate_unlisted_objects(self, name, listed_names, num_listed):
         return self.left_out
 
-    def look(self, attribute, name, listed):
+    def estimate_attribute_probability(self, attribute, name, is_listed):
         return self.chance
 
-    def relation(self, subject, relation, other, listed):
+    def estimate_relation_probability(self, subject, relation, other, are_listed):
         return self.chance
 
 

@@ -41,7 +41,7 @@ def format_summary(quality: QualityReport) -> Iterator[str]:
     yield from (f"ALARM: {alarm}" for alarm in quality.warnings)
     width = max((len(person.name) for person in quality.annotators), default=0)
     for person in quality.annotators:
-        sensitivity, specificity = str(person.skill.sensitivity), person.skill.specificity
+        sensitivity, specificity = str(person.gold_accuracy.sensitivity), person.gold_accuracy.specificity
         yield f"  {person.name:{width}}  sensitivity {sensitivity:28} specificity {specificity}"
         yield from (f"  {'':{width}}  excluded: {reason}" for reason in person.exclusion_reasons)
         yield from (f"  {'':{width}}  {flag.kind}: {flag.detail}" for flag in person.flags)

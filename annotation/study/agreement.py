@@ -1,8 +1,8 @@
-"""How far annotators agree on candidates, beyond what chance would give, with 95 % intervals by bootstrap over images.
+"""Measure inter-annotator agreement on candidates, with 95 % bootstrap intervals over images.
 
-Undefined is None: nothing was judged twice, or everybody said the same throughout, so that there is nothing to agree about.
-Where votes are asked one after the other until a candidate is sure, those with several are the doubtful ones: agreement is to
-be told of candidates drawn by lot (`annotation.study.assignment.drawn`).
+A figure is None where it is undefined: no candidate was judged twice, or all verdicts are equal.
+With adaptive voting, candidates with several votes are mostly the doubtful ones. So agreement must be measured on a random sample of
+tasks (`annotation.study.assignment.is_overlap_task`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUM_REPLICATES, BOOTSTRAP_SEED = 1000, 0
 
 
 class IntervalEstimate(Record):
-    """A value and its interval; None where undefined."""
+    """A value with its 95 % interval; None where undefined."""
 
     value: float | None = None
     low: float | None = None
@@ -27,12 +27,15 @@ class IntervalEstimate(Record):
 
 
 class SubsetAgreement(Record):
-    """Agreement on the candidates of one subset, or of all (`subset` None).
+    """Agreement on the candidates of one subset, or of all subsets together.
 
     Attributes:
-        candidates: judged by at least two. verdicts: on those.
-        share: of pairs of verdicts on one candidate, those that say the same, the mean over candidates, in [0, 1].
-        alpha: Krippendorff's, nominal, at most 1, 0 for chance. ac1: Gwet's, which does not sink where nearly all is alike.
+        subset: The subset; None for all subsets together.
+        candidates: Number of candidates with at least two verdicts.
+        verdicts: Number of verdicts on these candidates.
+        observed: Observed agreement in [0, 1]: the proportion of equal pairs of verdicts, averaged over candidates.
+        krippendorff_alpha: Krippendorff's nominal alpha, at most 1; 0 is chance level.
+        gwet_ac1: Gwet's AC1, at most 1. Unlike alpha, it does not drop when nearly all verdicts are equal.
     """
 
     subset: Subset | None
@@ -44,41 +47,48 @@ class SubsetAgreement(Record):
 
 
 class RetestReliability(Record):
-    """Candidates that one person judged twice, and the share of them on which they said the same again."""
+    """How often an annotator who judges a candidate twice gives the same verdict, as a rate in [0, 1]."""
 
     num_repeated: int
     agreement_rate: IntervalEstimate
 
 
 def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
-    """Agreement on all candidates together, then on those of each subset that has any.
+    """Compute agreement on all candidates together, then on those of each non-empty subset.
 
     Args:
-        votes: answers on candidates, one of each person on each.
+        votes: Rows of the answers table on candidates, one per annotator and candidate.
+
+    Returns:
+        First the agreement on all candidates, then one entry per subset in the order of `SUBSETS`.
     """
     own: list[tuple[Subset, pd.DataFrame]] = [(key, votes[votes["subset"] == key]) for key in SUBSETS]
     return [_subset_agreement(None, votes), *(_subset_agreement(key, rows) for key, rows in own if len(rows))]
 
 
 def compute_retest(answers: pd.DataFrame) -> RetestReliability:
-    """Of answers on candidates by people that are not excluded, repeats among them."""
+    """Compute test-retest reliability from answers on candidates, repeats included, of annotators who are not excluded."""
     rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
         ["annotator", "candidate_id"], observed=True
     )
-    given = rows["invalid"].agg(["size", "mean"]).assign(at=rows["image_id"].first())
-    both = given[given["size"] > 1]
-    sums = np.stack([both["mean"].isin([0, 1]), np.ones(len(both))], axis=1).astype(float)
-    same = bootstrap_estimate(sums, both["at"].to_numpy(), lambda total: total[..., 0] / total[..., 1])
-    return RetestReliability(num_repeated=len(both), agreement_rate=same)
+    given = rows["invalid"].agg(["size", "mean"]).assign(image_id=rows["image_id"].first())
+    repeated = given[given["size"] > 1]
+    sums = np.stack([repeated["mean"].isin([0, 1]), np.ones(len(repeated))], axis=1).astype(float)
+    rate = bootstrap_estimate(
+        sums, repeated["image_id"].to_numpy(), lambda total: total[..., 0] / total[..., 1]
+    )
+    return RetestReliability(num_repeated=len(repeated), agreement_rate=rate)
 
 
 def bootstrap_estimate(
     sums: np.ndarray, images: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]
 ) -> IntervalEstimate:
-    """A figure of sums, with its interval.
+    """Return a statistic of sums over units, with its 95 % interval by cluster bootstrap over images.
 
     Args:
-        sums: [units, terms]. images: [units], of which each is. value: sums over units, [..., terms] -> [...].
+        sums: [units, terms], the terms of each unit.
+        images: [units], the image of each unit.
+        statistic: Maps sums over units, [..., terms], to values, [...].
     """
     with np.errstate(all="ignore"):
         found = float(statistic(sums.sum(axis=0)))
@@ -97,14 +107,15 @@ def bootstrap_estimate(
 
 
 def compute_terms(counts: np.ndarray) -> np.ndarray:
-    """What `share`, `alpha` and `ac1` are made of: [units, 7].
+    """Return the additive terms of the three coefficients, [units, 7].
 
     Args:
-        counts: [units, 2], how many judges gave each value; at least one each.
+        counts: [units, 2], the number of annotators who gave each value; at least one per unit.
     """
     one, other = counts.T.astype(float)
     total, twice = one + other, one + other >= 2
-    pairs = np.where(twice, 2 * one * other / np.maximum(total - 1, 1), 0)  # that differ, over judges - 1
+    # Disagreeing pairs, divided by the number of annotators minus 1.
+    pairs = np.where(twice, 2 * one * other / np.maximum(total - 1, 1), 0)
     differ = np.where(twice, pairs / total, 0)
     return np.stack(
         [twice - differ, twice, pairs, twice * one, twice * other, other / total, np.ones(len(total))], axis=1
@@ -112,14 +123,18 @@ def compute_terms(counts: np.ndarray) -> np.ndarray:
 
 
 def observed_agreement(sums: np.ndarray) -> np.ndarray:
-    """Observed agreement of sums of `terms`."""
+    """Return observed agreement in [0, 1] from summed terms (`compute_terms`)."""
     return sums[..., 0] / sums[..., 1]
 
 
 def krippendorff_alpha(sums: np.ndarray) -> np.ndarray:
-    """Krippendorff's alpha of sums of `terms`.
+    """Return Krippendorff's nominal alpha from summed terms (`compute_terms`).
 
-    >>> float(alpha(terms(np.array([[2, 0], [0, 2], [1, 1]])).sum(axis=0)).round(4))  # 1 - observed 1/3 / expected 3/5
+    Source: K. Krippendorff, Content Analysis, 2004.
+
+    Observed disagreement is 1/3, expected disagreement 3/5:
+
+    >>> float(krippendorff_alpha(compute_terms(np.array([[2, 0], [0, 2], [1, 1]])).sum(axis=0)).round(4))
     0.4444
     """
     pairs, one, other = (sums[..., place] for place in (2, 3, 4))
@@ -127,9 +142,13 @@ def krippendorff_alpha(sums: np.ndarray) -> np.ndarray:
 
 
 def gwet_ac1(sums: np.ndarray) -> np.ndarray:
-    """Gwet's AC1 of sums of `terms` (British Journal of Mathematical and Statistical Psychology 61, 2008).
+    """Return Gwet's AC1 from summed terms (`compute_terms`).
 
-    >>> float(ac1(terms(np.array([[2, 0], [2, 0], [2, 0], [1, 1]])).sum(axis=0)).round(4))  # (3/4 - 7/32) / (1 - 7/32)
+    Source: K. Gwet, British Journal of Mathematical and Statistical Psychology 61, 2008.
+
+    Observed agreement is 3/4, chance agreement 7/32:
+
+    >>> float(gwet_ac1(compute_terms(np.array([[2, 0], [2, 0], [2, 0], [1, 1]])).sum(axis=0)).round(4))
     0.68
     """
     often = sums[..., 5] / sums[..., 6]

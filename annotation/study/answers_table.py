@@ -1,17 +1,22 @@
-"""What people judged, a table with a row for each question; and the rules by which it is weighed and counted.
+"""Build the answers table, with one row per answered question, and define the rules of quality control.
 
-"unsure" counts as "valid", as the guidelines tell annotators to say valid in doubt.
+"unsure" counts as "valid", because the guidelines tell annotators to say valid when in doubt.
 
-Columns: of the verdict `verdict_id`, `task_id`, `annotator`, `order`, `seconds` (the shorter of its two clocks), `simulated`,
-`rehearsal`; of the question `place` (0 first, 1 second) and the fields of TaskQuestion; and
-    image_id, subset   of the task; a repeat is of its candidate's subset
-    choice, why          what was said, and the reason if it is invalid and one was given
-    right                whether a filter question was answered as expected; false of others
-    expert               whether whoever said it is an expert, whose word decides
-    fallen               whether the filter question is taken to be wrong itself, once weighed
-    aside, detail        why the answer does not count, and the figures, once weighed; else ""
+Columns
+    verdict_id, task_id, annotator, sequence_index, simulated, rehearsal   fields of Verdict
+    duration_seconds   the shorter of the two clocks of the verdict; NaN if unknown
+    position           0 for the first question of the task, 1 for the second
+    role, candidate_id, question_id, text, gold_source, expected_choice    fields of TaskQuestion
+    image_id, subset   of the task; a repeat has the subset of its candidate
+    choice             valid, invalid or unsure
+    invalid_reason     the reason given for "invalid"; else ""
+    is_correct         whether a gold question was answered as expected; False for other questions
+    is_adjudicator     whether the annotator is an adjudicator
+    is_discarded       whether the gold question is discarded as mislabelled; False before quality control
+    exclusion_reason   why the answer does not count; "" if it counts, and before quality control
+    detail             the figures behind the exclusion reason; else ""
 
-Texts repeat, so they are categories in the order of the alphabet: each is held once, a row has its number.
+Text columns are categorical with alphabetically sorted categories, so that each distinct text is stored once.
 """
 
 from __future__ import annotations
@@ -30,42 +35,48 @@ from pipeline.core.params import Count, Params
 from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
 
 RecordType = TypeVar("RecordType", bound=Record)
-BLOCK_SIZE = 1 << 14  # records made together
+# Number of records that are converted together.
+BLOCK_SIZE = 1 << 14
 VERDICT_FIELDS = ("verdict_id", "task_id", "annotator")
-QUESTION_FIELDS = ("role", "candidate_id", "question_id", "text", "source", "expected")
-# Why an answer does not count; "" where it does.
-EXCLUSION_REASONS = ("", "annotator excluded", "filter failed", "judged before", "contradicts themselves")
+QUESTION_FIELDS = ("role", "candidate_id", "question_id", "text", "gold_source", "expected_choice")
+# The categories of the column exclusion_reason.
+EXCLUSION_REASONS = ("", "annotator excluded", "gold question failed", "duplicate", "self-contradiction")
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 QualityCheck = Literal["sensitivity", "specificity", "drift", "speed"]
 
 
 class QualityRules(Params):
-    """The rules by which verdicts are weighed and counted."""
+    """The rules of quality control and vote aggregation, part of section `collect` of params.yaml."""
 
     aggregation: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
-    # Of dawid-skene: a candidate less probably (un)answerable than this is doubtful. One vote may do.
+    # For dawid-skene: below this posterior probability a candidate is doubtful. One vote can be enough.
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
-    min_votes: Count = 2  # of the other two: fewer leave a candidate unjudged
-    # Of known invalid and of known valid filters, to be answered as known. What is called invalid gets into the set: there
-    # an error costs more than where a candidate is lost.
+    # For majority and unanimity: with fewer votes a candidate has the status no_votes.
+    min_votes: Count = 2
+    # Minimum accuracy on invalid and on valid gold questions. The limit for valid ones is higher, because a question wrongly called
+    # invalid gets into the benchmark, while a question wrongly called valid is only lost.
     min_sensitivity: Proportion = 0.7
     min_specificity: Proportion = 0.8
-    # Drift: both rates are also computed over so many consecutive filter questions of one kind.
+    # Number of consecutive gold questions of one kind over which drift is checked.
     drift_window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
-    max_discarded_rate: Proportion = 0.03  # of a source's filters may be wrong (one of any); with more, source or crowd is, and collect stops
+    # Maximum proportion of a source's gold questions that may be discarded (one is always allowed). Above it, the source or the
+    # annotators must be wrong, and stage collect stops.
+    max_discarded_rate: Proportion = 0.03
+    # Checks that exclude an annotator. The others are only reported.
     exclusion_checks: tuple[QualityCheck, ...] = (
         "sensitivity",
         "specificity",
         "drift",
         "speed",
-    )  # others are told
-    # Nobody reads two questions and looks at the image in less time.
+    )
+    # Reading two questions and looking at the image takes longer than this.
     min_task_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
-    max_fast_rate: Proportion = 0.5  # with a larger share of such tasks nothing of theirs counts
+    # Annotators with a larger proportion of faster tasks are excluded.
+    max_fast_rate: Proportion = 0.5
 
 
 def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
-    """The task's two questions, what was said of each, and the reason if that is "invalid" and one was given."""
+    """Return (question, choice, reason) for both questions of a task. The reason is "" unless the choice is "invalid"."""
     return (
         (task.first, verdict.first, verdict.first_reason if verdict.first == "invalid" else ""),
         (task.second, verdict.second, verdict.second_reason if verdict.second == "invalid" else ""),
@@ -73,7 +84,7 @@ def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Cho
 
 
 class CategoricalBuilder:
-    """A column of texts that repeat, as it grows."""
+    """Build a categorical column of repeating texts row by row."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -83,24 +94,33 @@ class CategoricalBuilder:
         self._rows.append(-1 if text is None else self._codes.setdefault(text, len(self._codes)))
 
     def to_categorical(self) -> pd.Categorical:
-        """The whole column, None as missing."""
+        """Return the column with sorted categories; None becomes missing."""
         texts = sorted(self._codes)
-        places = np.full(len(texts) + 1, -1, np.int32)  # the last one of what is missing
-        places[[self._codes[text] for text in texts]] = np.arange(len(texts))
-        return make_categorical(places[np.asarray(self._rows)], texts, ordered=True)
+        # The last entry maps the code of None, -1, to itself.
+        ranks = np.full(len(texts) + 1, -1, np.int32)
+        ranks[[self._codes[text] for text in texts]] = np.arange(len(texts))
+        return make_categorical(ranks[np.asarray(self._rows)], texts, ordered=True)
 
 
-def make_categorical(numbers: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
-    """A column of texts by their number; -1 is missing."""
-    # The strings themselves: a type of pandas' own would hold them twice.
-    as_they_are: dict[str, Any] = {"dtype": object}
-    index: Any = pd.Index(texts, **as_they_are)
-    column: Any = pd.Categorical.from_codes(numbers, index, ordered=ordered)
+def make_categorical(codes: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
+    """Return a categorical column from the codes of its texts; -1 means missing."""
+    # With dtype object pandas keeps the given strings. Its own string type would copy them.
+    options: dict[str, Any] = {"dtype": object}
+    index: Any = pd.Index(texts, **options)
+    column: Any = pd.Categorical.from_codes(codes, index, ordered=ordered)
     return column
 
 
 def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """The table of all verdicts, one or more, in their order; tasks are given by id, and looked up a verdict at a time."""
+    """Build the answers table of all verdicts, in their order.
+
+    Args:
+        tasks: Task id -> task. One task at a time is looked up, so that a mapping over a file can be passed.
+        verdicts: At least one verdict.
+
+    Returns:
+        Two rows per verdict, with the columns named in the module docstring.
+    """
     subset = {
         asked.candidate_id: task.subset
         for task in tasks.values()
@@ -109,14 +129,14 @@ def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) 
     }
     texts = {
         name: CategoricalBuilder()
-        for name in (*VERDICT_FIELDS, *QUESTION_FIELDS, "image_id", "subset", "choice", "why")
+        for name in (*VERDICT_FIELDS, *QUESTION_FIELDS, "image_id", "subset", "choice", "invalid_reason")
     }
-    numbers = {"order": array("q"), "place": array("b"), "seconds": array("d")}
+    numbers = {"sequence_index": array("q"), "position": array("b"), "duration_seconds": array("d")}
     marks = {"simulated": bytearray(), "rehearsal": bytearray()}
     for verdict in verdicts:
         task = tasks[verdict.task_id]
         seconds = _shorter_time(verdict)
-        for place, (asked, choice, why) in enumerate(split_verdict(task, verdict)):
+        for position, (asked, choice, reason) in enumerate(split_verdict(task, verdict)):
             for record, names in ((verdict, VERDICT_FIELDS), (asked, QUESTION_FIELDS)):
                 for name in names:
                     texts[name].append(getattr(record, name))
@@ -125,56 +145,66 @@ def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) 
                 ("image_id", task.image_id),
                 ("subset", own),
                 ("choice", choice),
-                ("why", why),
+                ("invalid_reason", reason),
             ):
                 texts[name].append(text)
-            for name, number in (("order", verdict.sequence_index), ("place", place), ("seconds", seconds)):
+            for name, number in (
+                ("sequence_index", verdict.sequence_index),
+                ("position", position),
+                ("duration_seconds", seconds),
+            ):
                 numbers[name].append(number)
             for name, mark in marks.items():
                 mark.append(getattr(verdict, name))
     del subset
-    # One after the other, as each takes twice its room while it is made.
+    # Columns are converted one by one, because each needs twice its memory during conversion.
     columns: dict[str, Any] = {name: texts.pop(name).to_categorical() for name in [*texts]}
     columns |= {name: np.array(numbers.pop(name)) for name in [*numbers]}
     columns |= {name: np.array(mark, bool) for name, mark in marks.items()}
-    judged = pd.DataFrame(columns, copy=False)
-    right = (judged["choice"] == "invalid") == (judged["expected"] == "invalid")
-    none = np.zeros(len(judged), np.int8)
-    return judged.assign(
-        right=right & (judged["role"] == "filter"),
-        fallen=False,
-        expert=judged["annotator"].map(lambda name: str(name).startswith(ADJUDICATOR_PREFIX)).astype(bool),
-        aside=make_categorical(none, EXCLUSION_REASONS),
+    table = pd.DataFrame(columns, copy=False)
+    as_expected = (table["choice"] == "invalid") == (table["expected_choice"] == "invalid")
+    none = np.zeros(len(table), np.int8)
+    return table.assign(
+        is_correct=as_expected & (table["role"] == "gold"),
+        is_discarded=False,
+        is_adjudicator=table["annotator"]
+        .map(lambda name: str(name).startswith(ADJUDICATOR_PREFIX))
+        .astype(bool),
+        exclusion_reason=make_categorical(none, EXCLUSION_REASONS),
         detail=make_categorical(none, [""]),
     )
 
 
 def _shorter_time(verdict: Verdict) -> float:
-    """Of its two clocks that say something; NaN if none does."""
+    """Return the shorter valid time of the two clocks in seconds; NaN if neither is valid."""
     clocks = (verdict.duration_seconds, verdict.seconds_since_previous)
     return min((clock for clock in clocks if clock is not None and 0 < clock < inf), default=nan)
 
 
 def select_gold_answers(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers on filter questions that have not fallen."""
-    return answers[(answers["role"] == "filter") & ~answers["fallen"]]
+    """Return the answers on gold questions that are not discarded."""
+    return answers[(answers["role"] == "gold") & ~answers["is_discarded"]]
 
 
 def select_votes(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers of annotators on candidates, first and repeated, that count."""
-    return answers[(answers["role"] != "filter") & (answers["aside"] == "") & ~answers["expert"]]
+    """Return the answers on candidates and repeats that count as votes: not excluded, and not from adjudicators."""
+    return answers[
+        (answers["role"] != "gold") & (answers["exclusion_reason"] == "") & ~answers["is_adjudicator"]
+    ]
 
 
 def get_adjudications(answers: pd.DataFrame) -> pd.Series:
-    """Candidate id -> whether experts say that it is invalid; not of those on which as many say the one as the other."""
-    given = answers[(answers["role"] != "filter") & (answers["aside"] == "") & answers["expert"]]
-    share = (given["choice"] == "invalid").groupby(given["candidate_id"], observed=True).mean()
-    return share[share != 0.5].rename(str) > 0.5
+    """Return candidate id -> whether adjudicators call it invalid. Candidates on which they are tied are left out."""
+    given = answers[
+        (answers["role"] != "gold") & (answers["exclusion_reason"] == "") & answers["is_adjudicator"]
+    ]
+    proportion = (given["choice"] == "invalid").groupby(given["candidate_id"], observed=True).mean()
+    return proportion[proportion != 0.5].rename(str) > 0.5
 
 
 def to_records(table: pd.DataFrame, kind: type[RecordType]) -> list[RecordType]:
-    """The rows of a table whose columns are the fields of a record."""
-    found: list[RecordType] = []
+    """Convert the rows of a table to records. The columns must be the fields of the record type."""
+    records: list[RecordType] = []
     for start in range(0, len(table), BLOCK_SIZE):
-        found += msgspec.convert(table.iloc[start : start + BLOCK_SIZE].to_dict("records"), list[kind])
-    return found
+        records += msgspec.convert(table.iloc[start : start + BLOCK_SIZE].to_dict("records"), list[kind])
+    return records

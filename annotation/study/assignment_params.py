@@ -1,4 +1,4 @@
-"""What `Asking` is made of: section `annotate` of a data set's parameters, its tasks, and what stages say of them."""
+"""Read what `AdaptiveAssigner` needs: section `annotate` of params.yaml, the tasks, and the results of earlier stages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,26 @@ Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class AnnotateParams(Params):
-    """Section `annotate` of a data set: the fields of `AskingRules`, and
+    """Parameters of the human annotation study (section `annotate`).
 
     Attributes:
-        training: tasks of known answers that each annotator begins with, told after each what is right.
-        test: tasks of known answers that each annotator passes then. test_share: of their questions to be answered as known.
-        images: `local`: served by Label Studio from data/; else the address before their paths below data/, on another server.
+        max_votes: Maximum number of votes per task, each by another annotator. Use an odd number.
+        min_posterior: No further vote is requested once the verdict is at least this probable (0.5 to
+            1). Lower values cost fewer votes.
+        overlap_rate: Proportion (0 to 1) of tasks that get three votes in any case, so that agreement
+            can be measured.
+        wave_size: Number of tasks that are finished before the next ones begin. All tasks of the first
+            wave get three votes.
+        max_judgements: Maximum number of judgements in the whole study. 0 means no limit.
+        max_tasks_per_annotator: Maximum number of tasks per annotator. 0 means no limit.
+        training_tasks: Number of training tasks at the beginning, with feedback after each.
+        qualification_tasks: Number of tasks in the qualification test after the training. 0 means no
+            test.
+        min_qualification_accuracy: Minimum accuracy (0 to 1) on valid and on invalid questions of the
+            qualification test.
+        seed: Seed of the order of tasks.
+        image_base_url: `local`: Label Studio serves the images from data/. Otherwise the URL before the
+            image paths below data/, for a server elsewhere.
     """
 
     max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
@@ -38,12 +52,17 @@ class AnnotateParams(Params):
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
     def to_assignment_rules(self) -> AssignmentRules:
-        """Those that `Asking` takes."""
+        """Return the fields that `AdaptiveAssigner` takes."""
         return AssignmentRules(**{name: getattr(self, name) for name in AssignmentRules._fields})
 
 
 def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:
-    """A task as `Asking` takes it. The filters of fallen tasks, given by id, tell nothing of anybody."""
+    """Convert a task to the mapping that `AdaptiveAssigner` takes.
+
+    Args:
+        task: The task.
+        discarded: Ids of tasks whose gold question is discarded. It then says nothing about an annotator.
+    """
     first, second = (
         {"role": row.role, "candidate": row.candidate_id, "expected": row.expected_choice}
         for row in (task.first, task.second)
@@ -54,9 +73,10 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
 
 
 def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
-    """Candidate id -> prior probability of having an answer; empty if nothing is estimated, as in a human study."""
-    there = folders.read_records(CandidateEstimate) if folders.record_file(CandidateEstimate).exists() else ()
-    return {row.candidate_id: row.p_answerable for row in there}
+    """Return candidate id -> prior probability of being answerable; empty without stage `estimate`, as in a human baseline."""
+    path = folders.record_file(CandidateEstimate)
+    estimates = folders.read_records(CandidateEstimate) if path.exists() else ()
+    return {row.candidate_id: row.p_answerable for row in estimates}
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):
@@ -71,10 +91,13 @@ class _AnnotatorStatus(msgspec.Struct, frozen=True):
 
 
 class CollectFeedback(msgspec.Struct, frozen=True):
-    """The part of `quality.json` on which the asking rests; empty before stage `collect` has judged people's verdicts.
+    """The part of `quality.json` that task assignment uses; empty before stage `collect` has processed verdicts of people.
 
     Attributes:
-        fallen: filter questions that are taken to be wrong. doubtful: candidate id -> probability of having no answer.
+        simulated: Whether the verdicts are simulated.
+        discarded_gold_questions: Gold questions that are discarded as mislabelled.
+        annotators: Exclusions of annotators.
+        doubtful: Candidate id -> probability of being unanswerable, for candidates in doubt.
     """
 
     simulated: bool = True
@@ -84,18 +107,18 @@ class CollectFeedback(msgspec.Struct, frozen=True):
 
     @property
     def excluded_since(self) -> dict[str, int]:
-        """Pseudonym -> the place among their own answers from which on they do not count."""
+        """Excluded pseudonym -> `sequence_index` of the first answer that does not count."""
         return {person.name: person.excluded_since for person in self.annotators if person.exclusion_reasons}
 
     def find_discarded_tasks(self, tasks: Iterable[Task]) -> list[str]:
-        """The ids of the tasks in which a fallen filter stands, sorted."""
-        fallen = {(row.image_id, row.text) for row in self.discarded_gold_questions}
-        asked = ((task, row) for task in tasks for row in (task.first, task.second) if row.role == "filter")
-        return sorted({task.task_id for task, row in asked if (task.image_id, row.text) in fallen})
+        """Return the sorted ids of the tasks that contain a discarded gold question."""
+        discarded = {(row.image_id, row.text) for row in self.discarded_gold_questions}
+        gold = ((task, row) for task in tasks for row in (task.first, task.second) if row.role == "gold")
+        return sorted({task.task_id for task, row in gold if (task.image_id, row.text) in discarded})
 
 
 def read_collect_feedback(folders: DatasetFolders) -> CollectFeedback:
-    """What stage `collect` says of people's verdicts; nothing of simulated ones."""
+    """Read the results of stage `collect`. Results from simulated verdicts are ignored."""
     path = folders.stage_dir("collect") / "quality.json"
-    said = read_json(path, CollectFeedback) if path.exists() else CollectFeedback()
-    return CollectFeedback() if said.simulated else said
+    feedback = read_json(path, CollectFeedback) if path.exists() else CollectFeedback()
+    return CollectFeedback() if feedback.simulated else feedback

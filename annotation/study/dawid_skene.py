@@ -1,17 +1,23 @@
-"""How probable it is that each candidate is unanswerable, by Dawid and Skene's estimate of what is true from what several
-annotators say (Applied Statistics 28, 1979), over the answers that count.
+"""Estimate how probable it is that each candidate is unanswerable, with the method of Dawid and Skene.
 
-Every annotator has tables: how often they give each response where each class is true. Tables and truths are estimated
-in turn (EM), from the shares of responses on. Beside the original:
-- responses are more than classes: "unsure" is one, and says as much as the annotator's habit makes it say;
-- filter questions are items whose class is known; so are candidates on which an expert has decided;
-- an annotator has a table for each subset, and one for filters, as what is easily missed in one is plain in another. It leans
-  on their table over all of them, that on everybody's, each as if by SHRINK more answers, so that thin ones do not overfit;
-- a candidate's prior odds are those that stage `estimate` gives it, held within 1 - MOST_SURE and MOST_SURE, times one factor for
-  each subset, which is estimated like the original's share of a class: estimates that are all too high or low do no harm.
-Libraries (crowd-kit 1.4.2) know none of this; in the plain case the test has their numbers.
+A. P. Dawid and A. M. Skene, Applied Statistics 28, 1979: infer true classes from the responses of several annotators. Each annotator
+has a confusion table, which says how often they give each response for each true class. Tables and classes are estimated in turn
+(EM), starting from the proportions of responses. The votes are the answers that count.
 
-Constants are fixed on one simulated crowd (seed 20231001), figures told of others.
+This implementation differs from the original:
+
+- There are more responses than classes: "unsure" is a separate response, with a meaning that is estimated per annotator.
+- Gold questions are items of known class. So are candidates decided by an adjudicator.
+- An annotator has one table per subset and one for gold questions, because subsets differ in difficulty. Each table is shrunk towards
+  the annotator's overall table, and that one towards the table of all annotators, with the weight of `SHRINKAGE` answers. So tables
+  with few answers do not overfit.
+- The prior odds of a candidate are those of stage `estimate`, with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR], times one
+  factor per subset. The factor is estimated, as the original estimates the class proportions. So estimates that are all too high or
+  all too low do no harm.
+
+Libraries such as crowd-kit 1.4.2 offer none of this. In the original case, the results agree with crowd-kit (see the tests).
+
+The constants were chosen on one simulated crowd (seed 20231001). Reported figures come from other crowds.
 """
 
 from __future__ import annotations
@@ -30,23 +36,28 @@ from pipeline.core.errors import format_count
 from pipeline.core.records import SUBSETS, Record, Subset
 from pipeline.scoring.bootstrap import percentile_intervals, sample_cluster_counts
 
-NUM_CLASSES = 2  # valid and invalid
+# Class 0 is valid, class 1 is invalid.
+NUM_CLASSES = 2
+# Weight of the shrinkage of tables in answers, and the maximum prior probability of a class.
 SHRINKAGE, MAX_PRIOR = 10.0, 0.98
-TOLERANCE = 1e-6  # a round that moves no probability by more is the last
-# Bootstrap replicates over images. Each is fitted again, starting from the fit of all data, in this many rounds.
+# EM stops when no probability changes by more than this.
+TOLERANCE = 1e-6
+# Bootstrap replicates over images. Each starts from the fit of all data and runs this number of EM iterations.
 NUM_REPLICATES, BOOTSTRAP_SEED, NUM_REPLICATE_ITERATIONS = 100, 0, 10
-GOLD_SUBSET_CODE = len(SUBSETS)  # as a table's subset
+# Code of gold questions in the place of a subset code.
+GOLD_SUBSET_CODE = len(SUBSETS)
 MILLION = 1e6
-# Of the table of answers: what else it has would be copied as often.
+# Columns of the answers table that are used. Other columns would only be copied.
 USED_COLUMNS = (
-    *("annotator", "candidate_id", "choice", "expected", "image_id", "role", "subset", "text"),
-    *("aside", "expert", "fallen"),
+    *("annotator", "candidate_id", "choice", "expected_choice", "image_id", "role", "subset", "text"),
+    *("exclusion_reason", "is_adjudicator", "is_discarded"),
 )
-BLOCK_SIZE = 1 << 14  # candidates whose intervals are worked out together
+# Number of candidates whose intervals are computed together.
+BLOCK_SIZE = 1 << 14
 
 
 class Posterior(Record):
-    """`invalid` is the probability that the candidate is unanswerable, with its 95 % interval by bootstrap over images."""
+    """The probability that a candidate is unanswerable (`invalid`), with its 95 % bootstrap interval over images."""
 
     candidate_id: str
     invalid: float
@@ -55,8 +66,15 @@ class Posterior(Record):
 
 
 class ConfusionTable(Record):
-    """What somebody says in a subset (None: of filters), in shares with 95 % intervals by bootstrap over images: invalid
-    called invalid (sensitivity), valid not called invalid (specificity)."""
+    """Estimated accuracy of one annotator in one subset.
+
+    Attributes:
+        subset: The subset; None for gold questions.
+        annotator: The pseudonym.
+        votes: Number of votes.
+        sensitivity: Rate at which unanswerable items are called invalid, and its 95 % bootstrap interval (low, high).
+        specificity: Rate at which answerable items are not called invalid, and its 95 % bootstrap interval (low, high).
+    """
 
     subset: Subset | None
     annotator: str
@@ -66,13 +84,15 @@ class ConfusionTable(Record):
 
 
 class VoteData(NamedTuple):
-    """What is fitted: responses, and how they hang together.
+    """The responses of annotators to items.
 
     Attributes:
-        counts: [items, tables x responses] sparse, how often. owner: [tables] whose table it is, from 0 on.
-        prior: [items] probability of class 1, as far as its odds stand to others' of its group; 0 or 1 where it is known.
-        group: [items], from 0 on. With equal priors in it, its items have their common share, which is estimated.
-        responses: how many there are to choose from; the first two name the classes.
+        counts: [items, tables x responses], sparse: how often each response was given.
+        table_annotator: [tables], the annotator of each table, from 0 on.
+        prior: [items], the prior probability of class 1; 0 or 1 if the class is known. Only the ratio of prior odds within a
+            group matters.
+        group: [items], the group of each item, from 0 on. The proportion of class 1 is estimated per group.
+        num_responses: Number of responses to choose from. The first two are the names of the classes.
     """
 
     counts: csr_array
@@ -87,26 +107,44 @@ class VoteData(NamedTuple):
         item: np.ndarray,
         table: np.ndarray,
         response: np.ndarray,
-        owner: np.ndarray,
+        table_annotator: np.ndarray,
         prior: np.ndarray | None = None,
         group: np.ndarray | None = None,
-        responses: int = 3,
+        num_responses: int = 3,
     ) -> VoteData:
-        """From arrays of one length, [votes]: which item, which table, which response, all from 0 on; without priors all are
-        equal, without groups there is one."""
+        """Build the data from one row per vote.
+
+        Args:
+            item: [votes], the item of each vote, from 0 on.
+            table: [votes], the table of each vote, from 0 on.
+            response: [votes], the response of each vote, from 0 on.
+            table_annotator: [tables], the annotator of each table.
+            prior: [items], see the class; by default all priors are 0.5.
+            group: [items], see the class; by default there is one group.
+            num_responses: Number of responses to choose from.
+
+        Raises:
+            ValueError: There are no votes, or the arrays differ in length.
+        """
         if not len(item) or not len(item) == len(table) == len(response):
             raise ValueError(
-                f"{format_count(len(item), 'item')}, {format_count(len(table), 'table')}, {len(response)} responses: wanted as many of each"
+                f"{format_count(len(item), 'item')}, {format_count(len(table), 'table')}, {format_count(len(response), 'response')}. Pass at least one vote, and arrays of equal length"
             )
-        shape = int(item.max()) + 1, len(owner) * responses
-        cells = item, table * responses + response
+        shape = int(item.max()) + 1, len(table_annotator) * num_responses
+        cells = item, table * num_responses + response
         counts = csr_array((np.ones(len(item)), cells), shape)
         prior = np.full(shape[0], 0.5) if prior is None else prior
-        return cls(counts, owner, prior, np.zeros(shape[0], int) if group is None else group, responses)
+        group = np.zeros(shape[0], int) if group is None else group
+        return cls(counts, table_annotator, prior, group, num_responses)
 
 
 class DawidSkeneFit(NamedTuple):
-    """`posterior`: [items] probability of class 1. `tables`: [tables, classes, responses] shares."""
+    """The result of EM.
+
+    Attributes:
+        posterior: [items], the probability of class 1.
+        confusion_matrices: [tables, classes, responses], the rate of each response for each true class.
+    """
 
     posterior: np.ndarray
     confusion_matrices: np.ndarray
@@ -121,37 +159,46 @@ def fit_dawid_skene(
     initial_posterior: np.ndarray | None = None,
     max_iterations: int = 500,
 ) -> DawidSkeneFit:
-    """Estimate truths and tables in turn.
+    """Fit classes and confusion tables by EM. With `shrinkage` and `smoothing` 0, this is the original method.
 
     Args:
-        shrink: answers that a table is leaned on by; with 0, and `smoothing` 0 (answers of each response and class that
-            everybody's table and the common share begin with), it is the original.
-        weights: [items], how often each counts. start: [items], instead of the shares of responses.
+        votes: The responses.
+        shrinkage: Weight, in answers, of the shrinkage of tables.
+        smoothing: Pseudo-count, in answers, for each response in the table of all annotators and for each class in a group.
+        weights: [items], how often each item counts; by default once.
+        initial_posterior: [items], the starting point; by default the proportions of responses.
+        max_iterations: Maximum number of EM iterations.
+
+    Returns:
+        The posterior probabilities and the confusion tables.
     """
-    counts, owner, responses = votes.counts, votes.table_annotator, votes.num_responses
-    members = csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))))  # [owners, tables]
+    counts, annotator, responses = votes.counts, votes.table_annotator, votes.num_responses
+    # [annotators, tables]
+    tables_of = csr_array((np.ones(len(annotator)), (annotator, np.arange(len(annotator)))))
     known = np.isin(votes.prior, (0, 1))
     log_odds, shift = logit(votes.prior), np.zeros(int(votes.group.max()) + 1)
     weights = np.ones(len(known)) if weights is None else weights
-    said = np.asarray(counts @ np.tile(np.eye(responses), (len(owner), 1)))  # [items, responses]
-    shares = (said[:, 1] + said[:, 2:].sum(axis=1) / 2) / said.sum(axis=1)
+    # [items, responses]
+    totals = np.asarray(counts @ np.tile(np.eye(responses), (len(annotator), 1)))
+    proportions = (totals[:, 1] + totals[:, 2:].sum(axis=1) / 2) / totals.sum(axis=1)
     posterior, tables = (
-        np.where(known, votes.prior, shares if initial_posterior is None else initial_posterior),
+        np.where(known, votes.prior, proportions if initial_posterior is None else initial_posterior),
         np.empty(0),
     )
     for _ in range(max_iterations):
-        belief = np.stack([1 - posterior, posterior], axis=1)
-        own = np.asarray(counts.T @ (belief * weights[:, None])).reshape(-1, responses * NUM_CLASSES)
-        person = np.asarray(members @ own).reshape(-1, responses, NUM_CLASSES)
+        probability = np.stack([1 - posterior, posterior], axis=1)
+        own = np.asarray(counts.T @ (probability * weights[:, None])).reshape(-1, responses * NUM_CLASSES)
+        per_annotator = np.asarray(tables_of @ own).reshape(-1, responses, NUM_CLASSES)
         own = own.reshape(-1, responses, NUM_CLASSES)
-        everybody = _normalize(person.sum(axis=0) + smoothing)
-        tables = _normalize(own + shrinkage * _normalize(person + shrinkage * everybody)[owner])
-        size, found, given = (
+        overall = _normalize(per_annotator.sum(axis=0) + smoothing)
+        tables = _normalize(own + shrinkage * _normalize(per_annotator + shrinkage * overall)[annotator])
+        size, estimated, expected = (
             np.bincount(votes.group, weights * ~known * values, len(shift))
             for values in (1, posterior, expit(log_odds + shift[votes.group]))
         )
-        with np.errstate(divide="ignore", invalid="ignore"):  # a probability of 0 rules a class out
-            shift += logit((found + smoothing) / (size + 2 * smoothing)) - logit(given / size)
+        # A probability of 0 rules a class out.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift += logit((estimated + smoothing) / (size + 2 * smoothing)) - logit(expected / size)
             shift[size == 0] = 0
             evidence = counts @ np.log(tables).reshape(-1, NUM_CLASSES)
         odds = log_odds + shift[votes.group] + evidence[:, 1] - evidence[:, 0]
@@ -164,84 +211,101 @@ def fit_dawid_skene(
 def estimate_posteriors(
     answers: pd.DataFrame, prior_answerable: Mapping[str, float]
 ) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
-    """Candidates with votes sorted by id; annotators' tables sorted by subset and name; and for each resample of images the
-    probabilities in millionths, int32 [resamples, candidates].
+    """Estimate the probability that each candidate is unanswerable.
 
     Args:
-        judged: as weighed. answerable: candidate id -> prior probability of having an answer; 0.5 of those without.
+        answers: The answers table after quality control.
+        prior_answerable: Candidate id -> prior probability of being answerable; 0.5 for other candidates.
+
+    Returns:
+        The posteriors of candidates with votes, sorted by id; the confusion tables, sorted by subset and annotator; and the
+        posteriors of each bootstrap replicate in millionths, int32 [replicates, candidates].
     """
     answers = answers[list(USED_COLUMNS)]
-    known, word = select_gold_answers(answers), get_adjudications(answers)
-    rows = pd.concat([select_votes(answers), known[(known["aside"] == "") & ~known["expert"]]])
-    anchor = (rows["role"] == "filter").to_numpy()
-    # Candidates come first, sorted; a filter question is a text at an image. Their categories are in order.
-    at, text, key = (rows[name].cat.codes.to_numpy() for name in ("image_id", "text", "candidate_id"))
-    name, more = np.where(anchor, at, key), np.where(anchor, text, 0)
-    order = np.lexsort((more, name, anchor))
-    rows, anchor, named = rows.iloc[order], anchor[order], np.stack([anchor, name, more])[:, order]
-    new = np.r_[True, (named[:, 1:] != named[:, :-1]).any(axis=0)]
-    once, item = np.flatnonzero(new), np.cumsum(new) - 1
-    first, fixed = rows.iloc[once], anchor[once]
-    keys = first["candidate_id"].astype(object).to_numpy()[~fixed]
-    decided = pd.Series(keys).map(word).to_numpy(float)
-    truth = np.r_[decided, (first["expected"] == "invalid").to_numpy(float)[fixed]]
-    thought = [*(1 - prior_answerable.get(key, 0.5) for key in keys), *[0.5] * int(fixed.sum())]
-    prior = np.where(np.isnan(truth), np.clip(thought, 1 - MAX_PRIOR, MAX_PRIOR), truth)
-    subset = np.where(anchor, GOLD_SUBSET_CODE, pd.Categorical(rows["subset"], SUBSETS).codes)
-    who, people = pd.factorize(rows["annotator"], sort=True)
-    table, place = np.unique(subset * len(people) + who, return_inverse=True)
+    gold, adjudicated = select_gold_answers(answers), get_adjudications(answers)
+    rows = pd.concat(
+        [select_votes(answers), gold[(gold["exclusion_reason"] == "") & ~gold["is_adjudicator"]]]
+    )
+    is_gold = (rows["role"] == "gold").to_numpy()
+    # Candidates come first, sorted by id. A gold question is identified by image and text. Categories are sorted, so that
+    # sorting by code is sorting by text.
+    image, text, candidate = (
+        rows[name].cat.codes.to_numpy() for name in ("image_id", "text", "candidate_id")
+    )
+    major, minor = np.where(is_gold, image, candidate), np.where(is_gold, text, 0)
+    order = np.lexsort((minor, major, is_gold))
+    rows, is_gold, keys_of = rows.iloc[order], is_gold[order], np.stack([is_gold, major, minor])[:, order]
+    is_new = np.r_[True, (keys_of[:, 1:] != keys_of[:, :-1]).any(axis=0)]
+    starts, item = np.flatnonzero(is_new), np.cumsum(is_new) - 1
+    first, is_gold_item = rows.iloc[starts], is_gold[starts]
+    keys = first["candidate_id"].astype(object).to_numpy()[~is_gold_item]
+    decided = pd.Series(keys).map(adjudicated).to_numpy(float)
+    truth = np.r_[decided, (first["expected_choice"] == "invalid").to_numpy(float)[is_gold_item]]
+    prior_invalid = [*(1 - prior_answerable.get(key, 0.5) for key in keys), *[0.5] * int(is_gold_item.sum())]
+    prior = np.where(np.isnan(truth), np.clip(prior_invalid, 1 - MAX_PRIOR, MAX_PRIOR), truth)
+    subset = np.where(is_gold, GOLD_SUBSET_CODE, pd.Categorical(rows["subset"], SUBSETS).codes)
+    annotator, names = pd.factorize(rows["annotator"], sort=True)
+    tables, table = np.unique(subset * len(names) + annotator, return_inverse=True)
     response = pd.Categorical(rows["choice"], CHOICES).codes
-    given = VoteData.from_arrays(item, place, response, table % len(people), prior, subset[once])
-    fit = fit_dawid_skene(given)
-    images, number = np.unique(first["image_id"].cat.codes, return_inverse=True)
-    drawn = sample_cluster_counts(len(images), NUM_REPLICATES, BOOTSTRAP_SEED)
-    candidates = len(keys)
-    resampled, again = np.empty((NUM_REPLICATES, candidates), np.int32), list[np.ndarray]()
-    for chosen, millionths in zip(drawn, resampled, strict=True):
-        weights = chosen[number].astype(float)
-        found = fit_dawid_skene(
-            given, weights=weights, initial_posterior=fit.posterior, max_iterations=NUM_REPLICATE_ITERATIONS
+    votes = VoteData.from_arrays(item, table, response, tables % len(names), prior, subset[starts])
+    fit = fit_dawid_skene(votes)
+    images, image_index = np.unique(first["image_id"].cat.codes, return_inverse=True)
+    samples = sample_cluster_counts(len(images), NUM_REPLICATES, BOOTSTRAP_SEED)
+    num_candidates = len(keys)
+    replicates, replicate_matrices = (
+        np.empty((NUM_REPLICATES, num_candidates), np.int32),
+        list[np.ndarray](),
+    )
+    for counts, millionths in zip(samples, replicates, strict=True):
+        weights = counts[image_index].astype(float)
+        replicate = fit_dawid_skene(
+            votes, weights=weights, initial_posterior=fit.posterior, max_iterations=NUM_REPLICATE_ITERATIONS
         )
-        millionths[:] = np.rint(found.posterior[:candidates] * MILLION)  # as the fit's are told
-        again.append(found.confusion_matrices)
+        # Rounded like the posteriors of the fit.
+        millionths[:] = np.rint(replicate.posterior[:num_candidates] * MILLION)
+        replicate_matrices.append(replicate.confusion_matrices)
     bounds = [
-        percentile_intervals(resampled[:, start : start + BLOCK_SIZE] / MILLION)
-        for start in range(0, candidates, BLOCK_SIZE)
+        percentile_intervals(replicates[:, start : start + BLOCK_SIZE] / MILLION)
+        for start in range(0, num_candidates, BLOCK_SIZE)
     ]
     low, high = np.concatenate(bounds, axis=1) if bounds else np.empty((2, 0))
-    columns = (array.round(6).tolist() for array in (fit.posterior[:candidates], low, high))
-    probable = [
-        Posterior(candidate_id=key, invalid=value, low=least, high=most)
-        for key, value, least, most in zip(keys, *columns, strict=True)
+    columns = (array.round(6).tolist() for array in (fit.posterior[:num_candidates], low, high))
+    posteriors = [
+        Posterior(candidate_id=key, invalid=value, low=lower, high=upper)
+        for key, value, lower, upper in zip(keys, *columns, strict=True)
     ]
     return (
-        probable,
-        _summarize_tables(table, people, np.bincount(place), [fit.confusion_matrices, *again]),
-        resampled,
+        posteriors,
+        _summarize_tables(tables, names, np.bincount(table), [fit.confusion_matrices, *replicate_matrices]),
+        replicates,
     )
 
 
 def _summarize_tables(
-    table: np.ndarray, people: pd.Index, count: np.ndarray, tables: list[np.ndarray]
+    tables: np.ndarray, names: pd.Index, num_votes: np.ndarray, matrices: list[np.ndarray]
 ) -> list[ConfusionTable]:
-    """The tables of the first fit, with intervals by the others."""
-    called = np.array([shares[:, :, 1] for shares in tables])  # [fits, tables, classes]
-    rates = np.stack([1 - called[:, :, 0], called[:, :, 1]])  # specificity, sensitivity
+    """Return the tables of the first fit, with intervals from the other fits."""
+    # [fits, tables, classes]
+    rate_invalid = np.array([matrix[:, :, 1] for matrix in matrices])
+    # Specificity, sensitivity.
+    rates = np.stack([1 - rate_invalid[:, :, 0], rate_invalid[:, :, 1]])
     ends = percentile_intervals(np.moveaxis(rates[:, 1:], 1, 0))
     bounds = np.stack([rates[:, 0], *ends], axis=-1).round(4)
     return [
         ConfusionTable(
-            subset=(*SUBSETS, None)[key // len(people)],
-            annotator=str(people[key % len(people)]),
+            subset=(*SUBSETS, None)[key // len(names)],
+            annotator=str(names[key % len(names)]),
             votes=number,
             sensitivity=tuple(sensitivity),
             specificity=tuple(specificity),
         )
-        for key, number, specificity, sensitivity in zip(table, count.tolist(), *bounds.tolist(), strict=True)
+        for key, number, specificity, sensitivity in zip(
+            tables, num_votes.tolist(), *bounds.tolist(), strict=True
+        )
     ]
 
 
 def _normalize(counts: np.ndarray) -> np.ndarray:
-    """[..., responses, classes] divided by their sums over the responses; equal where there is nothing."""
+    """Divide [..., responses, classes] by the sums over responses; a uniform distribution where the sum is 0."""
     total = counts.sum(axis=-2, keepdims=True)
     return np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-2]), where=total > 0)

@@ -1,4 +1,4 @@
-"""What a study takes, before anybody is asked: judgements, hours, cost. Simulated people of usual accuracy go through `Asking`."""
+"""Forecast the judgements, hours and cost of a study, by simulating annotators of average accuracy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record, Task, Verdict
 
-DEFAULT_SECONDS = 20.0  # per judgement, until the pace is known
-MIN_TIMED_JUDGEMENTS = 50  # judgements with a time from which on it is
-MAX_ANSWER_SECONDS = 300.0  # seconds; more than this was a pause
-DEFAULT_NUM_ANNOTATORS = 3  # people simulated while the roster is empty
+# Seconds per judgement while fewer than MIN_TIMED_JUDGEMENTS judgements have a time.
+DEFAULT_SECONDS = 20.0
+MIN_TIMED_JUDGEMENTS = 50
+# A longer time includes a pause.
+MAX_ANSWER_SECONDS = 300.0
+# Number of simulated annotators while the roster is empty.
+DEFAULT_NUM_ANNOTATORS = 3
+# How often the simulated annotators err, by true choice.
 ERROR_RATES = {
     "invalid": SENSITIVITY_PRIOR[1] / sum(SENSITIVITY_PRIOR),
     "valid": SPECIFICITY_PRIOR[1] / sum(SPECIFICITY_PRIOR),
@@ -30,11 +34,15 @@ OPPOSITE = {"invalid": "valid", "valid": "invalid"}
 
 
 class Forecast(Record):
-    """What is still to be done.
+    """What a study still takes.
 
     Attributes:
-        tasks: those that want a vote now. doubtful: those that wait for an expert now. judgements: still to be given by `people`
-            together. seconds: per judgement. rate: pay per hour; None if not said.
+        tasks: Number of tasks that need a vote now.
+        doubtful: Number of tasks that wait for an adjudicator now.
+        judgements: Number of judgements still to be given, by all annotators together.
+        num_annotators: Number of annotators.
+        seconds_per_judgement: Mean time per judgement.
+        hourly_pay: Pay per hour, in any currency; None if unknown.
     """
 
     tasks: int
@@ -46,40 +54,45 @@ class Forecast(Record):
 
     @property
     def hours(self) -> float:
-        """Of all people together."""
+        """Working hours of all annotators together."""
         return self.judgements * self.seconds_per_judgement / 3600
 
 
 def simulate_assignments(
     assigner: AdaptiveAssigner, people: Sequence[str], seed: int
 ) -> list[tuple[str, str]]:
-    """Who judges which task, in order, until nobody gets another: all in turn, each erring as is usual.
+    """Simulate annotators who take turns until no tasks are left, and return (annotator, task key) in order.
 
-    What is true of a candidate is drawn from the present probability. `asking` itself stays as it is.
+    The truth of each candidate is sampled from its current posterior. Annotators err at the average rates.
+
+    Args:
+        assigner: The state of the study; it is not changed.
+        people: Names of the annotators.
+        seed: Seed of the simulation.
     """
-    study, draw = deepcopy(assigner), Random(seed)
+    study, rng = deepcopy(assigner), Random(seed)
     truth = {
-        key: "invalid" if draw.random() < study.get_posterior_invalid(key) else "valid"
+        key: "invalid" if rng.random() < study.get_posterior_invalid(key) else "valid"
         for key in study.candidate_index
     }
     by_key = dict(zip(study.keys, study.tasks, strict=True))
-    given: list[tuple[str, str]] = []
-    busy = list(people)
-    while busy:
-        still = []
-        for person in busy:
+    assignments: list[tuple[str, str]] = []
+    active = list(people)
+    while active:
+        remaining = []
+        for person in active:
             if key := study.assign_next_task(person):
-                still.append(person)
-                given.append((person, key))
-                known = [
+                remaining.append(person)
+                assignments.append((person, key))
+                true_choices = [
                     row["expected"] or truth.get(row["candidate"], "valid")
                     for row in (by_key[key]["first"], by_key[key]["second"])
                 ]
                 study.record_answer(
-                    person, key, *(OPPOSITE[r] if draw.random() < ERROR_RATES[r] else r for r in known)
+                    person, key, *(OPPOSITE[c] if rng.random() < ERROR_RATES[c] else c for c in true_choices)
                 )
-        busy = still
-    return given
+        active = remaining
+    return assignments
 
 
 def make_forecast(
@@ -89,7 +102,15 @@ def make_forecast(
     hourly_pay: float | None = None,
     seed: int = 0,
 ) -> Forecast:
-    """What is still to be done, from a study's present state; `seconds` per judgement, `rate` per hour."""
+    """Forecast what a study still takes.
+
+    Args:
+        assigner: The current state of the study.
+        people: Names of the annotators.
+        seconds: Mean time per judgement, in seconds.
+        hourly_pay: Pay per hour, in any currency.
+        seed: Seed of the simulation.
+    """
     return Forecast(
         tasks=int((assigner.get_wanted_votes() > 0).sum()),
         doubtful=int(assigner.find_doubtful_tasks().sum()),
@@ -101,7 +122,7 @@ def make_forecast(
 
 
 def estimate_seconds(verdicts: Sequence[Verdict]) -> float:
-    """Seconds per judgement: the mean of those known, pauses left out; SECONDS while there are few."""
+    """Return the mean seconds per judgement without pauses; `DEFAULT_SECONDS` while too few times are known."""
     known = [
         row.duration_seconds
         for row in verdicts
@@ -113,51 +134,57 @@ def estimate_seconds(verdicts: Sequence[Verdict]) -> float:
 def replay_answers(
     folders: DatasetFolders, params: AnnotateParams, annotations: AnnotationStore
 ) -> tuple[AdaptiveAssigner, list[Verdict]]:
-    """Replay all answers on the tasks, with what stage `collect` last decided.
+    """Rebuild the state of the study from all answers and the last results of stage `collect`.
 
     Args:
-        given: all answers.
+        folders: The folders of the data set.
+        params: Section `annotate` of params.yaml.
+        annotations: All answers.
 
     Returns:
         The state of the task assignment, and the verdicts among the answers.
 
     Raises:
-        UserError: there are no tasks, or answers contradict each other.
+        UserError: There are no tasks, or answers contradict each other.
     """
     tasks = {task.task_id: task for task in folders.read_records(Task)}
     if not tasks:
-        raise UserError("there are no tasks: dvc repro batch")
-    said = read_collect_feedback(folders)
-    fallen = set(said.find_discarded_tasks(tasks.values()))
-    asked = [to_task_mapping(task, fallen) for task in tasks.values()]
-    asking = AdaptiveAssigner(
-        asked, read_prior_answerable(folders), params.to_assignment_rules(), said.doubtful
+        raise UserError(f"there are no tasks: {folders.record_file(Task)}. Run: dvc repro batch")
+    feedback = read_collect_feedback(folders)
+    discarded = set(feedback.find_discarded_tasks(tasks.values()))
+    mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
+    assigner = AdaptiveAssigner(
+        mappings, read_prior_answerable(folders), params.to_assignment_rules(), feedback.doubtful
     )
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):
         if row.annotator.startswith(ADJUDICATOR_PREFIX):
-            asking.mark_adjudicator(row.annotator)
-        asking.record_answer(row.annotator, row.task_id, row.first, row.second)
-    for person, since in said.excluded_since.items():
-        asking.exclude_annotator(person, since)
-    return asking, verdicts
+            assigner.mark_adjudicator(row.annotator)
+        assigner.record_answer(row.annotator, row.task_id, row.first, row.second)
+    for person, since in feedback.excluded_since.items():
+        assigner.exclude_annotator(person, since)
+    return assigner, verdicts
 
 
 def format_forecast(forecast: Forecast, num_judged: int) -> str:
-    """In words, for the terminal."""
-    done = f" {num_judged:,} are done." if num_judged else ""
-    guess = " (a guess until the pace is known)" if forecast.seconds_per_judgement == DEFAULT_SECONDS else ""
+    """Return the forecast as text for the terminal."""
+    done = f" {format_count(num_judged, 'judgement is', 'judgements are')} done." if num_judged else ""
+    guess = (
+        " (a default until enough times are measured)"
+        if forecast.seconds_per_judgement == DEFAULT_SECONDS
+        else ""
+    )
     cost = (
         ""
         if forecast.hourly_pay is None
         else f", {forecast.hours * forecast.hourly_pay:,.0f} at {forecast.hourly_pay:g} per hour"
     )
     doubts = (
-        f" {forecast.doubtful:,} wait for an expert (rgqa annotate invite NAME --adjudicator)."
+        f" {format_count(forecast.doubtful, 'task waits', 'tasks wait')} for an adjudicator (rgqa annotate invite NAME --adjudicator)."
         if forecast.doubtful
         else ""
     )
     return (
-        f"{format_count(forecast.tasks, 'task')} want votes.{done} {forecast.num_annotators} people of usual accuracy would give {forecast.judgements:,} more "
-        f"judgements: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
+        f"{format_count(forecast.tasks, 'task needs', 'tasks need')} votes.{done} {format_count(forecast.num_annotators, 'annotator')} of average accuracy would give "
+        f"{format_count(forecast.judgements, 'more judgement')}: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
     )

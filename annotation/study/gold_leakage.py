@@ -1,8 +1,10 @@
-"""What tells a filter question from a candidate without a look at the image: repetition, text, position, order.
+"""Measure gold question leakage: how well gold questions can be recognised without the image, by repetition, text, position or order.
 
-Who knows which question counts passes with any answer to the other. Each cue is an AUROC within annotators: how often,
-of a filter and a question under judgement that the same person was shown, the filter has the larger value, ties counted half;
-max(a, 1 - a), as what is reliably wrong tells as much. Intervals are of a bootstrap over images, whose tasks go together.
+An annotator who recognises the gold question can answer the other one carelessly and still pass.
+
+Each cue gets an AUROC within annotators: how often, of a gold question and another question shown to the same annotator, the gold
+question has the larger value, with ties counted half. A value a below 0.5 is reported as 1 - a, because a reliably wrong cue is as
+informative. Intervals come from a cluster bootstrap over images.
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ from threadpoolctl import threadpool_limits
 from pipeline.core.records import Record, Task
 from pipeline.scoring.bootstrap import bootstrap, cluster_auroc, percentile_interval
 
-MAX_HIDDEN_AUROC = 0.6  # the interval's upper end up to which filters count as hidden
-NUM_REPLICATES = 200  # of the bootstrap
+# A cue leaks if the upper end of its interval is above this.
+MAX_HIDDEN_AUROC = 0.6
+# Number of bootstrap replicates.
+NUM_REPLICATES = 200
+# Number of folds of the cross-validated text model.
 NUM_FOLDS = 5
-MAX_TEXTS = 8_000  # questions on which the text model is tried; more does not sharpen the figure
+# Maximum number of questions for the text model. More would not make the figure more precise.
+MAX_TEXTS = 8_000
 
 
 class GoldLeakage(Record):
-    """How well a cue tells filters, in [0.5, 1], with a 95 % interval; None where there is nothing to compare."""
+    """How well a cue separates gold questions from others: AUROC in [0.5, 1] with its 95 % interval; None if undefined."""
 
     cue: str
     auroc: float | None
@@ -36,89 +42,93 @@ class GoldLeakage(Record):
 
     @property
     def is_leak(self) -> bool:
-        """Whether filters may be known by it."""
+        """Whether gold questions may be recognised by this cue."""
         return (self.high or 0) > MAX_HIDDEN_AUROC
 
 
 def build_shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str, Task]) -> pd.DataFrame:
-    """The table that `betrayals` takes, of who was shown which task, in each person's order."""
+    """Build the table that `measure_gold_leakage` takes.
+
+    Args:
+        stream: (annotator, task id) in the order in which tasks were shown.
+        tasks: Task id -> task.
+    """
     rows = []
     for order, (person, key) in enumerate(stream):
         task = tasks[key]
         for position, question in enumerate((task.first, task.second)):
             rows.append((person, order, position, task.image_id, question.text, question.role))
-    return pd.DataFrame(rows, columns=["person", "order", "position", "image", "text", "role"])
+    return pd.DataFrame(rows, columns=["annotator", "sequence_index", "position", "image_id", "text", "role"])
 
 
 def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage]:
-    """Every cue, in a fixed order.
+    """Measure the leakage of every cue, in a fixed order.
 
     Args:
-        shown: a row per question shown: person, order (of the task, in the person's stream), position (0 first, 1 second),
-            image, text, role ("filter", or one under judgement: "candidate", "repeat").
+        shown: One row per question shown, with the columns annotator, sequence_index (of the task, per annotator), position (0 for
+            the first question of the task, 1 for the second), image_id, text and role ("gold", "candidate" or "repeat").
+        seed: Seed of the cross-validation folds and the bootstrap.
     """
-    shown = shown.sort_values(["person", "order", "position"]).reset_index(drop=True)
-    of_person = shown.groupby("person", observed=True)["order"]
+    shown = shown.sort_values(["annotator", "sequence_index", "position"]).reset_index(drop=True)
+    by_annotator = shown.groupby("annotator", observed=True)["sequence_index"]
     values = {
-        "the text came before": shown.groupby(["person", "text"], observed=True).cumcount(),
-        "the text came before at this image": shown.groupby(
-            ["person", "image", "text"], observed=True
-        ).cumcount(),
-        "words, learnt on other texts": _score_by_words(shown, "text", seed),
-        "words, learnt on other images": _score_by_words(shown, "image", seed),
+        "repeated text": shown.groupby(["annotator", "text"], observed=True).cumcount(),
+        "repeated text and image": shown.groupby(["annotator", "image_id", "text"], observed=True).cumcount(),
+        "bag of words, grouped by text": _score_by_words(shown, "text", seed),
+        "bag of words, grouped by image": _score_by_words(shown, "image_id", seed),
         "position in the task": shown["position"],
-        "place in the stream": of_person.rank(method="dense"),
+        "position in the task sequence": by_annotator.rank(method="dense"),
     }
-    filters = (shown["role"] == "filter").to_numpy()
-    people, images = (pd.factorize(shown[name])[0] for name in ("person", "image"))
+    is_gold = (shown["role"] == "gold").to_numpy()
+    annotators, images = (pd.factorize(shown[name])[0] for name in ("annotator", "image_id"))
     return [
-        _measure_cue(cue, np.asarray(scores, float), filters, people, images, seed)
+        _measure_cue(cue, np.asarray(scores, float), is_gold, annotators, images, seed)
         for cue, scores in values.items()
     ]
 
 
 def select_leaks(leakage: Iterable[GoldLeakage]) -> list[GoldLeakage]:
-    """Those by which filters may be known."""
+    """Return the cues by which gold questions may be recognised."""
     return [row for row in leakage if row.is_leak]
 
 
 def _measure_cue(
-    cue: str, scores: np.ndarray, filters: np.ndarray, people: np.ndarray, images: np.ndarray, seed: int
+    cue: str, scores: np.ndarray, is_gold: np.ndarray, annotators: np.ndarray, images: np.ndarray, seed: int
 ) -> GoldLeakage:
-    """Compute the AUROC of a cue and its interval, over pairs of questions that were shown to the same person."""
+    """Compute the AUROC of a cue and its interval over pairs of questions shown to the same annotator."""
     known = ~np.isnan(scores)
-    auroc = cluster_auroc(scores[known], filters[known], images[known], people[known])
+    auroc = cluster_auroc(scores[known], is_gold[known], images[known], annotators[known])
     count = int(images.max(initial=-1)) + 1
-    (plain,) = auroc(np.ones((1, count), int))
-    if np.isnan(plain):
+    (estimate,) = auroc(np.ones((1, count), int))
+    if np.isnan(estimate):
         return GoldLeakage(cue=cue, auroc=None, low=None, high=None)
     samples = bootstrap(auroc, count, NUM_REPLICATES, seed, num_rows=len(scores))
-    low, high = percentile_interval(1 - samples if plain < 0.5 else samples)
+    low, high = percentile_interval(1 - samples if estimate < 0.5 else samples)
     figures = (
-        None if np.isnan(value) else round(float(value), 4) for value in (max(plain, 1 - plain), low, high)
+        None if np.isnan(value) else round(float(value), 4)
+        for value in (max(estimate, 1 - estimate), low, high)
     )
-    reached, low, high = figures
-    return GoldLeakage(cue=cue, auroc=reached, low=low, high=high)
+    value, low, high = figures
+    return GoldLeakage(cue=cue, auroc=value, low=low, high=high)
 
 
 def _score_by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:
-    """How a bag of words, learnt on other groups, scores each question; NaN for those not tried, or nothing to learn from.
+    """Return a grouped cross-validated bag-of-words score of each question; NaN where none was computed.
 
-    Everybody is shown the same texts at the same images, so each is tried once.
+    All annotators see the same texts at the same images, so each distinct question is scored once.
     """
-    keys = ["image", "text", "role"]
-    once = shown[keys].drop_duplicates()
-    once = once.sample(min(MAX_TEXTS, len(once)), random_state=seed).sort_values(keys)
-    labels, of = (once["role"] == "filter").to_numpy(), once[groups].to_numpy()
-    scores = np.full(len(once), np.nan)
-    if len(np.unique(of)) >= NUM_FOLDS:
-        bag: Any = CountVectorizer(binary=True, token_pattern=r"[^\s]+").fit_transform(once["text"])
-        folds = GroupKFold(NUM_FOLDS, shuffle=True, random_state=seed).split(labels, groups=of)
+    keys = ["image_id", "text", "role"]
+    distinct = shown[keys].drop_duplicates()
+    distinct = distinct.sample(min(MAX_TEXTS, len(distinct)), random_state=seed).sort_values(keys)
+    labels, group = (distinct["role"] == "gold").to_numpy(), distinct[groups].to_numpy()
+    scores = np.full(len(distinct), np.nan)
+    if len(np.unique(group)) >= NUM_FOLDS:
+        bag: Any = CountVectorizer(binary=True, token_pattern=r"[^\s]+").fit_transform(distinct["text"])
+        folds = GroupKFold(NUM_FOLDS, shuffle=True, random_state=seed).split(labels, groups=group)
         with threadpool_limits(1):
-            for learnt, tried in folds:
-                if len(np.unique(labels[learnt])) == 2:
-                    model = LogisticRegression(max_iter=300).fit(bag[learnt], labels[learnt])
-                    # Folds differ in their share of filters; that is nothing that the words tell.
-                    scores[tried] = np.round(model.decision_function(bag[tried]) - model.intercept_, 6)
-    found = once.assign(scores=scores)
-    return shown.merge(found, on=keys, how="left")["scores"]
+            for train, held_out in folds:
+                if len(np.unique(labels[train])) == 2:
+                    model = LogisticRegression(max_iter=300).fit(bag[train], labels[train])
+                    # The intercept reflects the proportion of gold questions in the fold, which is not a cue.
+                    scores[held_out] = np.round(model.decision_function(bag[held_out]) - model.intercept_, 6)
+    return shown.merge(distinct.assign(scores=scores), on=keys, how="left")["scores"]

@@ -1,7 +1,8 @@
-"""`rgqa annotate import`: verdicts from exports of any Label Studio into `annotations/pulled.json`, checked first.
+"""Import verdicts from Label Studio exports into `annotations/pulled.json`, for `rgqa annotate import`.
 
-Read are its format JSON and snapshots. People appear in pulled.json under pseudonyms alone: the roster's where it knows their address, or where an
-annotation of theirs was pulled before; else one made from their number and a secret salt.
+Exports in the format JSON and snapshots can be read. pulled.json contains only pseudonyms. People get the pseudonym of the roster if their
+e-mail address is in it or if one of their annotations was pulled before. Others get a pseudonym made from their account number and a
+secret salt.
 """
 
 from __future__ import annotations
@@ -40,41 +41,48 @@ from pipeline.core.records import Task, Verdict
 
 
 def import_exports(paths: Sequence[Path]) -> None:
-    """Add what is new in some exports to pulled.json, and say what there is now. All of them or, if anything is wrong, none.
+    """Add the new annotations of some exports to pulled.json, and print a summary. If anything is wrong, nothing is written.
+
+    Args:
+        paths: Export files.
 
     Raises:
-        UserError: lists files that are no export of these tasks, answers that the interface does not offer, and answers that
-            contradict what was pulled or imported before.
+        UserError: A file is not an export of these tasks, has answers that the interface does not offer, or contradicts
+            what was pulled or imported before. All problems are listed.
     """
     folders = DatasetFolders()
     path = folders.annotations / PULLED_FILENAME
     tasks = {task.task_id: task for task in folders.read_records(Task)}
     with lock_folder(folders.study):
-        kept = read_pulled(path)
+        existing = read_pulled(path)
         addresses = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
-        merged, of_forgotten = drop_erased(
+        merged, num_erased = drop_erased(
             folders,
-            kept
-            | pseudonymize(flatten_tasks(read_exports(paths)), kept, addresses, read_or_create_salt(folders)),
+            existing
+            | pseudonymize(
+                flatten_tasks(read_exports(paths)), existing, addresses, read_or_create_salt(folders)
+            ),
         )
         found = to_verdicts(merged, tasks, "import (nothing was written)")
         write_pulled(path, merged)
-    print(f"import: {len(merged) - len(kept):,} new annotations, {len(merged):,} in all -> {path}")
-    if of_forgotten:
+    print(
+        f"import: {format_count(len(merged) - len(existing), 'new annotation')}, {len(merged):,} in total -> {path}"
+    )
+    if num_erased:
         print(
-            f"import: {of_forgotten:,} left out: they are of people who were forgotten (rgqa annotate erase)"
+            f"import: {format_count(num_erased, 'annotation')} skipped: their annotators were erased (rgqa annotate erase)"
         )
     print("\n".join(f"import: {line}" for line in format_summary(*found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
-        print(f"import: take out of the folder what is in {PULLED_FILENAME} now: {', '.join(inside)}")
+        print(f"import: next: move the imported files out of {path.parent}: {', '.join(inside)}")
 
 
 def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
-    """What there is now, by kind and person, and what to do next."""
+    """Return lines with the number of annotations by kind, the number of verdicts by annotator, and the next step."""
     people = sorted(Counter(verdict.annotator for verdict in verdicts).items())
     return [
         ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
-        "verdicts of " + (", ".join(f"{name} {count:,}" for name, count in people) or "nobody"),
+        "verdicts: " + (", ".join(f"{name} {count:,}" for name, count in people) or "none"),
         "next: dvc repro",
     ]
 
@@ -82,10 +90,16 @@ def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> li
 def pseudonymize(
     new: Iterable[TaskAnnotation], existing: AnnotationStore, addresses: Mapping[str, str], salt: str
 ) -> AnnotationStore:
-    """What is new, as it is to stand in pulled.json, people under pseudonyms.
+    """Return the new annotations as they are stored in pulled.json, with pseudonyms.
 
     Args:
-        addresses: e-mail, in small letters -> pseudonym. salt: makes those of people whom no roster knows.
+        new: Annotations of exports.
+        existing: The content of pulled.json.
+        addresses: E-mail address in lower case -> pseudonym.
+        salt: The secret salt for people who are not in the roster.
+
+    Raises:
+        UserError: One person of the exports has several pseudonyms in pulled.json.
     """
     rows = [
         (key, replace(row, completed_by=make_pseudonym(row.completed_by, salt)), _get_email(row.completed_by))
@@ -96,9 +110,8 @@ def pseudonymize(
         (get_identity(key, row), normalize_time(row.updated_at), row.answer_text)
         for (key, _), row in existing.items()
     }
-    names: dict[str, set[str]] = defaultdict(
-        set
-    )  # what a person is called here -> whose annotations those are
+    # Pseudonym by account number -> pseudonyms under which annotations of this person were stored before.
+    names: dict[str, set[str]] = defaultdict(set)
     for key, row, address in rows:
         name = addresses.get(address) or before.get(get_identity(key, row), "")
         if get_annotator(row) != UNKNOWN_ANNOTATOR and PSEUDONYM_PATTERN.fullmatch(name):
@@ -107,12 +120,13 @@ def pseudonymize(
     for name, found in sorted(names.items()):
         if len(found) > 1:
             problems.add(
-                name, f"one person in the exports, several in {PULLED_FILENAME}: {', '.join(sorted(found))}"
+                name,
+                f"this person of the exports has several pseudonyms in {PULLED_FILENAME}: {', '.join(sorted(found))}",
             )
     problems.raise_if_any()
-    called = {name: min(found) for name, found in names.items()}
+    renamed = {name: min(found) for name, found in names.items()}
     return deduplicate(
-        (key, replace(row, completed_by=called.get(get_annotator(row), get_annotator(row))))
+        (key, replace(row, completed_by=renamed.get(get_annotator(row), get_annotator(row))))
         for key, row, _ in rows
         if (get_identity(key, row), normalize_time(row.updated_at), row.answer_text) not in seen
     )
@@ -123,17 +137,17 @@ def _get_email(person: int | str | ExportedUser | None) -> str:
 
 
 def drop_erased(folders: DatasetFolders, annotations: AnnotationStore) -> tuple[AnnotationStore, int]:
-    """What is kept without the answers of those who were forgotten, and how many these were: no backup brings them back."""
-    gone = read_erased(folders)
-    left = {key: row for key, row in annotations.items() if get_annotator(row) not in gone}
-    return left, len(annotations) - len(left)
+    """Remove the annotations of erased annotators, so that no backup brings them back; return the rest and the number removed."""
+    erased = read_erased(folders)
+    remaining = {key: row for key, row in annotations.items() if get_annotator(row) not in erased}
+    return remaining, len(annotations) - len(remaining)
 
 
 def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:
-    """The rows of some export files.
+    """Read the tasks of some export files.
 
     Raises:
-        UserError: lists those that are none.
+        UserError: A file is not an export. All problems are listed.
     """
     problems, exported = Problems("exports"), list[ExportedTask]()
     for path in paths:
@@ -143,7 +157,7 @@ def read_exports(paths: Iterable[Path]) -> list[ExportedTask]:
                 raise UserError(f"{format_count(without, 'row')} without the key `task`")
             exported += rows
         except UserError as error:
-            wanted = "wanted: Label Studio's export format JSON, with the tasks of push"
-            problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({wanted})")
+            expected = "expected an export in the format JSON, with the tasks of rgqa annotate push"
+            problems.add(str(path), f"{str(error).removeprefix(f'{path}: ')} ({expected})")
     problems.raise_if_any()
     return exported

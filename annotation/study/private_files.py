@@ -1,4 +1,4 @@
-"""Files that others on the machine may not read: who annotates, and the salt of pseudonyms."""
+"""Read and write files that other users of the machine must not read: the roster and the salt of pseudonyms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pipeline.core.paths import DatasetFolders
 
 
 def write_private(path: Path, value: object) -> None:
-    """Replace a JSON file unless it says this already; it is never readable by others, not even for a moment."""
+    """Write a JSON file that only its owner can read. An unchanged private file is left as it is.
+
+    The umask is set before the file is created, so that it is never readable by others.
+    """
     wanted = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
     if path.exists() and path.read_bytes() == wanted and not path.stat().st_mode & 0o077:
         return
@@ -25,10 +28,12 @@ def write_private(path: Path, value: object) -> None:
 
 
 def read_or_create_salt(folders: DatasetFolders) -> str:
-    """What pseudonyms of people who are in no roster are made with, drawn once for a data set: without it they cannot be tried out.
+    """Return the secret salt of a data set's pseudonyms; create it on first use.
+
+    Pseudonyms of people who are not in the roster are hashes. Without the salt, nobody can find a person by trying out numbers.
 
     Raises:
-        UserError: the file is damaged.
+        UserError: The file is damaged.
     """
     path = folders.study / "salt.json"
     if not path.exists():

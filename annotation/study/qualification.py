@@ -1,7 +1,7 @@
-"""Training and test at the desk: which tasks with two known verdicts somebody gets, and how well they were answered.
+"""Select the training and qualification tasks of an annotator, and score the answers.
 
-Pure, and of the standard library alone, as Label Studio's own Python runs it too. `known` is a list of mappings
-`{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` as `annotation.study.qualification_tasks` makes it.
+The module uses only the standard library, because it also runs in Label Studio's Python environment. Known tasks are mappings
+`{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` from `annotation.study.qualification_tasks`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-MAX_ATTEMPTS = 2  # of the test; each has tasks of its own
+# Number of attempts at the qualification test. Each attempt has different tasks.
+MAX_ATTEMPTS = 2
 
 
 class QualificationScore(NamedTuple):
-    """Known questions that somebody answered, and as known: those with an answer and those without apart, so that nobody gets
-    through by one word for everything."""
+    """Number of answered and of correctly answered questions, for valid and invalid questions separately.
+
+    The two kinds are counted separately, so that nobody passes with the same choice for every question.
+    """
 
     num_valid: int = 0
     num_valid_correct: int = 0
@@ -31,9 +34,9 @@ class QualificationScore(NamedTuple):
         return self.num_valid + self.num_invalid
 
     def has_passed(self, min_accuracy: float) -> bool:
-        """Whether of the valid ones, and of the invalid ones, at least the share (0 to 1) was answered as known.
+        """Return whether the accuracy on valid and on invalid questions is at least `min_accuracy` (0 to 1).
 
-        >>> Marks(valid=10, valid_right=10, invalid=10, invalid_right=7).passed(0.8)
+        >>> QualificationScore(num_valid=10, num_valid_correct=10, num_invalid=10, num_invalid_correct=7).has_passed(0.8)
         False
         """
         return (
@@ -45,35 +48,43 @@ class QualificationScore(NamedTuple):
 def select_tasks(
     known: Sequence[Mapping[str, Any]], training: int, test: int, person: str, num_retakes: int = 0
 ) -> tuple[list[str], list[str]]:
-    """The keys of the training, and of the test after so many failed tries, each in an order of the person's own.
+    """Return the keys of the training tasks and of the test tasks, each in a random order of the person's own.
 
-    >>> [sorted(part) for part in lessons([{"key": key} for key in "abcdef"], 2, 2, "ann", tried=1)]
+    Args:
+        known: All known tasks: first the training tasks, then the tasks of each attempt at the test.
+        training: Number of training tasks.
+        test: Number of tasks in the test.
+        person: The annotator.
+        num_retakes: Number of failed attempts at the test.
+
+    >>> [sorted(keys) for keys in select_tasks([{"key": key} for key in "abcdef"], 2, 2, "ann", num_retakes=1)]
     [['a', 'b'], ['e', 'f']]
     """
 
-    def part(begin: int, size: int) -> list[str]:
-        keys = [row["key"] for row in known[begin : begin + size]]
+    def shuffle(start: int, size: int) -> list[str]:
+        keys = [row["key"] for row in known[start : start + size]]
         return sorted(keys, key=lambda key: sha256(f"{person}\x1f{key}".encode()).digest())
 
-    return part(0, training), part(training + num_retakes * test, test)
+    return shuffle(0, training), shuffle(training + num_retakes * test, test)
 
 
 def is_correct(question: Mapping[str, Any], choice: str) -> bool:
-    """Whether a known question was answered as known; "unsure" counts as "valid"."""
+    """Return whether a choice is the expected one. "unsure" counts as "valid"."""
     return (choice == "invalid") == (question["expected"] == "invalid")
 
 
 def score_answers(
     known: Sequence[Mapping[str, Any]], answers: Mapping[str, tuple[str, str]]
 ) -> QualificationScore:
-    """What somebody's answers come to.
+    """Score an annotator's answers to known tasks.
 
     Args:
-        answers: key of a known task -> the choices for its first and second question; tasks without one do not count.
+        known: All known tasks.
+        answers: Task key -> the choices for the first and second question. Tasks without an answer do not count.
     """
     counts = dict.fromkeys(QualificationScore._fields, 0)
     for row in known:
         for name, choice in zip(("first", "second"), answers.get(row["key"], ()), strict=False):
-            counts[row[name]["expected"]] += 1
-            counts[f"{row[name]['expected']}_right"] += is_correct(row[name], choice)
+            counts[f"num_{row[name]['expected']}"] += 1
+            counts[f"num_{row[name]['expected']}_correct"] += is_correct(row[name], choice)
     return QualificationScore(**counts)

@@ -1,8 +1,10 @@
-"""Tasks whose two verdicts are known: a training that tells after each answer what is right and why, and a test.
+"""Build training and qualification tasks, in which the verdicts of both questions are known.
 
-The questions are filter questions of the tasks that go out last, which few people ever get. Both may be valid, both invalid, or
-one of each: one of them tells nothing of the other. What is shown in the browser looks like any task; its answers are no verdicts.
-Pure: tasks come in, plain mappings for `study/queue.json` go out. How answers are marked: `annotation.study.qualification`.
+After each training task, annotators see which choices are correct and why. The questions are gold questions of the tasks with the lowest
+priority, which few annotators ever reach. The two questions of a task can both be valid, both invalid, or one of each, so that one says
+nothing about the other. In the browser these tasks look like all others. Answers to them are not verdicts.
+
+The result goes into `study/queue.json`. `annotation.study.qualification` selects the tasks of an annotator and scores the answers.
 """
 
 from __future__ import annotations
@@ -13,37 +15,44 @@ from itertools import combinations
 from typing import Any
 
 from annotation.study.qualification import MAX_ATTEMPTS
-from pipeline.core.errors import UserError, format_count
+from pipeline.core.errors import UserError
 from pipeline.core.json_files import content_hash
 from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task, TaskQuestion
 
 KnownTask = dict[str, Any]
-OfferedQuestions = dict[str, list[TaskQuestion]]  # image id -> its known questions
+# Image id -> its gold questions.
+OfferedQuestions = dict[str, list[TaskQuestion]]
 
 
 def build_known_tasks(
     tasks: Iterable[Task], images: Mapping[str, str], num_training: int, num_test: int, seed: int
 ) -> list[KnownTask]:
-    """`training` tasks, then `test` tasks for each try, every part with pairs of all three kinds as far as images have them.
+    """Build the training tasks, followed by the qualification tasks of each attempt.
 
-    Every image serves once; templates, which are known at sight, only where it has nothing else.
+    Each part has a quarter of tasks with two valid questions, a quarter with two invalid ones, and half with one of each, as far as
+    the images allow. Each image is used once. Template questions, which are easy to recognise, are used only if an image has
+    no others.
 
     Args:
-        images: image id -> its address.
+        tasks: The annotation tasks.
+        images: Image id -> URL of the image.
+        num_training: Number of training tasks.
+        num_test: Number of tasks in each attempt at the qualification test.
+        seed: Seed of the random choices.
 
     Raises:
-        UserError: there are not so many images with two known questions.
+        UserError: Too few images have two gold questions.
     """
-    parts = [num_training, *[num_test] * MAX_ATTEMPTS]
+    sizes = [num_training, *[num_test] * MAX_ATTEMPTS]
     offers = _collect_offers(tasks, seed)
-    if len(offers) < sum(parts):
+    if len(offers) < sum(sizes):
         raise UserError(
-            f"training: {format_count(sum(parts), 'image')} wanted (annotate.training {num_training}, {MAX_ATTEMPTS} times annotate.test {num_test}), but only "
-            f"{len(offers)} have two questions with a known verdict; ask for fewer, or make more tasks first"
+            f"too few images with two gold questions: {len(offers)} of {sum(sizes)} (annotate.training_tasks {num_training} plus "
+            f"{MAX_ATTEMPTS} times annotate.qualification_tasks {num_test}). Lower these parameters, or make more tasks first"
         )
     known: list[KnownTask] = []
-    for size in parts:
+    for size in sizes:
         same = round(size / 4)
         pairs = [("invalid", "invalid"), ("valid", "valid")] * same + [("valid", "invalid")] * (
             size - 2 * same
@@ -54,25 +63,26 @@ def build_known_tasks(
 
 
 def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
-    """Images with two known questions or more: first those whose tasks go out last, then by lot; so are the questions."""
+    """Return images with at least two gold questions: lowest priority first, then at random. Their questions are in random order."""
     found: dict[str, dict[str, TaskQuestion]] = defaultdict(dict)
-    first: dict[str, int] = {}  # block in which an image is asked of
+    # Image id -> the first block that has a task on it.
+    first: dict[str, int] = {}
     for task in tasks:
         first[task.image_id] = min(task.priority_block, first.get(task.image_id, task.priority_block))
         for row in (task.first, task.second):
-            if row.role == "filter":
+            if row.role == "gold":
                 found[task.image_id].setdefault(row.text, row)
     offers: OfferedQuestions = {}
     for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
         rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
-        alike = [row for row in rows if row.gold_source != "template"]
+        others = [row for row in rows if row.gold_source != "template"]
         if len(rows) > 1:
-            offers[key] = alike if len(alike) > 1 else rows
+            offers[key] = others if len(others) > 1 else rows
     return offers
 
 
 def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
-    """Take out of `offers` the first image with two questions of these verdicts; if none has them, any two of the first."""
+    """Remove and return the first image with two questions of these verdicts; if there is none, the first image with any two."""
     fits = (
         (key, pair)
         for key, rows in offers.items()
@@ -87,25 +97,25 @@ def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[
 def _build_known_task(
     image_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int
 ) -> KnownTask:
-    """A row of queue.json's `known`, its questions in an order by lot."""
+    """Return an entry of `known_tasks` in queue.json, with its questions in random order."""
     first, second = sorted(
         pair, key=lambda row: hash_uniform(str(seed), "training", "first", image_id, row.text)
     )
     key = content_hash("training", image_id, first.text, second.text)
     asked = {
-        name: {"text": row.text, "expected": row.expected_choice, "why": explain_verdict(row)}
+        name: {"text": row.text, "expected": row.expected_choice, "explanation": explain_verdict(row)}
         for name, row in (("first", first), ("second", second))
     }
     return {"key": key, "image": images[image_id], **asked}
 
 
 def explain_verdict(question: TaskQuestion) -> str:
-    """In words why the verdict of a filter question is as it is.
+    """Return a sentence for annotators that says why the verdict of a gold question is correct.
 
-    >>> why(TaskQuestion(key="", text="What color is the dog?", role="filter", expected="invalid", why="no dog in the image"))
-    'It has no answer here: no dog in the image.'
+    >>> explain_verdict(TaskQuestion(key="", text="", role="gold", expected_choice="invalid", gold_explanation="no dog"))
+    'It has no answer here: no dog.'
     """
-    known = question.gold_explanation
+    reason = question.gold_explanation
     if question.expected_choice == "invalid":
-        return f"It has no answer here: {known or 'it takes something for granted that is not so'}."
-    return f"It has an answer: {known}." if known else "It has an answer, and only one is right."
+        return f"It has no answer here: {reason or 'it assumes something that is not true'}."
+    return f"It has an answer: {reason}." if reason else "It has an answer, and only one is right."

@@ -1,8 +1,10 @@
-"""Which verdicts count: filter questions and annotators are weighed, and what cannot be relied on is set aside, with the reason.
+"""Decide which verdicts count: discard mislabelled gold questions, exclude unreliable annotators, and mark answers that do not count.
 
-A filter question falls, as its source erred, only by at least three people who answer the other filters well, never by
-those whom it is there to find. An annotator is judged by sensitivity (of known invalid) and specificity (of known valid)
-apart, over all and in a moving window: who grows careless after 200 tasks keeps the 200.
+A gold question is discarded as mislabelled only if at least three reliable annotators contradict it. Annotators who fail other gold
+questions have no say, because gold questions are there to find them.
+
+Annotators are assessed by sensitivity (accuracy on invalid gold questions) and specificity (accuracy on valid ones) separately, over
+all answers and in a moving window. The verdicts of an annotator who becomes careless after 200 tasks count for the first 200.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr  # scipy.stats has it, too, but takes half a second to load
+
+# scipy.stats offers the same function, but takes half a second to import.
+from scipy.special import bdtr
 
 from annotation.study.answers_table import (
     EXCLUSION_REASONS,
@@ -32,21 +36,20 @@ RATE_BY_EXPECTED: dict[Choice, Literal["sensitivity", "specificity"]] = {
     "invalid": "sensitivity",
     "valid": "specificity",
 }
-MIN_CONTRADICTING_ANNOTATORS = (
-    3  # fewer than these, each a good judge of the other filters, cannot make one fall,
-)
-MAX_EXPECTED_RATE = 0.25  # nor can they while more than this share of them gave the expected verdict.
-# Good: of at least so many others of each kind this share was answered as expected.
+# A gold question is discarded only if at least this number of reliable annotators answered it,
+MIN_CONTRADICTING_ANNOTATORS = 3
+# and at most this proportion of them gave the expected verdict.
+MAX_EXPECTED_RATE = 0.25
+# An annotator is reliable with at least this number of answers on other gold questions of each kind, and this accuracy on them.
 MIN_OTHER_GOLD_ANSWERS, MIN_RELIABLE_ACCURACY = 5, 0.8
-DRIFT_SIGNIFICANCE = (
-    0.05  # how probable it is at most that somebody at the limit seems to drift, as with a 95 % interval
-)
+# Maximum probability that an annotator exactly at the limit is flagged for drift by chance, over all windows.
+DRIFT_SIGNIFICANCE = 0.05
 
 
 class AccuracyRate(Record):
-    """How many were answered right of those asked, their share and its 95 % Wilson interval; None if none was asked.
+    """A number of correct answers, with the rate and its 95 % Wilson interval; None if nothing was answered.
 
-    >>> print(rate(8, 10))
+    >>> print(make_rate(8, 10))
     8 of 10, 80% (49% to 94%)
     """
 
@@ -63,18 +66,20 @@ class AccuracyRate(Record):
 
 
 class GoldAccuracy(Record):
-    """Of filters known to be invalid, those called invalid; of those known to be valid, those not called invalid."""
+    """Accuracy on gold questions: sensitivity on invalid ones, specificity on valid ones."""
 
     sensitivity: AccuracyRate
     specificity: AccuracyRate
 
 
 class QualityFlag(Record):
-    """What is suspect about an annotator, and the figures that say so.
+    """A failed quality check of an annotator.
 
     Attributes:
-        sure: whether it is beyond chance; what is not is told and never excludes.
-        since: `order` of the task from which on it holds.
+        kind: The check that failed.
+        detail: The figures.
+        is_significant: Whether chance is ruled out. Other flags are only reported and never exclude.
+        from_task: `sequence_index` of the first affected task.
     """
 
     kind: QualityCheck
@@ -84,28 +89,32 @@ class QualityFlag(Record):
 
 
 class ExcludedAnswer(Record):
-    """An answer on a candidate that does not count, and why; `detail` has the figures."""
+    """An answer on a candidate that does not count, with the reason and the figures."""
 
     verdict_id: str
     task_id: str
     candidate_id: str
     annotator: str
-    reason: Literal["annotator excluded", "filter failed", "judged before", "contradicts themselves"]
+    reason: Literal["annotator excluded", "gold question failed", "duplicate", "self-contradiction"]
     detail: str = ""
 
 
 class Exclusion(Record):
-    """Why somebody's answers do not count, and from which task (their `order`) on."""
+    """Why an annotator's answers do not count, from the task with `sequence_index` `excluded_since` on."""
 
     reasons: tuple[str, ...]
     excluded_since: int = 0
 
 
 class QualityAssessment(NamedTuple):
-    """All answers, as a table that tells which of them count, and what was found of those who gave them.
+    """The result of quality control.
 
     Attributes:
-        skills, paces, flags: by annotator, sorted. excluded: who is, sorted by name.
+        answers: The answers table, with the columns is_discarded, exclusion_reason and detail filled in.
+        gold_accuracy: Annotator -> accuracy on gold questions, sorted by name.
+        response_times: Annotator -> times per task, sorted by name.
+        flags: Annotator -> failed checks, sorted by name.
+        excluded: Excluded annotator -> reasons, sorted by name.
     """
 
     answers: pd.DataFrame
@@ -116,184 +125,241 @@ class QualityAssessment(NamedTuple):
 
     @property
     def excluded_answers(self) -> list[ExcludedAnswer]:
-        """The answers on candidates that do not count."""
-        table = self.answers[(self.answers["aside"] != "") & (self.answers["role"] != "filter")]
-        rows = table.rename(columns={"aside": "reason"}).sort_values(["verdict_id", "place"])
+        """Answers on candidates that do not count, sorted by verdict id and position."""
+        table = self.answers[(self.answers["exclusion_reason"] != "") & (self.answers["role"] != "gold")]
+        rows = table.rename(columns={"exclusion_reason": "reason"}).sort_values(["verdict_id", "position"])
         return to_records(rows[list(ExcludedAnswer.__struct_fields__)], ExcludedAnswer)
 
 
 def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessment:
-    """Weigh filters and annotators, and set aside what does not count.
+    """Discard mislabelled gold questions, find unreliable annotators, and mark the answers that do not count.
+
+    Args:
+        answers: The answers table.
+        rules: The limits.
 
     Raises:
-        UserError: more filters of a source are contradicted than may be wrong.
+        UserError: More than `max_discarded_rate` of a source's gold questions would be discarded.
     """
-    answers = answers.assign(fallen=find_discarded_gold(answers, rules.max_discarded_rate))
-    found, excluded = measure_gold_accuracy(answers), {}
-    fast, known = summarize_by_annotator(answers, rules), select_gold_answers(answers).sort_values("order")
-    flags = {name: list(find_flags(known[known["annotator"] == name], rules)) for name in found}
-    for name, given in flags.items():
-        if detail := describe_if_too_fast(fast[name], rules):
-            given.append(QualityFlag(kind="speed", detail=detail))
-        if out := [flag for flag in given if flag.is_significant and flag.kind in rules.exclusion_checks]:
-            reasons = tuple(f"{flag.kind}: {flag.detail}" for flag in out)
-            excluded[name] = Exclusion(reasons=reasons, excluded_since=min(flag.from_task for flag in out))
-    return QualityAssessment(mark_excluded_answers(answers, excluded), found, fast, flags, excluded)
+    answers = answers.assign(is_discarded=find_discarded_gold(answers, rules.max_discarded_rate))
+    accuracy, excluded = measure_gold_accuracy(answers), {}
+    times, gold = (
+        summarize_by_annotator(answers, rules),
+        select_gold_answers(answers).sort_values("sequence_index"),
+    )
+    flags = {name: list(find_flags(gold[gold["annotator"] == name], rules)) for name in accuracy}
+    for name, own in flags.items():
+        if detail := describe_if_too_fast(times[name], rules):
+            own.append(QualityFlag(kind="speed", detail=detail))
+        if excluding := [flag for flag in own if flag.is_significant and flag.kind in rules.exclusion_checks]:
+            reasons = tuple(f"{flag.kind}: {flag.detail}" for flag in excluding)
+            since = min(flag.from_task for flag in excluding)
+            excluded[name] = Exclusion(reasons=reasons, excluded_since=since)
+    return QualityAssessment(mark_excluded_answers(answers, excluded), accuracy, times, flags, excluded)
 
 
 def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
-    """For each row whether it is on a filter question, a text at an image, that good judges contradict.
+    """Find the gold questions that reliable annotators contradict. A gold question is a text at an image.
+
+    Args:
+        answers: The answers table.
+        max_discarded: Maximum proportion of a source's gold questions that may be discarded; one is always allowed.
+
+    Returns:
+        [rows] of bool: whether the row is an answer on a discarded gold question.
 
     Raises:
-        UserError: more than the share `most` of a source (and more than one) would fall.
+        UserError: More gold questions of a source would be discarded than allowed.
     """
     question = ["image_id", "text"]
-    given = answers[answers["role"] == "filter"].sort_values("order", kind="stable")
-    given = given.drop_duplicates(["annotator", *question])  # of two answers the first
-    good = pd.Series(True, given.index)
+    given = answers[answers["role"] == "gold"].sort_values("sequence_index", kind="stable")
+    # Of repeated answers of one annotator, the first counts.
+    given = given.drop_duplicates(["annotator", *question])
+    reliable = pd.Series(True, given.index)
     for kind in RATE_BY_EXPECTED:
-        own = given["expected"] == kind
-        of = given["right"].where(own).groupby(given["annotator"], observed=True)
-        others = of.transform("count") - own
-        good &= (others >= MIN_OTHER_GOLD_ANSWERS) & (
-            of.transform("sum") - (own & given["right"]) >= MIN_RELIABLE_ACCURACY * others
+        own = given["expected_choice"] == kind
+        by_annotator = given["is_correct"].where(own).groupby(given["annotator"], observed=True)
+        num_others = by_annotator.transform("count") - own
+        correct_others = by_annotator.transform("sum") - (own & given["is_correct"])
+        reliable &= (num_others >= MIN_OTHER_GOLD_ANSWERS) & (
+            correct_others >= MIN_RELIABLE_ACCURACY * num_others
         )
-    by_question = given[good].groupby(question, observed=True)["right"].agg(["size", "mean"])
-    fell = by_question.index[
+    by_question = given[reliable].groupby(question, observed=True)["is_correct"].agg(["size", "mean"])
+    discarded = by_question.index[
         (by_question["size"] >= MIN_CONTRADICTING_ANNOTATORS) & (by_question["mean"] <= MAX_EXPECTED_RATE)
     ]
-    asked = given.drop_duplicates(question).set_index(question)["source"].astype(str)
-    counts = pd.DataFrame({"asked": asked.value_counts(), "fell": asked[fell].value_counts()}).fillna(0)
-    problems = Problems("filter questions contradicted by people who answer the others well")
-    for source, row in counts[counts["fell"] > np.maximum(1, max_discarded * counts["asked"])].iterrows():
-        texts = ", ".join(f"{image}: {text!r}" for image, text in fell[asked[fell] == source][:10])
+    source_of = given.drop_duplicates(question).set_index(question)["gold_source"].astype(str)
+    counts = pd.DataFrame(
+        {"asked": source_of.value_counts(), "discarded": source_of[discarded].value_counts()}
+    ).fillna(0)
+    problems = Problems("gold questions contradicted by reliable annotators")
+    for source, row in counts[
+        counts["discarded"] > np.maximum(1, max_discarded * counts["asked"])
+    ].iterrows():
+        texts = ", ".join(
+            f"{image}: {text!r}" for image, text in discarded[source_of[discarded] == source][:5]
+        )
         problems.add(
             f"source `{source}`",
-            f"{row['fell']:,.0f} of {row['asked']:,.0f}, and {max_discarded:.0%} is the most that may be wrong: either the source "
-            f"is wrong (look at them, mend it, and batch anew, or raise collect.max_fallen) or the crowd is (ask other people): {texts}",
+            f"{row['discarded']:,.0f} of {row['asked']:,.0f} would be discarded, more than collect.max_discarded_rate ({max_discarded:.0%}). "
+            "Check these questions. If they are mislabelled, correct the source and run stage batch again, or raise "
+            f"collect.max_discarded_rate; if not, ask other annotators. Examples: {texts}",
         )
     problems.raise_if_any()
-    texts = fell.get_level_values("text")
-    known = answers.loc[(answers["role"] == "filter") & answers["text"].isin(texts), question]
+    texts = discarded.get_level_values("text")
+    known = answers.loc[(answers["role"] == "gold") & answers["text"].isin(texts), question]
     result = pd.Series(False, answers.index)
-    result[known.index[pd.MultiIndex.from_frame(known).isin(fell)]] = True
+    result[known.index[pd.MultiIndex.from_frame(known).isin(discarded)]] = True
     return result
 
 
 def measure_gold_accuracy(answers: pd.DataFrame) -> dict[str, GoldAccuracy]:
-    """Annotator -> skill on the filter questions that have not fallen, sorted by name."""
-    sound = select_gold_answers(answers)
-    table = sound.groupby(["annotator", "expected"], observed=True)["right"].agg(["sum", "size"])
-    counts = {key: (int(right), int(asked)) for key, right, asked in table.itertuples()}
+    """Return annotator -> accuracy on gold questions that are not discarded, sorted by name."""
+    gold = select_gold_answers(answers)
+    table = gold.groupby(["annotator", "expected_choice"], observed=True)["is_correct"].agg(["sum", "size"])
+    counts = {key: (int(correct), int(total)) for key, correct, total in table.itertuples()}
     return {
         name: GoldAccuracy(
             **{
-                fault: make_rate(*counts.get((name, kind), (0, 0)))
-                for kind, fault in RATE_BY_EXPECTED.items()
+                rate: make_rate(*counts.get((name, expected), (0, 0)))
+                for expected, rate in RATE_BY_EXPECTED.items()
             }
         )
         for name in sorted(answers["annotator"].unique())
     }
 
 
-def make_rate(right: int, asked: int) -> AccuracyRate:
-    """A Rate of these counts, rounded to 4 places."""
-    if not asked:
+def make_rate(num_correct: int, num_answered: int) -> AccuracyRate:
+    """Return the rate of correct answers with its 95 % Wilson interval, rounded to 4 decimals."""
+    if not num_answered:
         return AccuracyRate(num_correct=0, num_answered=0)
-    share, low, high = (round(value, 4) for value in (right / asked, *wilson_interval(right, asked)))
-    return AccuracyRate(num_correct=right, num_answered=asked, rate=share, low=low, high=high)
+    values = num_correct / num_answered, *wilson_interval(num_correct, num_answered)
+    rate, low, high = (round(value, 4) for value in values)
+    return AccuracyRate(num_correct=num_correct, num_answered=num_answered, rate=rate, low=low, high=high)
 
 
 def find_flags(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityFlag]:
-    """What is wrong with somebody's answers to filters: what is below a limit (sure where its interval's upper end is); or, if
-    that holds from some task on alone, drift.
+    """Yield the failed accuracy checks of one annotator.
+
+    A rate below its limit is flagged, as significant if the upper end of its interval is below the limit too. If the rate is only
+    low from some task on, drift is flagged instead.
 
     Args:
-        answered: their answers, in the order given.
+        answered: The annotator's answers on gold questions, in the order given.
+        rules: The limits.
     """
     drifts = []
-    for kind, fault in RATE_BY_EXPECTED.items():
-        rows, limit = answered[answered["expected"] == kind], _get_limit(kind, rules)
-        if bad := find_drift(rows["right"].to_numpy(), limit, rules.drift_window):
-            start, right = bad
-            since = int(rows["order"].iloc[start])
-            figures = (
-                f"{right} of {rules.drift_window} known {kind} on end answered as known, below {limit:.0%}"
-            )
-            detail = f"{fault} from task {since + 1} on: {figures}"
+    for expected, rate in RATE_BY_EXPECTED.items():
+        rows, limit = answered[answered["expected_choice"] == expected], _get_limit(expected, rules)
+        if drift := find_drift(rows["is_correct"].to_numpy(), limit, rules.drift_window):
+            start, num_correct = drift
+            since = int(rows["sequence_index"].iloc[start])
+            figures = f"{num_correct} of {rules.drift_window} consecutive {expected} gold questions correct, below {limit:.0%}"
+            detail = f"{rate} from task {since + 1} on: {figures}"
             drifts.append(QualityFlag(kind="drift", detail=detail, from_task=since))
-    begun = min((flag.since for flag in drifts), default=inf) if "drift" in rules.exclusion_checks else inf
-    before = answered[answered["order"] < begun]
-    told = list(_find_low_rates(before, rules))
-    if len(before) < rules.drift_window or told:  # it cannot be said that they ever were good enough
-        told = list(_find_low_rates(answered, rules))
-        drifts = [] if begun < inf and any(flag.is_significant for flag in told) else drifts
-    yield from (*drifts, *told)
+    start = (
+        min((flag.from_task for flag in drifts), default=inf) if "drift" in rules.exclusion_checks else inf
+    )
+    before = answered[answered["sequence_index"] < start]
+    low_rates = list(_find_low_rates(before, rules))
+    # Without enough good answers before the drift, the annotator is assessed on all answers.
+    if len(before) < rules.drift_window or low_rates:
+        low_rates = list(_find_low_rates(answered, rules))
+        drifts = [] if start < inf and any(flag.is_significant for flag in low_rates) else drifts
+    yield from (*drifts, *low_rates)
 
 
-def _get_limit(kind: Choice, rules: QualityRules) -> float:
-    return rules.min_sensitivity if kind == "invalid" else rules.min_specificity
+def _get_limit(expected: Choice, rules: QualityRules) -> float:
+    return rules.min_sensitivity if expected == "invalid" else rules.min_specificity
 
 
 def _find_low_rates(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityFlag]:
-    for kind, fault in RATE_BY_EXPECTED.items():
-        right, limit = answered.loc[answered["expected"] == kind, "right"], _get_limit(kind, rules)
-        found = make_rate(int(right.sum()), len(right))
+    for expected, kind in RATE_BY_EXPECTED.items():
+        correct = answered.loc[answered["expected_choice"] == expected, "is_correct"]
+        limit, found = _get_limit(expected, rules), make_rate(int(correct.sum()), len(correct))
         if found.rate is not None and found.high is not None and found.rate < limit:
-            figures = f"{found.num_correct} of {found.num_answered} known {kind} ({found.rate:.1%}, at most {found.high:.1%})"
-            sure = found.high < limit and found.num_answered >= MIN_OTHER_GOLD_ANSWERS
-            yield QualityFlag(kind=fault, detail=f"{figures}, below {limit:.0%}", is_significant=sure)
+            figures = (
+                f"{found.num_correct} of {found.num_answered} {expected} gold questions correct "
+                f"({found.rate:.1%}, at most {found.high:.1%})"
+            )
+            is_significant = found.high < limit and found.num_answered >= MIN_OTHER_GOLD_ANSWERS
+            yield QualityFlag(
+                kind=kind, detail=f"{figures}, below {limit:.0%}", is_significant=is_significant
+            )
 
 
-def find_drift(right: np.ndarray, limit: float, window: int) -> tuple[int, int] | None:
-    """The first wrong answer of the first window that somebody who is right as often as `limit` would not have by chance (DRIFT,
-    over all windows), and how many of the worst window are right; None if there is no such window.
+def find_drift(is_correct: np.ndarray, limit: float, window: int) -> tuple[int, int] | None:
+    """Find where an annotator's accuracy drops below a limit.
+
+    A window is bad if an annotator with accuracy `limit` would have so few correct answers in any window with a probability below
+    `DRIFT_SIGNIFICANCE` (binomial test with Bonferroni correction over windows).
 
     Args:
-        right: [answers] of bool, in the order given.
+        is_correct: [answers] of bool, in the order given.
+        limit: The minimum accuracy, in [0, 1].
+        window: Number of answers in a window.
+
+    Returns:
+        The index of the first wrong answer in the first bad window, and the number of correct answers in the worst window; None if
+        no window is bad.
     """
-    if len(right) < window:
+    if len(is_correct) < window:
         return None
-    counts = np.convolve(right, np.ones(window, int), "valid")
+    counts = np.convolve(is_correct, np.ones(window, int), "valid")
     bad = bdtr(counts, window, limit) * len(counts) < DRIFT_SIGNIFICANCE
     if not bad.any():
         return None
     first = int(bad.argmax())
-    return first + int(np.argmin(right[first : first + window])), int(counts.min())
+    return first + int(np.argmin(is_correct[first : first + window])), int(counts.min())
 
 
 def mark_excluded_answers(answers: pd.DataFrame, excluded: Mapping[str, Exclusion]) -> pd.DataFrame:
-    """The table with the reasons for which answers do not count: of excluded annotators; with a failed filter that has not
-    fallen beside them; and of somebody's two answers on one candidate the later if both say the same, so that every vote is a
-    first look, both if they contradict each other."""
-    known = select_gold_answers(answers)
-    failed = known[~known["right"]].drop_duplicates("verdict_id").set_index("verdict_id")
+    """Return the answers table with the columns exclusion_reason and detail filled in.
+
+    These answers do not count:
+
+    - answers of excluded annotators,
+    - answers on a candidate in a task whose gold question was failed and is not discarded,
+    - if an annotator judged a candidate twice: the later answer if both agree, and both if they contradict each other.
+
+    Args:
+        answers: The answers table, with the column is_discarded filled in.
+        excluded: Excluded annotator -> reasons and first affected task.
+    """
+    gold = select_gold_answers(answers)
+    failed = gold[~gold["is_correct"]].drop_duplicates("verdict_id").set_index("verdict_id")
     since = (
         answers["annotator"]
         .map({name: float(row.excluded_since) for name, row in excluded.items()})
         .astype(float)
     )
-    candidate, out = answers["role"] != "filter", answers["order"] >= since
-    beside = candidate & answers["verdict_id"].isin(failed.index) & ~out
-    aside = np.select(
-        [out, beside],
-        [EXCLUSION_REASONS.index("annotator excluded"), EXCLUSION_REASONS.index("filter failed")],
+    is_candidate, by_excluded = answers["role"] != "gold", answers["sequence_index"] >= since
+    gold_failed = is_candidate & answers["verdict_id"].isin(failed.index) & ~by_excluded
+    reason = np.select(
+        [by_excluded, gold_failed],
+        [EXCLUSION_REASONS.index("annotator excluded"), EXCLUSION_REASONS.index("gold question failed")],
         0,
     )
-    of_person = {name: "; ".join(row.reasons) for name, row in excluded.items()}
-    said = "said " + failed["choice"].astype(str) + ", " + failed["expected"].astype(str) + " was expected"
-    details = ["", *sorted({*of_person.values(), *said})]
-    number = {text: place for place, text in enumerate(details)}
-    by_person = answers["annotator"].map({name: number[text] for name, text in of_person.items()})
-    by_verdict = answers["verdict_id"].map(said.map(number))
-    detail = np.select([out, beside], [by_person.astype(float), by_verdict.astype(float)], 0).astype(int)
-    answers = answers.assign(
-        aside=make_categorical(aside, EXCLUSION_REASONS), detail=make_categorical(detail, details)
+    annotator_details = {name: "; ".join(row.reasons) for name, row in excluded.items()}
+    gold_details = (
+        "answered " + failed["choice"].astype(str) + ", expected " + failed["expected_choice"].astype(str)
     )
-    looks = answers[["order", "place", "annotator", "candidate_id", "choice"]]
-    counting = looks[candidate & (aside == 0)].sort_values(["order", "place"], kind="stable")
+    details = ["", *sorted({*annotator_details.values(), *gold_details})]
+    code_of = {text: code for code, text in enumerate(details)}
+    by_annotator = answers["annotator"].map({name: code_of[text] for name, text in annotator_details.items()})
+    by_verdict = answers["verdict_id"].map(gold_details.map(code_of))
+    codes = [by_annotator.astype(float), by_verdict.astype(float)]
+    detail = np.select([by_excluded, gold_failed], codes, 0).astype(int)
+    answers = answers.assign(
+        exclusion_reason=make_categorical(reason, EXCLUSION_REASONS), detail=make_categorical(detail, details)
+    )
+    columns = answers[["sequence_index", "position", "annotator", "candidate_id", "choice"]]
+    counting = columns[is_candidate & (reason == 0)].sort_values(
+        ["sequence_index", "position"], kind="stable"
+    )
     own = [counting["annotator"], counting["candidate_id"]]
-    differ = (counting["choice"] == "invalid").groupby(own, observed=True).transform("nunique") > 1
-    answers.loc[counting.index[counting.duplicated(["annotator", "candidate_id"])], "aside"] = "judged before"
-    answers.loc[counting.index[differ], "aside"] = "contradicts themselves"
+    is_contradicted = (counting["choice"] == "invalid").groupby(own, observed=True).transform("nunique") > 1
+    is_duplicate = counting.duplicated(["annotator", "candidate_id"])
+    answers.loc[counting.index[is_duplicate], "exclusion_reason"] = "duplicate"
+    answers.loc[counting.index[is_contradicted], "exclusion_reason"] = "self-contradiction"
     return answers

@@ -1,6 +1,7 @@
-"""The quality report as one HTML page that needs nothing else: no script, no network, plots drawn in it as SVG, images held in it.
+"""Render the quality report as one self-contained HTML page.
 
-Colours are Okabe and Ito's, which the colour-blind tell apart; what they say is said by shape, text or place as well.
+The page has no scripts and needs no network: plots are inline SVG, and thumbnails are embedded. Colours follow Okabe and Ito, which
+people with colour blindness can distinguish, and shape or text repeats what they say.
 """
 
 from __future__ import annotations
@@ -18,45 +19,59 @@ from annotation.study.quality_report import QualityReport
 from pipeline.core.rendering import chart_to_svg, make_image_data_uri, render_template
 
 RULE_DESCRIPTIONS = {
-    "majority": "more than half of the votes that count say so",
-    "unanimity": "all votes that count say so",
-    "dawid-skene": "more votes say so than the opposite, and its probability by Dawid and Skene's estimate, from the prior of "
-    "stage estimate and everybody's answers to filter questions on, is high enough (a single vote may do)",
+    "majority": "more than half of them agree",
+    "unanimity": "all of them agree",
+    "dawid-skene": "more votes support this than the opposite, and it is probable enough by the Dawid-Skene posterior, which combines the "
+    "prior of stage estimate with what gold questions show about each annotator",
 }
 COLOURS = {"sensitivity": "#0072B2", "specificity": "#D55E00"}
+# Pixels.
 PLOT_WIDTH = 560
-THUMBNAIL = (180, 12_000)  # pixels of the longer side, most bytes
+# Pixels of the longer side, and the maximum number of bytes.
+THUMBNAIL = (180, 12_000)
 
 
 def render_page(quality: QualityReport, images: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The HTML. Whatever text comes from people or images' sources is shown as text.
+    """Return the report as HTML. All text from people or sources is escaped.
 
     Args:
-        images: image id -> file; of those that are there, the worst items show a thumbnail.
+        quality: The report.
+        images: Image id -> file. Uncertain candidates show a thumbnail if their image is here.
+
+    Returns:
+        A complete HTML document.
     """
     shown = {row.image_id for row in quality.uncertain_items} & images.keys()
     return render_template(
         Path(__file__).with_name("quality.html.jinja"),
-        {"percent": format_percent, "places": format_decimals, "bounds": format_interval},
+        {"percent": format_percent, "decimals": format_decimals, "interval": format_interval},
         q=quality,
-        skill=plot_rates(quality),
-        rule=RULE_DESCRIPTIONS[quality.settings["rule"]],
+        rates_plot=plot_rates(quality),
+        rule=RULE_DESCRIPTIONS[quality.settings["aggregation"]],
         thumbnails={key: make_image_data_uri(images[key], THUMBNAIL) for key in shown},
     )
 
 
 def format_percent(proportion: float | None, num_decimals: int = 1) -> str:
-    """A share in percent with so many places; a dash where it is undefined."""
+    """Return a proportion as a percentage, or a dash if it is undefined (None).
+
+    >>> format_percent(0.125), format_percent(None)
+    ('12.5%', '–')
+    """
     return "–" if proportion is None else f"{proportion:.{num_decimals}%}"
 
 
 def format_decimals(value: float | None, num_decimals: int = 2) -> str:
-    """A number with so many places; a dash where it is undefined."""
+    """Return a number with a fixed number of decimals, or a dash if it is undefined (None)."""
     return "–" if value is None else f"{value:.{num_decimals}f}"
 
 
 def format_interval(estimate: IntervalEstimate | tuple[float | None, ...], num_decimals: int = 2) -> str:
-    """Return `0.61 (0.55 to 0.67)`, the value alone where it has no interval, and a dash where it is undefined."""
+    """Return a value with its interval, the value alone if it has no interval, or a dash if it is undefined.
+
+    >>> format_interval((0.61, 0.55, 0.67))
+    '0.61 (0.55 to 0.67)'
+    """
     value, low, high = (
         (estimate.value, estimate.low, estimate.high) if isinstance(estimate, IntervalEstimate) else estimate
     )
@@ -67,29 +82,31 @@ def format_interval(estimate: IntervalEstimate | tuple[float | None, ...], num_d
 
 
 def plot_rates(quality: QualityReport) -> Markup:
-    """A plot of sensitivity and specificity with their intervals; the dashed lines are the least that counts."""
+    """Return an SVG plot of each annotator's sensitivity and specificity with intervals. Dashed lines mark the minimums."""
     rows = [
-        {"annotator": row.name, "of": name, "low": found.low, "share": found.share, "high": found.high}
+        {"annotator": row.name, "measure": name, "low": found.low, "rate": found.rate, "high": found.high}
         for row in quality.annotators
-        for name, found in ((name, getattr(row.skill, name)) for name in COLOURS)
-        if found.share is not None
+        for name, found in ((name, getattr(row.gold_accuracy, name)) for name in COLOURS)
+        if found.rate is not None
     ]
-    limits = [{"of": name, "least": quality.settings[f"min_{name}"]} for name in COLOURS]
-    lowest = floor(10 * min(0.5, *(limit["least"] for limit in limits), *(row["low"] for row in rows))) / 10
+    limits = [{"measure": name, "minimum": quality.settings[f"min_{name}"]} for name in COLOURS]
+    lowest = floor(10 * min(0.5, *(limit["minimum"] for limit in limits), *(row["low"] for row in rows))) / 10
     names, colours = list(COLOURS), list(COLOURS.values())
     colour = alt.Color(
-        "of:N", scale=alt.Scale(domain=names, range=colours), legend=alt.Legend(title=None, orient="top")
+        "measure:N", scale=alt.Scale(domain=names, range=colours), legend=alt.Legend(title=None, orient="top")
     )
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=["circle", "square"]), title=None)
-    axis = alt.Axis(format="%", title="filter questions answered as known")
+    shape = alt.Shape("measure:N", scale=alt.Scale(domain=names, range=["circle", "square"]), title=None)
+    axis = alt.Axis(format="%", title="gold questions answered correctly")
     low = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1], zero=False), axis=axis)
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("annotator:N", title=None, axis=alt.Axis(labelLimit=220)),
-        yOffset=alt.YOffset("of:N", sort=names),
+        yOffset=alt.YOffset("measure:N", sort=names),
         color=colour,
     )
-    limit = alt.Chart(alt.Data(values=limits)).mark_rule(strokeDash=[5, 4]).encode(x="least:Q", color=colour)
+    limit = (
+        alt.Chart(alt.Data(values=limits)).mark_rule(strokeDash=[5, 4]).encode(x="minimum:Q", color=colour)
+    )
     interval = base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q")
-    point = base.mark_point(filled=True, size=70, opacity=1).encode(x="share:Q", shape=shape)
+    point = base.mark_point(filled=True, size=70, opacity=1).encode(x="rate:Q", shape=shape)
     chart = alt.layer(limit, interval, point).properties(width=PLOT_WIDTH, height=alt.Step(15))
     return chart_to_svg(chart.configure(font="DejaVu Sans, Verdana, sans-serif").configure_view(stroke=None))

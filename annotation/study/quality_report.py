@@ -1,4 +1,4 @@
-"""Every figure of the quality report, as records: `quality.json`."""
+"""Compute all figures of the quality report, as the records of `quality.json`."""
 
 from __future__ import annotations
 
@@ -27,33 +27,31 @@ from annotation.study.vote_aggregation import Status, count_votes
 from pipeline.core.errors import format_count
 from pipeline.core.records import Choice, CollectedCandidate, Record, Subset
 
-NUM_UNCERTAIN_ITEMS = 20  # items to look at
-SUSPICIOUS_ERROR_RATE, MIN_SHARED_CANDIDATES = (
-    0.01,
-    100,
-)  # people err and differ more often, of so many candidates
-# Columns of the table of answers -> those that `betrayals` takes.
-LEAKAGE_COLUMNS = {
-    "annotator": "person",
-    "order": "order",
-    "place": "position",
-    "image_id": "image",
-    "text": "text",
-    "role": "role",
-}
+# Number of most uncertain candidates in the report.
+NUM_UNCERTAIN_ITEMS = 20
+# People err and disagree more often than at this rate, measured on at least this number of candidates.
+SUSPICIOUS_ERROR_RATE, MIN_SHARED_CANDIDATES = 0.01, 100
+# Columns of the answers table that `measure_gold_leakage` reads.
+LEAKAGE_COLUMNS = ["annotator", "sequence_index", "position", "image_id", "text", "role"]
 
 
 class AnnotatorRow(Record):
-    """An annotator or an expert, by pseudonym.
+    """An annotator or adjudicator.
 
     Attributes:
-        failed: answers set aside because the filter question beside them was failed.
-        excluded: the reasons, none if they are not; `since`: from which task on (0: all).
+        name: The pseudonym.
+        verdicts: Number of verdicts.
+        gold_accuracy: Accuracy on gold questions.
+        num_failed_gold: Number of answers that do not count because the gold question in the same task was failed.
+        exclusion_reasons: The reasons for exclusion; empty if the annotator is not excluded.
+        excluded_since: `sequence_index` of the first task that does not count (0: no task counts).
+        response_times: Times per task.
+        flags: Failed quality checks.
     """
 
     name: str
     verdicts: int
-    skill: GoldAccuracy
+    gold_accuracy: GoldAccuracy
     num_failed_gold: int
     exclusion_reasons: tuple[str, ...]
     excluded_since: int
@@ -62,12 +60,12 @@ class AnnotatorRow(Record):
 
     @property
     def is_adjudicator(self) -> bool:
-        """Whether their word decides."""
+        """Whether this is an adjudicator."""
         return self.name.startswith(ADJUDICATOR_PREFIX)
 
 
 class GoldRow(Record):
-    """Filter questions of one source and expected verdict, as answered by annotators that are not excluded."""
+    """Accuracy of annotators who are not excluded on the gold questions of one source and expected choice."""
 
     gold_source: str
     expected_choice: Choice
@@ -76,7 +74,7 @@ class GoldRow(Record):
 
 
 class DiscardedGoldQuestion(Record):
-    """A filter question that good judges contradicted, what all chose, and the tasks that it stands in."""
+    """A discarded gold question, with the number of annotators per choice and the ids of its tasks."""
 
     image_id: str
     text: str
@@ -86,7 +84,7 @@ class DiscardedGoldQuestion(Record):
 
 
 class SubsetRow(Record):
-    """What came of the candidates of a subset."""
+    """Number of candidates of a subset by status, and how many an adjudicator decided."""
 
     subset: Subset
     candidates: int
@@ -95,7 +93,7 @@ class SubsetRow(Record):
 
 
 class UncertainItem(Record):
-    """A candidate that the votes left most in doubt; `invalid` is its probability, or the share of its votes."""
+    """A candidate that the votes leave in doubt. Without posteriors, `probability_invalid` is the proportion of invalid votes."""
 
     candidate_id: str
     subset: Subset
@@ -106,16 +104,31 @@ class UncertainItem(Record):
 
 
 class QualityReport(Record):
-    """The report.
+    """The quality report.
 
     Attributes:
-        alarms: what somebody must look at before anything is published.
-        settings: the parameters that these figures rest on.
-        given: verdicts. answers, excluded, failed, repeated, counted: answers on candidates: all, of excluded annotators,
-            beside a failed filter, of somebody who judged the candidate twice, left.
-        doubtful: candidate id -> how probably it is invalid, of those that an expert is to decide.
-        wrong: the share expected to be wrong among what votes verified as unanswerable, of the rule dawid-skene alone.
-        agreement, retest: on the candidates that several judge by lot; all subsets together first. betrayals: what filters can be known by. tables: of the rule dawid-skene alone.
+        simulated: Whether any verdict is simulated.
+        rehearsal: Whether any verdict is simulated from incomplete graphs.
+        warnings: What the study leader must check before publishing.
+        settings: The parameters behind the figures (section `collect`).
+        num_verdicts: Number of verdicts.
+        num_answers: Number of answers on candidates; the sum of the next four.
+        num_from_excluded: Answers of excluded annotators.
+        num_failed_gold: Answers in a task whose gold question was failed.
+        num_repeated: Further answers of an annotator on the same candidate.
+        num_counted: Answers that count.
+        annotators: Annotators and adjudicators, sorted by name.
+        gold_questions: Accuracy by source and expected choice.
+        discarded_gold_questions: Gold questions that were discarded as mislabelled.
+        agreement: Agreement on the overlap candidates: all subsets together first, then each subset.
+        retest: Test-retest reliability on the overlap candidates.
+        gold_leakage: How well gold questions can be recognised without the image, by cue.
+        subsets: Candidates by subset and status.
+        expected_error: Expected proportion of label errors among candidates that votes verified as unanswerable; only for the
+            rule dawid-skene.
+        uncertain_items: The most uncertain candidates.
+        doubtful: Candidate id -> probability of invalid, for the candidates that wait for an adjudicator.
+        confusion_tables: Confusion tables of annotators; only for the rule dawid-skene.
     """
 
     simulated: bool
@@ -142,12 +155,12 @@ class QualityReport(Record):
 
     @property
     def num_invalid_gold_answers(self) -> int:
-        """Answers that count to filter questions known to be unanswerable."""
+        """Number of answers on gold questions whose expected choice is invalid."""
         return sum(row.num_answered for row in self.gold_questions if row.expected_choice == "invalid")
 
     @property
     def num_unanswerable(self) -> int:
-        """Candidates that go on."""
+        """Number of candidates verified as unanswerable."""
         return sum(row.statuses.get("unanswerable", 0) for row in self.subsets)
 
 
@@ -160,36 +173,49 @@ def build_report(
     settings: Mapping[str, Any],
     overlap_candidates: Collection[str],
 ) -> QualityReport:
-    """Put together what was found; floats are rounded to 6 significant digits, and what is undefined is None."""
-    judged = assessment.answers
-    candidate = judged["role"] != "filter"
-    reasons = Counter(judged.loc[candidate, "aside"])
-    by_lot = judged[candidate & judged["candidate_id"].isin(overlap_candidates) & ~judged["expert"]]
-    doubts = _rank_uncertain(judged, verified, posteriors)
+    """Build the quality report.
+
+    Args:
+        assessment: The result of quality control.
+        verified: All candidates with votes and status.
+        posteriors: Candidate id -> probability of invalid; empty unless the rule is dawid-skene.
+        expected_error: Expected label error among the candidates that votes verified as unanswerable.
+        tables: Confusion tables of annotators.
+        settings: The parameters of section `collect`.
+        overlap_candidates: Ids of the candidates of overlap tasks, on which agreement is measured.
+
+    Returns:
+        The report. Floats are rounded to 6 significant digits.
+    """
+    answers = assessment.answers
+    is_candidate = answers["role"] != "gold"
+    reasons = Counter(answers.loc[is_candidate, "exclusion_reason"])
+    overlap = answers[
+        is_candidate & answers["candidate_id"].isin(overlap_candidates) & ~answers["is_adjudicator"]
+    ]
+    uncertain = _rank_uncertain(answers, verified, posteriors)
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = QualityReport(
-        simulated=bool(judged["simulated"].any()),
-        rehearsal=bool(judged["rehearsal"].any()),
+        simulated=bool(answers["simulated"].any()),
+        rehearsal=bool(answers["rehearsal"].any()),
         warnings=(),
         settings=dict(settings),
-        num_verdicts=judged["verdict_id"].nunique(),
-        num_answers=int(candidate.sum()),
+        num_verdicts=answers["verdict_id"].nunique(),
+        num_answers=int(is_candidate.sum()),
         num_from_excluded=reasons["annotator excluded"],
-        num_failed_gold=reasons["filter failed"],
-        num_repeated=reasons["judged before"] + reasons["contradicts themselves"],
+        num_failed_gold=reasons["gold question failed"],
+        num_repeated=reasons["duplicate"] + reasons["self-contradiction"],
         num_counted=reasons[""],
         annotators=tuple(_build_annotator_rows(assessment)),
-        gold_questions=tuple(_build_gold_rows(judged)),
-        discarded_gold_questions=tuple(_build_discarded_rows(judged)),
-        agreement=tuple(compute_agreement(select_votes(by_lot))),
-        retest=compute_retest(by_lot[by_lot["aside"] != "annotator excluded"]),
-        gold_leakage=tuple(
-            measure_gold_leakage(judged[list(LEAKAGE_COLUMNS)].rename(columns=LEAKAGE_COLUMNS))
-        ),
+        gold_questions=tuple(_build_gold_rows(answers)),
+        discarded_gold_questions=tuple(_build_discarded_rows(answers)),
+        agreement=tuple(compute_agreement(select_votes(overlap))),
+        retest=compute_retest(overlap[overlap["exclusion_reason"] != "annotator excluded"]),
+        gold_leakage=tuple(measure_gold_leakage(answers[LEAKAGE_COLUMNS])),
         subsets=tuple(_build_subset_rows(verified)),
         expected_error=expected_error,
-        uncertain_items=tuple(_build_uncertain_items(judged, verified, doubts[:NUM_UNCERTAIN_ITEMS])),
-        doubtful={str(key): value for key, value in doubts[doubts.index.isin(undecided)].items()},
+        uncertain_items=tuple(_build_uncertain_items(answers, verified, uncertain[:NUM_UNCERTAIN_ITEMS])),
+        doubtful={str(key): value for key, value in uncertain[uncertain.index.isin(undecided)].items()},
         confusion_tables=tuple(tables),
     )
     quality = msgspec.structs.replace(quality, warnings=tuple(_find_warnings(quality)))
@@ -198,81 +224,88 @@ def build_report(
 
 
 def _find_warnings(quality: QualityReport) -> list[str]:
-    alarms = []
-    if quality.discarded_gold_questions:
-        count = len(quality.discarded_gold_questions)
-        alarms.append(
-            f"{count} filter question{'s' if count > 1 else ''} fell: at least three people who answer the others well "
-            "contradict what was known of it; nobody is blamed for them; look whether they or the people are wrong"
+    warnings = []
+    if count := len(quality.discarded_gold_questions):
+        warnings.append(
+            f"{format_count(count, 'gold question is', 'gold questions are')} discarded: at least three reliable annotators contradict "
+            "the expected choice. Check whether the questions or the annotators are wrong. They do not count against anybody"
         )
     if quality.gold_questions and not quality.num_invalid_gold_answers:
-        alarms.append(
-            "no filter question that was answered is known to be unanswerable: who calls every question valid passes all of them"
+        warnings.append(
+            "no answered gold question is known to be unanswerable, so an annotator who calls every question valid passes all of them"
         )
-    judged = sum(
-        count for row in quality.subsets for status, count in row.statuses.items() if status != "unjudged"
+    num_judged = sum(
+        count for row in quality.subsets for status, count in row.statuses.items() if status != "no_votes"
     )
-    if judged and not quality.num_unanswerable:
-        known = ": who simulates knows too little of these images" if quality.simulated else ""
-        alarms.append(
-            f"none of {judged:,} judged candidates is unanswerable, so nothing can be released{known}"
+    if num_judged and not quality.num_unanswerable:
+        cause = (
+            ": the simulated annotators have too little information on these images"
+            if quality.simulated
+            else ""
         )
-    alarms += [
-        f"filters may be known by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"
+        warnings.append(
+            f"none of {format_count(num_judged, 'judged candidate')} is unanswerable, so nothing can be released{cause}"
+        )
+    warnings += [
+        f"gold questions may be recognised by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"
         for row in select_leaks(quality.gold_leakage)
     ]
-    out = sum(bool(row.exclusion_reasons) for row in quality.annotators)
-    if 2 * out > len(quality.annotators):
-        alarms.append(
-            f"{out} of {format_count(len(quality.annotators), 'annotator')} are excluded: either the filters are wrong, or the guidelines are "
-            "not understood, or nobody looked"
+    num_excluded = sum(bool(row.exclusion_reasons) for row in quality.annotators)
+    if 2 * num_excluded > len(quality.annotators):
+        warnings.append(
+            f"{num_excluded} of {format_count(len(quality.annotators), 'annotator')} are excluded: either the gold questions are wrong, or "
+            "the guidelines are not understood, or the annotators did not look at the images"
         )
-    right, answered = (
-        sum(getattr(row, name) for row in quality.gold_questions) for name in ("right", "answered")
+    num_correct, num_answered = (
+        sum(getattr(row, name) for row in quality.gold_questions) for name in ("num_correct", "num_answered")
     )
-    erred, together = make_rate(answered - right, answered), quality.agreement[0]
-    agreed = (
-        together.candidates >= MIN_SHARED_CANDIDATES
-        and (together.observed.low or 0) > 1 - SUSPICIOUS_ERROR_RATE
+    error, overall = make_rate(num_answered - num_correct, num_answered), quality.agreement[0]
+    is_agreement_suspicious = (
+        overall.candidates >= MIN_SHARED_CANDIDATES
+        and (overall.observed.low or 0) > 1 - SUSPICIOUS_ERROR_RATE
     )
-    if agreed or (erred.high is not None and erred.high < SUSPICIOUS_ERROR_RATE):
-        alarms.append(
-            f"everything looks perfect: {right:,} of {answered:,} filter questions answered as known, "
-            f"{together.observed.value or 0:.1%} of verdicts on one candidate alike; people err more often. Perhaps filters can be "
-            "told from candidates, somebody copies, or a program answers"
+    if is_agreement_suspicious or (error.high is not None and error.high < SUSPICIOUS_ERROR_RATE):
+        warnings.append(
+            f"the results are suspiciously good: {num_correct:,} of {num_answered:,} gold questions correct, "
+            f"{overall.observed.value or 0:.1%} observed agreement. People err more often. Perhaps gold questions can be recognised, "
+            "somebody copies answers, or a program answers"
         )
-    return alarms
+    return warnings
 
 
-def _build_annotator_rows(weighed: QualityAssessment) -> list[AnnotatorRow]:
-    judged = weighed.answers
-    given = judged.groupby("annotator", observed=True)["verdict_id"].nunique()
-    failed = Counter(judged.loc[judged["aside"] == "filter failed", "annotator"])
+def _build_annotator_rows(assessment: QualityAssessment) -> list[AnnotatorRow]:
+    answers = assessment.answers
+    verdicts = answers.groupby("annotator", observed=True)["verdict_id"].nunique()
+    failed = Counter(answers.loc[answers["exclusion_reason"] == "gold question failed", "annotator"])
     return [
         AnnotatorRow(
             name=name,
-            verdicts=int(given[name]),
-            skill=skill,
+            verdicts=int(verdicts[name]),
+            gold_accuracy=accuracy,
             num_failed_gold=failed[name],
-            exclusion_reasons=out.reasons if (out := weighed.excluded.get(name)) else (),
-            excluded_since=out.excluded_since if out else 0,
-            response_times=weighed.response_times[name],
-            flags=tuple(weighed.flags[name]),
+            exclusion_reasons=exclusion.reasons if (exclusion := assessment.excluded.get(name)) else (),
+            excluded_since=exclusion.excluded_since if exclusion else 0,
+            response_times=assessment.response_times[name],
+            flags=tuple(assessment.flags[name]),
         )
-        for name, skill in weighed.gold_accuracy.items()
+        for name, accuracy in assessment.gold_accuracy.items()
     ]
 
 
-def _build_gold_rows(judged: pd.DataFrame) -> list[GoldRow]:
-    rows = select_gold_answers(judged)
-    right = rows[rows["aside"] == ""].groupby(["source", "expected"], observed=True)["right"]
-    return to_records(right.agg(answered="size", right="sum").reset_index(), GoldRow)
+def _build_gold_rows(answers: pd.DataFrame) -> list[GoldRow]:
+    rows = select_gold_answers(answers)
+    right = rows[rows["exclusion_reason"] == ""].groupby(["gold_source", "expected_choice"], observed=True)[
+        "is_correct"
+    ]
+    return to_records(right.agg(num_answered="size", num_correct="sum").reset_index(), GoldRow)
 
 
-def _build_discarded_rows(judged: pd.DataFrame) -> list[DiscardedGoldQuestion]:
-    question = judged[judged["fallen"]].groupby(["image_id", "text", "expected"], observed=True)
+def _build_discarded_rows(answers: pd.DataFrame) -> list[DiscardedGoldQuestion]:
+    question = answers[answers["is_discarded"]].groupby(
+        ["image_id", "text", "expected_choice"], observed=True
+    )
     rows = question.agg(
-        choices=("choice", lambda said: dict(sorted(Counter(said).items()))),
+        choices=("choice", lambda values: dict(sorted(Counter(values).items()))),
         tasks=("task_id", lambda keys: tuple(sorted(set(keys)))),
     )
     return to_records(rows.reset_index(), DiscardedGoldQuestion)
@@ -282,48 +315,50 @@ def _build_subset_rows(verified: Collection[CollectedCandidate]) -> list[SubsetR
     statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
     for row in verified:
         statuses[row.candidate.subset][row.status] += 1
-    by_expert = Counter(row.candidate.subset for row in verified if row.decided_by == "expert")
+    num_adjudicated = Counter(row.candidate.subset for row in verified if row.decided_by == "adjudicator")
     return [
         SubsetRow(
             subset=subset,
-            candidates=of.total(),
-            statuses=dict(sorted(of.items())),
-            by_adjudicator=by_expert[subset],
+            candidates=counts.total(),
+            statuses=dict(sorted(counts.items())),
+            by_adjudicator=num_adjudicated[subset],
         )
-        for subset, of in sorted(statuses.items())
+        for subset, counts in sorted(statuses.items())
     ]
 
 
 def _rank_uncertain(
-    judged: pd.DataFrame, verified: Collection[CollectedCandidate], posteriors: Mapping[str, float]
+    answers: pd.DataFrame, verified: Collection[CollectedCandidate], posteriors: Mapping[str, float]
 ) -> pd.Series:
-    """Candidate id -> probability of being invalid, of those that no expert decided and that votes leave any doubt of: first
-    those nearest to one half, of equals the one with more votes."""
-    left = {row.candidate.candidate_id: row.status for row in verified if row.decided_by == "votes"}
-    votes = count_votes(judged, sorted(left))
+    """Return candidate id -> probability of invalid, for candidates in doubt that no adjudicator decided.
+
+    The candidates closest to 0.5 come first. Ties go to the candidate with more votes.
+    """
+    statuses = {row.candidate.candidate_id: row.status for row in verified if row.decided_by == "votes"}
+    votes = count_votes(answers, sorted(statuses))
     total = votes.sum(axis=1)
     invalid = (pd.Series(dict(posteriors), dtype=float) if posteriors else votes["invalid"] / total).reindex(
         votes.index
     )
-    doubt = np.abs(invalid - 0.5)
+    distance = np.abs(invalid - 0.5)
     order = (
-        pd.DataFrame({"doubt": doubt.round(2), "total": -total})
-        .sort_values(["doubt", "total"], kind="stable")
+        pd.DataFrame({"distance": distance.round(2), "total": -total})
+        .sort_values(["distance", "total"], kind="stable")
         .index
     )
-    doubted = (total > 0) & ((doubt < 0.5) | (pd.Series(left) == "doubtful"))
-    return invalid[order][doubted[order]]
+    in_doubt = (total > 0) & ((distance < 0.5) | (pd.Series(statuses) == "doubtful"))
+    return invalid[order][in_doubt[order]]
 
 
 def _build_uncertain_items(
-    judged: pd.DataFrame, verified: Collection[CollectedCandidate], invalid: pd.Series
+    answers: pd.DataFrame, verified: Collection[CollectedCandidate], invalid: pd.Series
 ) -> list[UncertainItem]:
     wanted = set(invalid.index)
     candidates = {
         row.candidate.candidate_id: row.candidate for row in verified if row.candidate.candidate_id in wanted
     }
     fields = ("candidate_id", "subset", "image_id", "text")
-    votes = count_votes(judged, invalid.index.tolist()).to_dict("index")
+    votes = count_votes(answers, invalid.index.tolist()).to_dict("index")
     return [
         UncertainItem(
             **{name: getattr(candidates[str(key)], name) for name in fields},

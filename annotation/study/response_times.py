@@ -1,8 +1,8 @@
-"""How fast somebody answers.
+"""Summarize how fast each annotator answers, and find annotators who answer too fast.
 
-The tool's own time counts while the annotator is away, is told by the browser, and may be missing; the time since the
-submission before counts pauses. The shorter of both is taken (`judged_questions`), and only very short times are held against
-anybody. That somebody gives one answer on and on is seen by sensitivity, specificity and drift.
+There are two clocks. The tool's own time comes from the browser, goes on while the annotator is away, and may be missing. The time
+since the previous submission includes pauses. The shorter one is used (`annotation.study.answers_table.build_answers_table`), and only
+very short times count against an annotator. Annotators who always give the same answer are found by sensitivity, specificity and drift.
 """
 
 from __future__ import annotations
@@ -13,11 +13,20 @@ from annotation.study.answers_table import QualityRules
 from pipeline.core.errors import format_count
 from pipeline.core.records import Record
 
-MIN_TIMED_TASKS = 20  # of fewer nothing is said
+# Annotators with fewer timed tasks are never reported as too fast.
+MIN_TIMED_TASKS = 20
 
 
 class ResponseTimes(Record):
-    """Seconds per task. `known` tasks have a time; quartiles are None if none has; `fast` are below the limit."""
+    """Times per task of one annotator, in seconds.
+
+    Attributes:
+        num_timed: Number of tasks with a known time.
+        lower_quartile: Lower quartile of the known times; None if there are none.
+        median: Median of the known times; None if there are none.
+        upper_quartile: Upper quartile of the known times; None if there are none.
+        num_fast: Number of tasks below the limit.
+    """
 
     num_timed: int
     lower_quartile: float | None
@@ -27,14 +36,14 @@ class ResponseTimes(Record):
 
 
 def summarize_by_annotator(answers: pd.DataFrame, rules: QualityRules) -> dict[str, ResponseTimes]:
-    """Annotator -> pace, sorted by name."""
-    tasks = answers[["verdict_id", "annotator", "seconds"]].drop_duplicates("verdict_id")
-    of_person = tasks.groupby("annotator", observed=True)["seconds"]
-    return {str(name): summarize_times(seconds, rules.min_task_seconds) for name, seconds in of_person}
+    """Return annotator -> response times, sorted by name."""
+    tasks = answers[["verdict_id", "annotator", "duration_seconds"]].drop_duplicates("verdict_id")
+    by_annotator = tasks.groupby("annotator", observed=True)["duration_seconds"]
+    return {str(name): summarize_times(seconds, rules.min_task_seconds) for name, seconds in by_annotator}
 
 
 def summarize_times(seconds: pd.Series, fast_seconds: float) -> ResponseTimes:
-    """Quartiles of the times that are known: positive numbers."""
+    """Summarize times in seconds; NaN means unknown. Times below `fast_seconds` count as too fast."""
     known = seconds.dropna()
     low, median, high = known.quantile([0.25, 0.5, 0.75]) if len(known) else (None,) * 3
     return ResponseTimes(
@@ -47,7 +56,7 @@ def summarize_times(seconds: pd.Series, fast_seconds: float) -> ResponseTimes:
 
 
 def describe_if_too_fast(times: ResponseTimes, rules: QualityRules) -> str:
-    """The figures, if most of their tasks took too short a time; else ""."""
+    """Return the figures if too many tasks were answered too fast, else an empty string."""
     if times.num_timed < MIN_TIMED_TASKS or times.num_fast <= rules.max_fast_rate * times.num_timed:
         return ""
     return f"{times.num_fast} of {format_count(times.num_timed, 'task')} in under {rules.min_task_seconds:g} s, median {times.median:.1f} s"

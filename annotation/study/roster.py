@@ -1,6 +1,7 @@
-"""Who annotates: the roster of a data set's study, `data/<data set>/study/roster.json` (git-ignored, mode 600: it holds names).
+"""Keep the roster of a study: who annotates, under which pseudonym.
 
-Everywhere else people appear under the pseudonym that they got when they joined.
+The roster is `data/<data set>/study/roster.json`. It holds names, so Git ignores it and only its owner can read it (mode 600).
+Everywhere else, people appear under the pseudonym that they got when they joined.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"
 
 
 class Annotator(Record):
-    """Someone who judges.
+    """A member of a study.
 
     Attributes:
-        name: what the study leader calls them; letters, digits, dots and dashes.
-        pseudonym: `annotator-01`, or `expert-01` of those whose word decides, in the order of joining; what verdicts and
-            releases carry.
-        email: they log in with it.
-        active: false once they left; what they judged stays.
+        name: The name that the study leader uses: letters, digits, dots and dashes.
+        pseudonym: `annotator-01`, or `adjudicator-01` for adjudicators, numbered in the order of joining. Verdicts and
+            releases contain only the pseudonym.
+        email: The e-mail address of the account.
+        is_active: False after the person left. Their verdicts are kept.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")]
@@ -39,49 +40,52 @@ class Annotator(Record):
 
     @property
     def is_volunteer(self) -> bool:
-        """Whether they came by the open link, and know their own link alone."""
+        """Whether the person signed up through the open link."""
         return self.email.endswith(VOLUNTEER_EMAIL_SUFFIX)
 
     @property
     def is_adjudicator(self) -> bool:
-        """Whether they judge what stays doubtful, and their word decides."""
+        """Whether the person judges doubtful candidates, with a verdict that overrides the votes."""
         return self.pseudonym.startswith(ADJUDICATOR_PREFIX)
 
 
 def read_roster(folders: DatasetFolders) -> list[Annotator]:
-    """The annotators in the order of joining; none if nobody was invited yet.
+    """Return the members in the order of joining; an empty list before the first invitation.
 
     Raises:
-        UserError: the file is damaged, or somebody is there twice.
+        UserError: The file is damaged, or a name, pseudonym or e-mail address occurs twice.
     """
     path = folders.study / "roster.json"
     return _check_distinct(read_json(path, list[Annotator]) if path.exists() else [])
 
 
 def read_erased(folders: DatasetFolders) -> dict[str, str]:
-    """Pseudonym -> time of deletion of those whose answers were deleted (`rgqa annotate erase`): no name, no address."""
-    path = folders.study / "forgotten.json"
+    """Return pseudonym -> time of deletion (ISO 8601) of everybody whose data was erased by `rgqa annotate erase`."""
+    path = folders.study / "erased.json"
     return read_json(path, dict[str, str]) if path.exists() else {}
 
 
 def collect_used_pseudonyms(folders: DatasetFolders) -> set[str]:
-    """Those of the roster, of whoever was forgotten, and in pulled.json: imported from another study, or the roster was lost.
+    """Return every pseudonym that must not be given to a new person.
+
+    These are the pseudonyms in the roster, in erased.json, and in pulled.json, which can hold answers of people who are not in
+    the roster.
 
     Raises:
-        UserError: one of these files is damaged.
+        UserError: One of these files is damaged.
     """
     pulled = {str(row.completed_by) for row in read_pulled(folders.annotations / PULLED_FILENAME).values()}
     return pulled | read_erased(folders).keys() | {person.pseudonym for person in read_roster(folders)}
 
 
 def make_next_pseudonym(used: Collection[str], prefix: str = "annotator-") -> str:
-    """One that nobody has or had.
+    """Return the next free pseudonym with a prefix.
 
-    >>> next_pseudonym({"annotator-02", "annotator-1a2b3c4d", "expert-07"})
+    >>> make_next_pseudonym({"annotator-02", "annotator-1a2b3c4d", "adjudicator-07"})
     'annotator-03'
     """
     numbers = (name.removeprefix(prefix) for name in used if name.startswith(prefix))
-    # Those with eight digits are made from what another server calls somebody (`annotation.study.exports.pseudonym`).
+    # Pseudonyms with eight digits are hashes of account numbers (`annotation.study.exports.make_pseudonym`), not running numbers.
     return f"{prefix}{1 + max((int(number) for number in numbers if number.isdigit() and len(number) < 8), default=0):02d}"
 
 
@@ -89,19 +93,25 @@ def write_roster(folders: DatasetFolders, annotators: list[Annotator]) -> None:
     """Replace the roster.
 
     Raises:
-        UserError: a name, pseudonym or e-mail address is there twice.
+        UserError: A name, pseudonym or e-mail address occurs twice.
     """
     write_private(folders.study / "roster.json", _check_distinct(annotators))
 
 
 def enroll(folders: DatasetFolders, people: Mapping[str, str], adjudicator: bool = False) -> list[Annotator]:
-    """Put people into the roster, each with the next pseudonym, and return it; who is there comes back.
+    """Add people to the roster, each with the next free pseudonym, or mark them as active again.
 
     Args:
-        people: e-mail address -> name; one that somebody else has gets a number.
+        folders: The folders of the data set.
+        people: E-mail address -> name. A name that is already taken gets a number appended.
+        adjudicator: Whether the people are adjudicators.
+
+    Returns:
+        The new roster.
 
     Raises:
-        UserError: lists those who are there in the other role: nobody decides on what they voted on.
+        UserError: People are already in the roster in the other role. An adjudicator must not decide on candidates that they
+            voted on.
     """
     roster = {person.email: person for person in read_roster(folders)}
     if other := [
@@ -109,16 +119,16 @@ def enroll(folders: DatasetFolders, people: Mapping[str, str], adjudicator: bool
         for email in people
         if email in roster and roster[email].is_adjudicator != adjudicator
     ]:
-        there, wanted = ("annotators", "expert") if adjudicator else ("experts", "annotator")
+        current, wanted = ("annotators", "adjudicator") if adjudicator else ("adjudicators", "annotator")
         raise UserError(
-            f"{', '.join(other)}: there as {there} already; who is to be {wanted} needs another name"
+            f"already in the roster as {current}: {', '.join(other)}. Use another name for each {wanted}"
         )
-    role, used = ADJUDICATOR_PREFIX if adjudicator else "annotator-", collect_used_pseudonyms(folders)
+    prefix, used = ADJUDICATOR_PREFIX if adjudicator else "annotator-", collect_used_pseudonyms(folders)
     for email, name in people.items():
         if email not in roster:
-            had = {person.name for person in roster.values()}
-            free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in had)
-            roster[email] = Annotator(name=free, pseudonym=make_next_pseudonym(used, role), email=email)
+            taken = {person.name for person in roster.values()}
+            free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in taken)
+            roster[email] = Annotator(name=free, pseudonym=make_next_pseudonym(used, prefix), email=email)
             used.add(roster[email].pseudonym)
         roster[email] = msgspec.structs.replace(roster[email], is_active=True)
     write_roster(folders, list(roster.values()))
@@ -129,5 +139,5 @@ def _check_distinct(annotators: list[Annotator]) -> list[Annotator]:
     for field in ("name", "pseudonym", "email"):
         values = [getattr(annotator, field) for annotator in annotators]
         if twice := sorted({value for value in values if values.count(value) > 1}):
-            raise UserError(f"the roster has {field} {', '.join(twice)} more than once")
+            raise UserError(f"{field} occurs more than once in the roster: {', '.join(twice)}")
     return annotators

@@ -1,9 +1,9 @@
-"""Rounds of annotation: the candidates verified in one round become filter questions of the next one.
+"""Rounds of annotation: the candidates verified in one round become gold questions of the next one.
 
 Only `rgqa annotate end-round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that `rgqa annotate pull`
 fetches, so a pull does not change the tasks.
 
-Files   data/<data set>/rounds/N.jsonl   Verified: `verified.jsonl` of stage `collect` at the end of round N
+Files   data/<data set>/rounds/N.jsonl   CollectedCandidate: `verified.jsonl` of stage `collect` at the end of round N
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from pipeline.core.jsonl_index import UniqueIndex
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CollectedCandidate, Task, Verdict
 
-LEGACY_FILENAME = "known.jsonl"  # the file in annotations/ that earlier versions kept instead
+# Earlier versions kept this file in annotations/ instead.
+LEGACY_FILENAME = "known.jsonl"
 
 
 def find_round_files(folders: DatasetFolders) -> dict[int, Path]:
-    """Find the files of the rounds that have ended, by number, in order.
+    """Return the files of the rounds that have ended, by number, in ascending order.
 
     Raises:
-        UserError: the folder holds JSON Lines with another name, or the file of earlier versions exists.
+        UserError: The folder holds JSON Lines with another name, or a file of an earlier version exists.
     """
-    problems, found = Problems(str(folders.rounds)), dict[int, Path]()
+    problems, files = Problems(str(folders.rounds)), dict[int, Path]()
     for path in sorted(folders.rounds.glob("*.jsonl")):
         if re.fullmatch(r"[1-9][0-9]{0,3}", path.stem):
-            found[int(path.stem)] = path
+            files[int(path.stem)] = path
         else:
-            problems.add(path.name, "not a round; expected 1.jsonl, 2.jsonl and so on")
-    former = folders.annotations / LEGACY_FILENAME
-    if former.exists():
-        problems.add(str(former), f"is no longer read; move it to {folders.rounds}/1.jsonl")
+            problems.add(path.name, "not the file of a round. Name the files 1.jsonl, 2.jsonl and so on")
+    legacy = folders.annotations / LEGACY_FILENAME
+    if legacy.exists():
+        problems.add(str(legacy), f"this file is no longer read. Move it to {folders.rounds}/1.jsonl")
     problems.raise_if_any()
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def read_rounds(folders: DatasetFolders) -> list[CollectedCandidate]:
-    """Read the verified candidates of all rounds, sorted by id. Of a candidate in several rounds the last one counts."""
+    """Return the verified candidates of all rounds, sorted by id. For a candidate in several rounds, the last round counts."""
     rows = (
         row for path in find_round_files(folders).values() for row in read_jsonl(path, CollectedCandidate)
     )
@@ -50,33 +51,33 @@ def read_rounds(folders: DatasetFolders) -> list[CollectedCandidate]:
 
 
 def count_waiting_verdicts(folders: DatasetFolders) -> int:
-    """Count the verdicts on which pulled.json and the output of stage `collect` differ: new, corrected and deleted ones."""
+    """Count the verdicts that differ between pulled.json and the output of stage `collect`: new, corrected and deleted ones."""
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
     pulled, _ = read_verdicts(folders.annotations / PULLED_FILENAME, tasks)
     path = folders.record_file(Verdict)
-    judged = {row.verdict_id: row for row in read_jsonl(path, Verdict)} if path.exists() else {}
-    given = {row.verdict_id: row for row in pulled}
-    return sum(judged.get(key) != given.get(key) for key in judged.keys() | given.keys())
+    old = {row.verdict_id: row for row in read_jsonl(path, Verdict)} if path.exists() else {}
+    new = {row.verdict_id: row for row in pulled}
+    return sum(old.get(key) != new.get(key) for key in old.keys() | new.keys())
 
 
 def end_round(folders: DatasetFolders) -> tuple[int, int]:
-    """End the round: keep what stage `collect` verified, so that `batch` makes the tasks of the next round with it.
+    """End the round: store what stage `collect` verified, for the tasks of the next round.
 
     Returns:
-        The number of the round, and how many candidates it verified.
+        The number of the round, and the number of verified candidates.
 
     Raises:
-        UserError: `collect` has not run on the pulled verdicts, its verdicts are simulated, or nothing was verified since
+        UserError: Stage `collect` has not run on the pulled verdicts, its verdicts are simulated, or nothing was verified since
             the last round.
     """
     if any(row.simulated for row in folders.read_records(Verdict)):
         raise UserError(
-            f"{folders.record_file(Verdict)}: these verdicts are simulated; a round ends with people's: set {folders.dataset}.collect."
-            "simulate: false in params.yaml and run dvc repro collect"
+            f"the verdicts are simulated: {folders.record_file(Verdict)}. A round ends with verdicts of people: set "
+            f"{folders.dataset}.collect.simulate: false in params.yaml and run dvc repro collect"
         )
     if waiting := count_waiting_verdicts(folders):
         raise UserError(
-            f"{folders.record_file(Verdict)}: {format_count(waiting, 'verdict')} came or changed since; run dvc repro collect first"
+            f"{format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran: {folders.record_file(Verdict)}. Run dvc repro collect first"
         )
     verified = [
         row
@@ -85,26 +86,28 @@ def end_round(folders: DatasetFolders) -> tuple[int, int]:
     ]
     if not verified:
         raise UserError(
-            f"{folders.record_file(CollectedCandidate)}: nothing is verified yet, so no round can end"
+            f"no candidate is verified yet: {folders.record_file(CollectedCandidate)}. Collect more verdicts before you end the round"
         )
     number = max(find_round_files(folders), default=0) + 1
     if number > 1 and verified == [*read_jsonl(folders.rounds / f"{number - 1}.jsonl", CollectedCandidate)]:
-        raise UserError(f"{folders.rounds}/{number - 1}.jsonl: nothing was verified since; the round goes on")
+        raise UserError(
+            f"nothing was verified since the last round: {folders.rounds}/{number - 1}.jsonl. Collect more verdicts before you end the round"
+        )
     write_jsonl(folders.rounds / f"{number}.jsonl", verified)
     return number, len(verified)
 
 
 def end_and_print_round() -> None:
-    """End the round and print what follows: `rgqa annotate end-round`."""
+    """End the round and print the next step, for `rgqa annotate end-round`."""
     folders = DatasetFolders()
-    # Files in a wrong place are reported before a missing output of `collect`.
+    # Misplaced files are reported before a missing output of stage `collect`.
     find_round_files(folders)
     read_json(folders.stage_dir("collect") / "collect.json")
     number, count = end_round(folders)
     print(
-        f"round: round {number} ends with {format_count(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
+        f"end-round: round {number} has {format_count(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
     )
     print(
-        "round: next: dvc repro batch makes the tasks of the next round, with these candidates among the filter questions; then "
-        "rgqa annotate push. Answers on tasks that the new batch does not have stay in pulled.json and are not counted"
+        "end-round: next: run dvc repro batch, which makes the tasks of the next round with these candidates among the gold questions, "
+        "then rgqa annotate push. Answers to tasks that are not in the new batch stay in pulled.json but do not count"
     )

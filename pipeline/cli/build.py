@@ -56,7 +56,7 @@ def fetch(
         bool, Option("--accept-changes", help="Take what changed since it was first seen.")
     ] = False,
 ) -> None:
-    """Fetch GQA, of it only what a data set needs. docs/gqa.md."""
+    """Fetch GQA, of it only what a data set needs. docs/guides/download_data.md."""
     if dry_run:
         refuse_options(context, "accept_changed", "--dry-run changes nothing")
     if offline:
@@ -127,7 +127,7 @@ def visual_genome(
 
 @app.command(epilog="Example: `rgqa export-embeddings`")
 def export_embeddings() -> None:
-    """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/vectors/clip.safetensors`."""
+    """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/embeddings/clip.safetensors`."""
     from pipeline.candidates.encoders.embedding_cache import export_embeddings
 
     run_command(lambda: print(f"vectors: -> {export_embeddings()}"))

@@ -54,7 +54,7 @@ def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
         if not item.unanswerable:
             lines += ["", _format_item(item)]
     for row in _read_matching(
-        folders, "perturb/unperturbed.jsonl", DroppedCandidate, identifier, "question_id", "candidate_id"
+        folders, "perturb/unedited.jsonl", DroppedCandidate, identifier, "question_id", "candidate_id"
     ):
         lines.append(f"  no {row.subset} candidate: {row.reason} {row.detail}".rstrip())
     return lines
@@ -65,7 +65,7 @@ def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
     kinds: dict[str, type[Candidate] | type[DroppedCandidate]] = {
         "rank/candidates.jsonl": Candidate,
         "perturb/candidates.jsonl": Candidate,
-        "perturb/unperturbed.jsonl": DroppedCandidate,
+        "perturb/unedited.jsonl": DroppedCandidate,
     }
     return any(
         True
@@ -115,7 +115,7 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
         asked, beside = (task.first, task.second) if place == "first" else (task.second, task.first)
         again = ", once more" if asked.role == "repeat" else ""
         known = f"filter question {beside.text!r} (known: {beside.expected_choice})"
-        other = known if beside.role == "filter" else f"candidate {beside.text!r}"
+        other = known if beside.role == "gold" else f"candidate {beside.text!r}"
         yield f"  task       {task.task_id}: it is the {place} of the two questions{again}; the other is the {other}"
     for row in _read_matching(
         folders, "collect/verified.jsonl", CollectedCandidate, key, "candidate.candidate_id"
@@ -146,14 +146,14 @@ def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterato
 def _format_votes(row: CollectedCandidate, folders: DatasetFolders) -> Iterator[str]:
     made = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
     counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_excluded} set aside"
-    word = " by an expert's word" if row.decided_by == "expert" else ""
+    word = " by an adjudicator" if row.decided_by == "adjudicator" else ""
     yield f"  votes      {counts} -> {row.status}{word}{made}"
     key = row.candidate.candidate_id
     fields = ("first.candidate_id", "second.candidate_id")
     tasks = {task.task_id: task for task in _read_matching(folders, "batch/tasks.jsonl", Task, key, *fields)}
     aside = {
         one.verdict_id: f" (set aside: {one.reason})"
-        for one in _read_matching(folders, "collect/set_aside.jsonl", ExcludedAnswer, key, "candidate_id")
+        for one in _read_matching(folders, "collect/excluded_answers.jsonl", ExcludedAnswer, key, "candidate_id")
     }
     for verdict in _read_matching(folders, "collect/verdicts.jsonl", Verdict):
         if verdict.verdict_id in row.verdict_ids:

@@ -19,11 +19,11 @@ FOLDER_READMES = {
     "truth": "The complete truth of every image, if anybody knows it. Leave it empty: only drawn worlds have one.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is fetched by name.",
     "vqa": "Nets of your own that answer questions, in the form of the sample's. May stay empty.",
-    "vectors": "Vectors that were computed elsewhere. May stay empty.",
+    "embeddings": "Vectors that were computed elsewhere. May stay empty.",
     "annotations": "Exports of verdicts from Label Studio, as they come.",
     "rounds": "What earlier rounds of annotation verified (`rgqa annotate end-round`). May stay empty.",
     "errata": "Faults of released items (`rgqa errata add`): the next release lists them. May stay empty.",
-    "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/leaderboard.md).",
+    "predictions": "What models said of the release: NAME.json is a row of the leaderboard (docs/guides/compare_models.md).",
 }
 # Names that mean something else: folders in data/, keys of params.yaml, and words that YAML's versions read as no text.
 RESERVED_NAMES = {"release", "cache", "label-studio", "sample", "dataset", "version"}

@@ -24,7 +24,7 @@ FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
     epilog="Example: `rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava`",
 )
 def run_model(context: typer.Context) -> None:
-    """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/running.md."""
+    """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/guides/run_a_model.md."""
     from pipeline.cli.run import main
 
     run_command(lambda: main(context.args))
@@ -36,7 +36,7 @@ def run_model(context: typer.Context) -> None:
     epilog="Example: `rgqa score data/release/sample/1.0.0 model.json --plots plots`",
 )
 def score(context: typer.Context) -> None:
-    """Score predictions. `rgqa score --help` shows the options; docs/scores.md defines every score."""
+    """Score predictions. `rgqa score --help` shows the options; docs/reference/scores.md defines every score."""
     from pipeline.cli.score import main
 
     run_command(lambda: main(context.args))
@@ -114,7 +114,7 @@ def audit(
     json: Annotated[Path | None, Option(help="Write the figures there, JSON.")] = None,
     html: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
 ) -> None:
-    """Measure how well the label can be predicted from the question text alone. docs/audit.md has the formats."""
+    """Measure how well the label can be predicted from the question text alone. docs/guides/audit_a_benchmark.md has the formats."""
     from pipeline.benchmark.auditing.labelled_set import ColumnOptions
     from pipeline.cli.audit import AuditOptions, run_audit
 
@@ -165,7 +165,7 @@ def attribute(
         list[str] | None, Option(metavar="NAME=VALUE", help="Of hf-vqa/, as `rgqa run` takes them.")
     ] = None,
 ) -> None:
-    """Show where in an image a model looked; docs/looking.md."""
+    """Show where in an image a model looked; docs/guides/attribution.md."""
     if not maps:
         refuse_options(context, "method", "it chooses what --maps writes")
     if model.startswith("hf-vqa/"):

@@ -1,9 +1,9 @@
 """Work side by side, on this machine or on a cluster; results come in the order of the items, so that neither the engine nor
-the number of processes changes a byte. The one door to both engines; docs/cluster.md tells how they are used.
+the number of processes changes a byte. The one door to both engines; docs/guides/cluster.md tells how they are used.
 
 RGQA_ENGINE      "local", unless said: processes of this machine. "ray": actors of Ray (the extra `cluster`)
 RAY_ADDRESS      the cluster's; without it a Ray of this machine's own is begun, which ends with the command
-RGQA_GPU_SHARE   what part of a GPU each copy of a network holds under Ray; 1 unless said
+RGQA_GPU_FRACTION   what part of a GPU each copy of a network holds under Ray; 1 unless said
 OMP_NUM_THREADS  how many processes this machine is worth; one for each core unless said
 """
 
@@ -61,14 +61,14 @@ def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, 
     the one that is here already, unless there is a cluster.
 
     Raises:
-        UserError: RGQA_GPU_SHARE is no share, or the cluster cannot be had.
+        UserError: RGQA_GPU_FRACTION is no share, or the cluster cannot be had.
     """
     if get_engine() == "local" or not num_batches:
         return 1, 0.0
-    said = os.environ.get("RGQA_GPU_SHARE") or "1"
+    said = os.environ.get("RGQA_GPU_FRACTION") or "1"
     share = float(said) if re.fullmatch(r"1|0?\.\d{1,4}", said) else 0.0
     if not share:
-        raise UserError(f"RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1, got {said!r}")
+        raise UserError(f"RGQA_GPU_FRACTION: expected a share of a GPU, above 0 and up to 1, got {said!r}")
     gpus = _count_cluster_resource("GPU") if use_gpu else 0
     return (
         (min(num_batches, gpus * int(1 / share)), share)

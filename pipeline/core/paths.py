@@ -5,7 +5,7 @@ truth/        the complete truth, known for the sample only; opened by simulated
               of the leaderboard
 clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
 vqa/          nets of the data set's own that answer questions: rows of the leaderboard
-vectors/      vectors that were computed elsewhere, to start from
+embeddings/   vectors that were computed elsewhere, to start from
 annotations/  exports of verdicts, as people gave them
 rounds/       what earlier rounds of annotation verified
 errata/       faults of released items, as they were noted: the next release lists them
@@ -34,7 +34,7 @@ RECORD_FILES: dict[type[Record], str] = {  # the records that one file of one st
     records.ImageRecord: "ingest/images.jsonl",
     records.Question: "ingest/questions.jsonl",
     records.SceneGraph: "ingest/scenes.jsonl",
-    records.SourceQuestionScore: "rank/own_scores.jsonl",
+    records.SourceQuestionScore: "rank/source_scores.jsonl",
     records.TaggedText: "tag/tags.jsonl",
     records.ScreenedCandidate: "screen/screened.jsonl",
     records.CandidateEstimate: "estimate/estimates.jsonl",
@@ -57,7 +57,7 @@ class DatasetFolders:
         self.truth = self.root / "truth"
         self.clip = self.root / "clip"
         self.vqa_models = self.root / "vqa"
-        self.embeddings = self.root / "vectors"
+        self.embeddings = self.root / "embeddings"
         self.annotations = self.root / "annotations"
         self.rounds = self.root / "rounds"
         self.errata = self.root / "errata"

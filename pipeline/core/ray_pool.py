@@ -113,7 +113,7 @@ class _RayWorker:
             except (FileNotFoundError, ImportError, RaySystemError) as error:
                 raise UserError(
                     f"{socket.gethostname()}, a machine of the cluster: {error}; all of them must see the project's folder "
-                    "and its environment under the same path (docs/cluster.md)"
+                    "and its environment under the same path (docs/guides/cluster.md)"
                 ) from error
             init_worker(set_up)
         assert self._work is not None

@@ -11,9 +11,8 @@ from typing import Literal, dataclass_transform
 import msgspec
 
 Split = Literal["testdev", "train", "val", "test"]
-Subset = Literal[
-    "clip-easy", "clip-hard", "pt-easy", "pt-hard", "twins"
-]  # twins: of a drawn world alone, outside the pipeline
+# The build never makes subset "counterfactual"; it comes from `rgqa sample counterfactual-pairs`.
+Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
@@ -295,7 +294,7 @@ class TaskQuestion(Record):
 
     key: str
     text: str
-    role: Literal["candidate", "filter", "repeat"]
+    role: Literal["candidate", "gold", "repeat"]
     candidate_id: str | None = None
     question_id: str | None = None
     expected_choice: Literal["valid", "invalid"] | None = None
@@ -343,7 +342,7 @@ class CollectedCandidate(Record):
 
     candidate: Candidate
     verifier_result: VerifierResult
-    status: Literal["unanswerable", "answerable", "doubtful", "unjudged"]
+    status: Literal["unanswerable", "answerable", "doubtful", "no_votes"]
     votes_invalid: int
     votes_valid: int
     votes_excluded: int
@@ -351,7 +350,7 @@ class CollectedCandidate(Record):
     simulated: bool
     reason: Category | None = None
     rehearsal: bool = False
-    decided_by: Literal["votes", "expert"] = "votes"
+    decided_by: Literal["votes", "adjudicator"] = "votes"
 
 
 class GoldQuestionCheck(Record):

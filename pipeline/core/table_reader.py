@@ -19,9 +19,9 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.column_aliases import COLUMN_ALIASES, normalize_column_name
-from pipeline.core.duplicate_keys import find_duplicates
-from pipeline.core.errors import UserError, format_count, join_examples
+from .column_aliases import COLUMN_ALIASES, normalize_column_name
+from .duplicate_keys import find_duplicates
+from .errors import UserError, format_count, join_examples
 
 DEFAULT_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 CANDIDATE_DELIMITERS = ",;\t|"

@@ -15,21 +15,27 @@ from .prompts import PROMPTS
 from .run_options import DEFAULT_MAX_CONNECTIONS, RunOptions
 
 DEFAULT_OPTIONS = RunOptions(Path(), "")
-SECRET_WORDS = ("key", "token", "secret", "password")  # in names of settings
+# Words in the name of a model setting that mark its value as a secret.
+SECRET_WORDS = ("key", "token", "secret", "password")
 
 
 def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.ArgumentParser:
-    """The options of a run; `plots`: with those of a command that draws plots."""
+    """Return the parser of the run command.
+
+    Args:
+        prog: Name of the command in the help.
+        with_plots: Add the options of a command that draws plots.
+    """
     names = "\n".join(
-        f"  {kind:<8} {one.name:<18} {one.help}"
+        f"  {kind:<12} {one.name:<18} {one.help}"
         for kind, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS))
         for one in known.values()
     )
     parser = argparse.ArgumentParser(
         prog=prog,
         usage=f"{prog} RELEASE --model MODEL [options]",
-        description="Ask a model the questions of a release and score its answers (docs/running.md). The same command goes on "
-        "where it was stopped, and asks again what failed.",
+        description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md). If a "
+        "run stops, the same command resumes it and repeats the failed requests.",
         epilog=f"{names}\n\nExamples:\n"
         f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --confidence token-probability\n"
         f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --input-price 0.15 --output-price 0.6\n"
@@ -37,25 +43,26 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("release", type=Path, metavar="RELEASE", help="a release's folder, as it was published")
+    add("release", type=Path, metavar="RELEASE", help="folder of a published release")
     add(
         "--model",
         required=True,
-        help="as inspect_ai names it: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and NAME_API_KEY in "
-        "the environment), hf-vlm/... and hf-vqa/... on this machine; with --server the model's name there (example: --model llava)",
+        help="choose the model by its inspect_ai name: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and "
+        "NAME_API_KEY in the environment), or hf-vlm/... and hf-vqa/... on this machine; with --server, use its name on that "
+        "server (example: --model llava)",
     )
     for group, options in _option_groups():
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
             adding(name, help=f"{text} (example: {f'{name} {example}'.strip()})".replace("%", "%%"), **how)
     if with_plots:
-        add("--no-plots", dest="plots", action="store_false", help="do not draw plots (example: --no-plots)")
+        add("--no-plots", dest="plots", action="store_false", help="skip the plots (example: --no-plots)")
     add("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
 
 def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
-    """Groups of options: name, what it does, an example, how argparse takes it."""
+    """Return the groups of options, with name, help, example value and argparse settings of each option."""
 
     def number(name: str) -> dict[str, Any]:
         return {"type": int, "default": getattr(DEFAULT_OPTIONS, name), "metavar": "N"}
@@ -64,47 +71,47 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
     flag = {"action": "store_true"}
     return [
         (
-            "what is asked",
+            "questions",
             [
-                ("--subset", "a subset; may be repeated; all if not given", "pt-hard", {"action": "append", "default": []}),
-                ("--split", "items of split test, validation or all; test if not given", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
-                ("--limit", "at most so many questions, in whole pairs drawn at random; 0 for all", "200", number("limit")),
+                ("--subset", "ask this subset; can be repeated; default: all subsets", "pt-hard", {"action": "append", "default": []}),
+                ("--split", "ask the items of this split; default: test", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
+                ("--limit", "ask at most N questions, in complete pairs chosen at random; 0: all; default: 0", "200", number("limit")),
             ],
         ),
         (
-            "how it is asked",
+            "how to ask",
             [
-                ("--server", "address of a server with OpenAI's interface; its key, if any, is in SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
-                ("--model-arg", "what the model's provider takes beside its name; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
-                ("--prompt", "what is said around a question; refuse if not given, bare for hf-vqa", "word", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
-                ("--confidence", "how a confidence is got; refusal if not given, token-probability for hf-vqa", "verbal", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
-                ("--max-image-size", f"of an image's longer side at most, 0 for as it is; {DEFAULT_OPTIONS.max_image_size} if not given", "512", number("max_image_size")),
-                ("--images", "folder of the images, for a release without", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
-                ("--shots", "examples from split validation before each question; 0 if not given", "4", number("shots")),
-                ("--num-replies", f"replies to a question under recipe agreement; {DEFAULT_OPTIONS.num_replies} if not given", "5", number("num_replies")),
-                ("--max-tokens", f"of a reply; {DEFAULT_OPTIONS.max_tokens} if not given; reasoning models need more", "2048", number("max_tokens")),
-                ("--seed", "of examples and replies; 0 if not given", "7", number("seed")),
-                ("--no-image", "a control: the same questions without the images", "", flag),
-                ("--max-connections", f"requests at the same time; {DEFAULT_MAX_CONNECTIONS} if not given; a model on this machine takes what it can", "32", number("max_connections")),
+                ("--server", "use the OpenAI-compatible server at this address; put its key, if any, into SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
+                ("--model-arg", "pass a setting to the model's provider; can be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+                ("--prompt", "choose the text around each question; default: abstain, for hf-vqa bare", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
+                ("--confidence", "choose the confidence method; default: abstention, for hf-vqa token-probability", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
+                ("--max-image-size", f"shrink images so that the longer side has at most N pixels; 0: original size; default: {DEFAULT_OPTIONS.max_image_size}", "512", number("max_image_size")),
+                ("--images", "read the images from this folder if the release has none", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--shots", "show N examples from split validation before each question; default: 0", "4", number("shots")),
+                ("--num-replies", f"request N replies to each question with --confidence self-consistency; default: {DEFAULT_OPTIONS.num_replies}", "5", number("num_replies")),
+                ("--max-tokens", f"limit each reply to N tokens; reasoning models need more; default: {DEFAULT_OPTIONS.max_tokens}", "2048", number("max_tokens")),
+                ("--seed", "set the random seed of the examples and the replies; default: 0", "7", number("seed")),
+                ("--no-image", "ask the same questions without the images, as a control", "", flag),
+                ("--max-connections", f"send at most N requests at the same time; 0: the default, {DEFAULT_MAX_CONNECTIONS} for a server, else what the model on this machine takes", "32", number("max_connections")),
             ],
         ),
         (
-            "what it costs, where it goes",
+            "cost and output",
             [
-                ("--input-price", "for a million tokens in, for the forecast", "0.15", price),
-                ("--output-price", "for a million tokens out", "0.6", price),
-                ("--yes", "do not ask at the forecast whether to go on", "", flag),
-                ("--out", "the run's folder; runs/<model>-<prompt>-<recipe> if not given", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--input-price", "forecast the cost with this price of a million input tokens", "0.15", price),
+                ("--output-price", "forecast the cost with this price of a million output tokens", "0.6", price),
+                ("--yes", "continue after the forecast without asking", "", flag),
+                ("--out", "write to this folder; default: runs/<model>-<prompt>-<confidence>", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
             ],
         ),
     ]  # fmt: skip
 
 
 def parse_options(namespace: argparse.Namespace) -> RunOptions:
-    """The options, checked.
+    """Check the parsed command line and return it as options.
 
     Raises:
-        UserError: lists all that cannot be.
+        UserError: An option has an invalid value. All faults are listed.
     """
     problems = [
         f"--{name.replace('_', '-')} is {getattr(namespace, name)}, wanted {least} to {most:,}"
@@ -125,14 +132,14 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
     pairs = [word.partition("=") for word in namespace.model_arg]
     problems += [f"--model-arg {name}: wanted NAME=VALUE" for name, sign, _ in pairs if not (name and sign)]
     problems += [
-        f"--model-arg {name}: a key is taken from the environment alone"
+        f"--model-arg {name}: secrets are read from the environment only; set an environment variable"
         for name, *_ in pairs
         if any(word in name.lower() for word in SECRET_WORDS)
     ]
     server, found = _normalize_server_url(namespace.server)
     problems += found
     if server and "base_url" in (name for name, *_ in pairs):
-        problems.append("--model-arg base_url: --server names the address")
+        problems.append("--model-arg base_url: --server already names the address; remove one of them")
     if problems:
         raise UserError(problems)
     prices = Prices(namespace.input_price, namespace.output_price)
@@ -145,9 +152,9 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
 
 
 def _normalize_server_url(address: str) -> tuple[str, list[str]]:
-    """The address of the interface, and what is wrong with it.
+    """Return the base URL of the server's API, and the faults of the address.
 
-    >>> _server("localhost:8000"), _server("https://models.example.org/v1/")
+    >>> _normalize_server_url("localhost:8000"), _normalize_server_url("https://models.example.org/v1/")
     (('http://localhost:8000/v1', []), ('https://models.example.org/v1', []))
     """
     if not address:
@@ -157,10 +164,11 @@ def _normalize_server_url(address: str) -> tuple[str, list[str]]:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             return "", wrong
-    except ValueError:  # of brackets, or a port that is none
+    # Raised for unbalanced brackets and for an invalid port.
+    except ValueError:
         return "", wrong
     if parts.username or parts.password or parts.query or parts.fragment:
         return "", [
-            "--server: wanted an address alone; a key in it would be written to files: put it in SERVER_API_KEY"
+            "--server: wanted an address without user, password and query, as it is written to files; put the key into SERVER_API_KEY"
         ]
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}", []

@@ -1,4 +1,4 @@
-"""The command `rgqa run`, and `rgqa-run` of the wheel: a model asked the questions of a release, and its scores."""
+"""Ask a model the questions of a release and score its answers (`rgqa run`, and `rgqa-run` of the wheel)."""
 
 from __future__ import annotations
 
@@ -23,57 +23,59 @@ from .prompts import hash_texts
 from .run_options import RunOptions
 from .runner import RunOutcome, run_model
 
-PLOT_INPUTS_FILE = "made_from.json"  # beside the plots: what they show
+# Beside the plots: the hash of what they show.
+PLOT_INPUTS_FILE = "plot_inputs.json"
 DrawPlots = Callable[[Benchmark, list[Predictions], ScoringOptions, Path], Sequence[Path]]
 
 
 def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPlots | None = None) -> None:
-    """Run what a command line asks for; print and write the scores.
+    """Run a model, print the scores and write them into the folder of the run.
 
     Args:
-        draw: draws the plots of some predictions into a folder; None: there are none.
+        arguments: Command line; None for that of the process.
+        prog: Name of the command in its help.
+        draw_plots: Draws the plots of predictions into a folder; None for a command without plots.
 
     Raises:
-        UserError: everything that is wrong, or why the run ended before its end.
+        UserError: The options are invalid, the run stopped early, or there is no answer to score.
     """
     options = parse_options(make_parser(prog, with_plots=draw_plots is not None).parse_args(arguments))
-    done = run_model(options)
-    print(f"run: {_format_summary(done)} -> {done.folder.path}", file=sys.stderr)
-    if done.stop_reason:
-        kept = (
-            f"{done.record['counts']['replies']:,} of {done.record['counts']['samples']:,} replies are kept"
-        )
-        raise UserError(f"stopped: {done.stop_reason}; {kept}, the same command goes on")
-    if not done.record["counts"]["answered"]:
-        raise UserError(["there is no answer to score", *_failure_reasons(done)])
-    _score_run(done, options, draw_plots)
+    outcome = run_model(options)
+    print(f"run: {_format_summary(outcome)} -> {outcome.folder.path}", file=sys.stderr)
+    counts = outcome.record["counts"]
+    if outcome.stop_reason:
+        saved = f"{counts['replies']:,} of {counts['questions']:,} replies are saved"
+        raise UserError(f"stopped: {outcome.stop_reason}; {saved}. Run the same command to resume")
+    if not counts["answered"]:
+        raise UserError(["there is no answer to score", *_failure_reasons(outcome)])
+    _score_run(outcome, options, draw_plots)
 
 
 def _format_summary(outcome: RunOutcome) -> str:
     counts, tokens = outcome.record["counts"], outcome.record["tokens"]
-    splits = [
+    phrases = [
         f"{counts['answered']:,} of {format_count(counts['items'], 'item')} answered",
-        f"{counts['refused']:,} of them refused",
+        f"{counts['abstained']:,} of them abstained",
     ]
-    splits += [
+    phrases += [
         f"{counts[name]:,} {name.replace('_', ' ')}"
         for name in ("failed", "truncated", "no_confidence")
         if counts[name]
     ]
-    splits.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+    phrases.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
     if outcome.record["cost"] is not None:
-        splits.append(f"cost {outcome.record['cost']:.2f}")
+        phrases.append(f"cost {outcome.record['cost']:.2f}")
     seconds = sum(session["seconds"] for session in outcome.record.get("sessions", []))
-    return ", ".join([*splits, format_duration(seconds)])
+    return ", ".join([*phrases, format_duration(seconds)])
 
 
 def _failure_reasons(outcome: RunOutcome) -> list[str]:
-    """Why requests failed, each reason once."""
+    """The first five different reasons of failed requests."""
     return [*dict.fromkeys(outcome.record["failures"].values())][:5]
 
 
 def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots | None) -> None:
-    """As `rgqa score` does, of the items that were asked; one without an answer counts as answered wrong."""
+    """Score the items that were asked as `rgqa score` does. An item without an answer counts as a wrong answer."""
     folder = outcome.folder.path
     arguments = [
         str(options.release),
@@ -85,9 +87,9 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
     parsed = build_parser("rgqa score").parse_args(
         [*arguments, *(f"--subset={name}" for name in options.subsets)]
     )
-    benchmark, models, how = cli.load_inputs(parsed)
+    benchmark, models, scoring_options = cli.load_inputs(parsed)
     models = [models[0]._replace(name=folder.resolve().name)]
-    # Of a limited run only what was drawn is scored: an AQ of another subset's pair may be asked without its UQ here.
+    # A limited run is scored on complete pairs only: an AQ may be asked for another subset's pair, without its UQ here.
     asked = {
         name: items.select(
             items.is_in_complete_pair(outcome.item_ids) if options.limit else items.isin(outcome.item_ids)
@@ -97,58 +99,58 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
     both = {
         name: items
         for name, items in asked.items()
-        if len({*split_items(items, models[0], how)[0].answerable}) == 2
+        if len({*split_items(items, models[0], scoring_options)[0].answerable}) == 2
     }
     if few := [name for name, items in asked.items() if (len(items) or options.limit) and name not in both]:
         print(
-            f"run: no scores of {', '.join(few)}: of so few questions none is an AQ, or none a UQ",
+            f"run: no scores of {', '.join(few)}: the few questions asked include no AQ or no UQ",
             file=sys.stderr,
         )
     if not both:
         return
     benchmark = benchmark._replace(subsets=both)
     try:
-        cli.write_report(score_models(benchmark, models, how), parsed, how)
+        cli.write_report(score_models(benchmark, models, scoring_options), parsed, scoring_options)
     except UserError as error:
         raise UserError([*error.problems, *_failure_reasons(outcome)]) from None
     if unanswered := outcome.record["counts"]["items"] - outcome.record["counts"]["answered"]:
         print(
-            f"{format_count(unanswered, 'item')} without an answer count as answered wrong:",
+            f"{format_count(unanswered, 'item')} without an answer, counted as wrong answers:",
             *_failure_reasons(outcome),
             sep="\n  ",
         )
     if draw_plots and options.plots:
-        _update_plots(draw_plots, benchmark, models, how, folder)
+        _update_plots(draw_plots, benchmark, models, scoring_options, folder)
 
 
 def _update_plots(
     draw_plots: DrawPlots,
     benchmark: Benchmark,
     models: list[Predictions],
-    score_options: ScoringOptions,
+    scoring_options: ScoringOptions,
     folder: Path,
 ) -> None:
-    """Draw the plots, unless they are there and were made from the same."""
-    plots, made = folder / "plots", folder / "plots" / PLOT_INPUTS_FILE
-    wanted = hash_texts(
+    """Draw the plots, unless they exist and their inputs are unchanged."""
+    plots, inputs_path = folder / "plots", folder / "plots" / PLOT_INPUTS_FILE
+    inputs_hash = hash_texts(
         VERSION,
         models[0].name,
         models[0].sha256,
         *(f"{name} {sha256}" for name, sha256 in sorted(benchmark.sha256.items())),
         *(f"{name} {' '.join(items['id'])}" for name, items in benchmark.subsets.items()),
-        repr(score_options),
+        repr(scoring_options),
     )
-    record = parse_json(read_bytes(made), made) if made.is_file() else {}
-    if record.get("made_from") == wanted and all((plots / name).is_file() for name in record["plots"]):
+    record = parse_json(read_bytes(inputs_path), inputs_path) if inputs_path.is_file() else {}
+    if record.get("inputs_hash") == inputs_hash and all((plots / name).is_file() for name in record["plots"]):
         return
-    if drawn := draw_plots(benchmark, models, score_options, plots):
-        record = {"made_from": wanted, "plots": [path.name for path in drawn]}
-        write_text(made, json.dumps(record, indent=2) + "\n")
+    if drawn := draw_plots(benchmark, models, scoring_options, plots):
+        record = {"inputs_hash": inputs_hash, "plots": [path.name for path in drawn]}
+        write_text(inputs_path, json.dumps(record, indent=2) + "\n")
         print(f"run: {format_count(len(drawn), 'plot')} -> {plots}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of `rgqa-run`; a user's mistake ends it with one message and exit code 1."""
+    """Run `rgqa-run`. A mistake of the user ends it with one message and exit code 1."""
     run_command(lambda: run_and_score(arguments, "rgqa-run"))
 
 

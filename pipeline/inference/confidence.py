@@ -1,8 +1,8 @@
-"""Confidences that a question is answerable, from what a model says: in [0, 1], or None where nothing tells.
+"""Compute the confidence that a question is answerable from a model's replies: in [0, 1], or None if they yield none.
 
-Log probabilities are lists of mappings as servers of OpenAI's form give them: token, logprob and, if there are any,
-bytes and top_logprobs, a list of the same. `answers` are readings of `abstention.read`: 1 answers, 0 refuses, 0.5
-unclear.
+Log probabilities are lists of mappings as OpenAI-compatible servers return them: `token`, `logprob`, and optionally `bytes` and
+`top_logprobs`, a list of such mappings. `answered` is the result of `classify_abstention`: 1 if a reply answers, 0 if it
+abstains, 0.5 if unclear.
 """
 
 from __future__ import annotations
@@ -21,31 +21,47 @@ TokenLogprobs = Sequence[Mapping[str, Any]]
 
 
 def token_probability(reply: str, tokens: TokenLogprobs, answered: float) -> float | None:
-    """The probability of the answer's tokens, exp of the sum of their log probabilities; 0 for a refusal, whose words'
-    probability says how sure the wording is. Thoughts before the answer and end marks do not count. None without log
-    probabilities, or where the answer does not stand in the tokens.
+    """Return the probability of the answer's tokens, the exponential of the sum of their log probabilities.
 
-    >>> said = [{"token": "dark", "logprob": math.log(0.5)}, {"token": " red", "logprob": math.log(0.8)}]
-    >>> round(token_probability("dark red", [*said, {"token": "</s>", "logprob": -1.0}], 1.0), 6)
+    Tokens of the reasoning before the answer and end markers do not count.
+
+    Args:
+        reply: The final answer.
+        tokens: Log probabilities of the tokens of the reply.
+        answered: 1, 0 or 0.5. The confidence of an abstaining reply is 0, as the probability of its words says only how
+            certain the wording is.
+
+    Returns:
+        The probability; None without log probabilities, or if the tokens do not contain the answer.
+
+    >>> tokens = [{"token": "dark", "logprob": math.log(0.5)}, {"token": " red", "logprob": math.log(0.8)}]
+    >>> round(token_probability("dark red", [*tokens, {"token": "</s>", "logprob": -1.0}], 1.0), 6)
     0.4
     """
     if answered == ABSTAINED:
         return 0.0
-    wanted, end, parts = reply.strip().encode(), 0, []
-    for token in (spoken_tokens := _final_answer_tokens(tokens)):
+    answer, end, spans = reply.strip().encode(), 0, []
+    for token in (answer_tokens := _final_answer_tokens(tokens)):
         start, end = end, end + len(_token_bytes(token))
-        parts.append((start, end, float(token["logprob"])))
-    place = b"".join(map(_token_bytes, spoken_tokens)).find(wanted)
-    if not wanted or place < 0:
+        spans.append((start, end, float(token["logprob"])))
+    position = b"".join(map(_token_bytes, answer_tokens)).find(answer)
+    if not answer or position < 0:
         return None
-    inside = [logprob for start, end, logprob in parts if start < place + len(wanted) and end > place]
-    return _clip_probability(math.exp(min(math.fsum(inside), 0.0)))  # NaN stays NaN in this order
+    inside = [logprob for start, end, logprob in spans if start < position + len(answer) and end > position]
+    # min() with NaN first returns NaN, which _clip_probability turns into None.
+    return _clip_probability(math.exp(min(math.fsum(inside), 0.0)))
 
 
 def p_true(tokens: TokenLogprobs) -> float | None:
-    """The probability of yes beside no, at the first word that was said: p(yes) / (p(yes) + p(no)) over the likeliest
-    tokens there that read so (Kadavath et al., 2022, arXiv:2207.05221, who ask whether an answer is true). None without
-    log probabilities of the tokens not chosen, or where neither is among them.
+    """Return p(yes) / (p(yes) + p(no)) at the first word of a reply, over the most likely tokens that read yes or no.
+
+    Kadavath et al. (2022, arXiv:2207.05221) ask in this way whether an answer is true.
+
+    Args:
+        tokens: Log probabilities of the tokens of the reply, with `top_logprobs`.
+
+    Returns:
+        The probability; None without `top_logprobs`, or if neither yes nor no is among them.
 
     >>> top = [{"token": "Yes", "logprob": math.log(0.6)}, {"token": " no", "logprob": math.log(0.2)}]
     >>> round(p_true([{"token": "Yes", "logprob": math.log(0.6), "top_logprobs": top}]), 6)
@@ -53,27 +69,32 @@ def p_true(tokens: TokenLogprobs) -> float | None:
     """
     for token in _final_answer_tokens(tokens):
         if any(letter.isalpha() for letter in token["token"]):
-            said = {"yes": 0.0, "no": 0.0}
+            probability = {"yes": 0.0, "no": 0.0}
             for other in token.get("top_logprobs") or ():
                 word = other["token"].strip(" \n▁Ġ*\"'.,:").lower()
-                if word in said:
-                    said[word] += math.exp(other["logprob"])
-            total = sum(said.values())
-            return _clip_probability(said["yes"] / total) if total else None
+                if word in probability:
+                    probability[word] += math.exp(other["logprob"])
+            total = sum(probability.values())
+            return _clip_probability(probability["yes"] / total) if total else None
     return None
 
 
 def verbalized_confidence(reply: str) -> float | None:
-    """The number from 0 to 100 in the reply, over 100. None where there is no number, or several, or one out of range,
-    or one on another scale: of 10, or with a decimal point up to 1.
+    """Return the number from 0 to 100 in a reply, divided by 100.
 
-    >>> verbal("I am 85% sure."), verbal("85 out of 100"), verbal("85/100"), verbal("0.9"), verbal("10/10"), verbal("very")
-    (0.85, 0.85, 0.85, None, None, None)
+    Returns:
+        The confidence; None if the reply has no number or several, or a number out of range or on another scale ("9/10",
+        "0.9").
+
+    >>> [verbalized_confidence(reply) for reply in ("I am 85% sure.", "85 out of 100", "85/100")]
+    [0.85, 0.85, 0.85]
+    >>> [verbalized_confidence(reply) for reply in ("0.9", "10/10", "very")]
+    [None, None, None]
     """
-    said = re.sub(r"(?i)\s*(/|out of|of)\s*100\b", "", extract_final_answer(reply).text)
-    numbers = {text.rstrip(".") for text in re.findall(r"[-−–.]?\d[\d.,]*", said)}
+    answer = re.sub(r"(?i)\s*(/|out of|of)\s*100\b", "", extract_final_answer(reply).text)
+    numbers = {text.rstrip(".") for text in re.findall(r"[-−–.]?\d[\d.,]*", answer)}
     if (
-        re.search(r"(?i)\d\s*(/|out of|of)\s*\d", said)
+        re.search(r"(?i)\d\s*(/|out of|of)\s*\d", answer)
         or len(numbers) != 1
         or not re.fullmatch(r"\d+(\.\d+)?", text := numbers.pop())
     ):
@@ -85,45 +106,54 @@ def verbalized_confidence(reply: str) -> float | None:
 def answer_agreement(
     replies: Sequence[str], answered: Sequence[float], num_truncated: int = 0
 ) -> float | None:
-    """The share of all replies that give the commonest answer, normalised as VQA does; refusals count against it, and so
-    do those that were cut off, of which there are `cut` more.
+    """Return the proportion of replies that give the most common answer, normalized as in VQA (self-consistency).
 
-    >>> agreement(["Red.", "red", "blue", "unanswerable"], [1.0, 1.0, 1.0, 0.0])
+    Abstaining and truncated replies count as replies that do not agree.
+
+    Args:
+        replies: Texts of the replies.
+        answered: For each reply 1, 0 or 0.5.
+        num_truncated: Number of further replies, which were truncated.
+
+    Returns:
+        The proportion; None without a reply.
+
+    >>> answer_agreement(["Red.", "red", "blue", "unanswerable"], [1.0, 1.0, 1.0, 0.0])
     0.5
     """
-    place = find_most_common(replies, answered)
+    best = find_most_common(replies, answered)
     if not replies:
         return None
-    said = [normalize_answer(reply) for reply in replies]
-    same = [answer for one, answer in zip(said, answered, strict=True) if one == said[place]]
-    return sum(answer != ABSTAINED for answer in same) / (len(replies) + num_truncated)
+    texts = [normalize_answer(reply) for reply in replies]
+    same = [reading for text, reading in zip(texts, answered, strict=True) if text == texts[best]]
+    return sum(reading != ABSTAINED for reading in same) / (len(replies) + num_truncated)
 
 
 def find_most_common(replies: Sequence[str], answered: Sequence[float]) -> int:
-    """The place of the first reply that gives the commonest answer; 0 where all refuse.
+    """Return the index of the first reply that gives the most common answer; 0 if all abstain.
 
-    >>> commonest(["blue", "red", "Red.", "unanswerable", "unanswerable"], [1.0, 1.0, 1.0, 0.0, 0.0])
+    >>> find_most_common(["blue", "red", "Red.", "unanswerable", "unanswerable"], [1.0, 1.0, 1.0, 0.0, 0.0])
     1
     """
     pairs = zip(replies, answered, strict=True)
-    said = [None if answer == ABSTAINED else normalize_answer(reply) for reply, answer in pairs]
-    counts = Counter(text for text in said if text is not None)
-    return said.index(counts.most_common(1)[0][0]) if counts else 0
+    texts = [None if reading == ABSTAINED else normalize_answer(reply) for reply, reading in pairs]
+    counts = Counter(text for text in texts if text is not None)
+    return texts.index(counts.most_common(1)[0][0]) if counts else 0
 
 
 def abstention_confidence(answered: float) -> float:
-    """1 for a reply that answers, 0 for one that refuses, 0.5 where the reader is not sure.
+    """Return 1 for a reply that answers, 0 for one that abstains, 0.5 if the abstention classifier is not sure.
 
-    >>> refusal(1.0)
+    >>> abstention_confidence(1.0)
     1.0
     """
     return float(answered)
 
 
 def read_yes_no(reply: str) -> float:
-    """Does a reply to a question of yes or no say yes? 1, or 0 for no, or 0.5.
+    """Return 1 if a reply to a yes-no question says yes, 0 if it says no, 0.5 if neither.
 
-    >>> says_yes("Yes."), says_yes("**No**, it cannot."), says_yes("Perhaps")
+    >>> read_yes_no("Yes."), read_yes_no("**No**, it cannot."), read_yes_no("Perhaps")
     (1.0, 0.0, 0.5)
     """
     found = re.search(r"(?i)\b(yes|no)\b", extract_final_answer(reply).text)
@@ -131,7 +161,7 @@ def read_yes_no(reply: str) -> float:
 
 
 def _final_answer_tokens(tokens: TokenLogprobs) -> TokenLogprobs:
-    """The tokens of the final answer: without the reasoning before it and without marks like "<s>"."""
+    """Return the tokens of the final answer, without the reasoning before it and without markers such as "<s>"."""
     text, ends = "", [0]
     for token in tokens:
         text += token["token"]

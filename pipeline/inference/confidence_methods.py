@@ -1,5 +1,8 @@
-"""How a confidence that a question is answerable is got from a model: what is asked, and what is made of the replies.
-docs/running.md says what each recipe needs and how they compare."""
+"""The confidence methods of `rgqa run`: what each asks the model, and how it computes a confidence from the replies.
+
+Each confidence is the model's probability that the question is answerable. docs/guides/run_a_model.md says what each method
+needs and how they compare.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,24 @@ from .confidence import (
 )
 from .prompts import hash_texts
 
-SAMPLING_TEMPERATURE = 0.7  # where several replies are asked for
-TRUNCATED_STOP_REASONS = ("max_tokens", "model_length")  # stop reasons of inspect_ai
+# Temperature of the methods that need several replies.
+SAMPLING_TEMPERATURE = 0.7
+# inspect_ai's stop reasons of a truncated reply.
+TRUNCATED_STOP_REASONS = ("max_tokens", "model_length")
 
 
 class Replies(NamedTuple):
-    """What was said about one question.
+    """All replies to one question.
 
     Attributes:
-        replies: to the question; several under agreement, which counts them, else one.
-        answers: the readings of the replies.
-        tokens: of the reply. first: to the turn before the question, "" without one; first_tokens: its tokens.
-        second: to the recipe's own turn, "" without one; second_tokens: its tokens.
-        cut: how many more replies to the question were cut off.
+        texts: Replies to the question, several if the method needs several.
+        answered: For each reply 1 if it answers, 0 if it abstains, 0.5 if unclear.
+        token_logprobs: Log probabilities of the tokens of the chosen reply.
+        first_turn: Reply to the turn before the question; "" without one.
+        first_turn_logprobs: Log probabilities of its tokens.
+        followup: Reply to the method's own turn; "" without one.
+        followup_logprobs: Log probabilities of its tokens.
+        num_truncated: Number of further replies to the question that were truncated.
     """
 
     texts: Sequence[str] = ()
@@ -45,18 +53,23 @@ class Replies(NamedTuple):
 
     @property
     def capped_answered(self) -> list[float]:
-        """The readings, of which none is above what the turn before the question said."""
-        most = read_yes_no(self.first_turn) if self.first_turn else ANSWERED
-        return [min(most, answer) for answer in self.answered]
+        """`answered`, with the reply to the turn before the question as upper bound."""
+        upper = read_yes_no(self.first_turn) if self.first_turn else ANSWERED
+        return [min(upper, answer) for answer in self.answered]
 
 
 class ConfidenceMethod(NamedTuple):
-    """Attributes:
-    help: one line on it.
-    logprobs: whether the server must give log probabilities; top_logprobs: also those of tokens not chosen.
-    several: whether the question is asked several times, at a temperature above 0.
-    turn: what is asked after the question, in a turn of its own; "" for none.
-    yes_no: the turn asks what a prompt's turn before the question asks, which then stands for it.
+    """A way to get a confidence from a model.
+
+    Attributes:
+        name: Name in `--confidence` and in run.json.
+        help: One line on it.
+        compute: Computes the confidence, in [0, 1]; None if the replies yield none.
+        needs_logprobs: Whether the server must return log probabilities.
+        needs_top_logprobs: Whether it must also return those of tokens that were not chosen.
+        needs_several_replies: Whether the question is asked several times, at a temperature above 0.
+        followup_turn: Message to send after the reply to the question; "" for none.
+        can_reuse_first_turn: Whether the reply to the prompt's turn before the question serves instead of `followup_turn`.
     """
 
     name: str
@@ -70,56 +83,62 @@ class ConfidenceMethod(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """Tells a change of its turn."""
+        """Hash of the follow-up turn, so that run.json shows a change of its text."""
         return hash_texts(self.followup_turn)
 
 
 CONFIDENCE_METHODS = {
-    recipe.name: recipe
-    for recipe in (
+    method.name: method
+    for method in (
         ConfidenceMethod(
             "token-probability",
             "the probability of the answer's tokens",
-            lambda heard: token_probability(heard.replies[0], heard.tokens, heard.answerable[0]),
+            lambda replies: token_probability(
+                replies.texts[0], replies.token_logprobs, replies.capped_answered[0]
+            ),
             needs_logprobs=True,
         ),
         ConfidenceMethod(
             "p-true",
-            "the probability of yes, asked whether there is an answer",
-            lambda heard: p_true(heard.first_tokens if heard.first else heard.second_tokens),
+            "the probability of yes to the question whether there is an answer",
+            lambda replies: p_true(
+                replies.first_turn_logprobs if replies.first_turn else replies.followup_logprobs
+            ),
             needs_logprobs=True,
             needs_top_logprobs=True,
             followup_turn="Can the question be answered from what the picture shows? Reply with yes or no.",
             can_reuse_first_turn=True,
         ),
         ConfidenceMethod(
-            "verbal",
-            "a number from 0 to 100 that the model gives itself",
-            lambda heard: verbalized_confidence(heard.second),
+            "verbalized",
+            "the number from 0 to 100 that the model states",
+            lambda replies: verbalized_confidence(replies.followup),
             followup_turn="How sure are you that the question can be answered from what the picture shows? Reply with a number "
             "from 0 (it cannot be answered) to 100 (it can), and nothing else.",
         ),
         ConfidenceMethod(
-            "agreement",
-            "the share of several replies that agree",
-            lambda heard: answer_agreement(heard.replies, heard.answerable, heard.cut),
+            "self-consistency",
+            "the proportion of several replies that agree",
+            lambda replies: answer_agreement(replies.texts, replies.capped_answered, replies.num_truncated),
             needs_several_replies=True,
         ),
         ConfidenceMethod(
-            "refusal",
-            "whether the words of the reply refuse",
-            lambda heard: abstention_confidence(heard.answerable[0]),
+            "abstention",
+            "1 if the reply answers, 0 if its words abstain",
+            lambda replies: abstention_confidence(replies.capped_answered[0]),
         ),
     )
 }
 
 
 def get_confidence_method(name: str) -> ConfidenceMethod:
-    """A recipe; "p_true" is "p-true", too.
+    """Return the confidence method of this name, in which "_" may stand for "-".
 
     Raises:
-        UserError: there is none of this name.
+        UserError: There is no such method.
     """
     if (hyphened := name.replace("_", "-")) not in CONFIDENCE_METHODS:
-        raise UserError(f"no recipe {name!r}; there are {', '.join(CONFIDENCE_METHODS)}")
+        raise UserError(
+            f"--confidence {name}: no such confidence method; choose from {', '.join(CONFIDENCE_METHODS)}"
+        )
     return CONFIDENCE_METHODS[hyphened]

@@ -1,14 +1,14 @@
-"""Forecast what a run will take from its first replies: time, tokens, money."""
+"""Forecast the time, tokens and cost of a run from its first replies."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-MIN_REPLIES_BEFORE_FORECAST = 20  # replies, at least
+MIN_REPLIES_BEFORE_FORECAST = 20
 
 
 class Prices(NamedTuple):
-    """For a million tokens, in whatever currency they are given; None if not known."""
+    """Prices of a million tokens, in any currency; None if not known."""
 
     input_per_million: float | None = None
     output_per_million: float | None = None
@@ -18,8 +18,9 @@ class Prices(NamedTuple):
         return self.input_per_million is not None or self.output_per_million is not None
 
     def compute_cost(self, input_tokens: float, output_tokens: float) -> float:
-        """
-        >>> Prices(0.5, 2.0).cost(1_000_000, 10_000)
+        """Return the cost of tokens. An unknown price counts as 0.
+
+        >>> Prices(0.5, 2.0).compute_cost(1_000_000, 10_000)
         0.52
         """
         return (
@@ -28,9 +29,10 @@ class Prices(NamedTuple):
 
 
 def replies_before_forecast(num_concurrent: int) -> int:
-    """How many replies a forecast waits for, when so many requests are under way at the same time.
+    """Return the number of replies before the forecast, given the number of requests at the same time.
 
-    The first `at_once` replies are not counted: they also wait for the start of the run. Twice as many follow.
+    The forecast ignores the first `num_concurrent` replies, which also waited for the start of the run. It is based on at least
+    twice as many that follow.
 
     >>> replies_before_forecast(1), replies_before_forecast(10), replies_before_forecast(64)
     (20, 30, 192)
@@ -39,7 +41,7 @@ def replies_before_forecast(num_concurrent: int) -> int:
 
 
 class Usage(NamedTuple):
-    """What some replies took: their number, the seconds in which they came, tokens."""
+    """The number, time and tokens of some replies."""
 
     num_replies: int
     seconds: float
@@ -48,26 +50,27 @@ class Usage(NamedTuple):
 
 
 def format_forecast(usage: Usage, num_remaining: int, prices: Prices) -> str:
-    """What the `left` samples will take if they are like those that were used.
+    """Return the expected time, tokens and cost of the remaining samples, in proportion to those of `usage`.
 
-    >>> forecast(Usage(20, 4.0, 20_000, 100), 980, Prices(0.25, 1.0))
+    >>> format_forecast(Usage(20, 4.0, 20_000, 100), 980, Prices(0.25, 1.0))
     '980 more to ask: about 3 min 16 s, 980 thousand tokens in, 4.9 thousand out, cost 0.25 more'
     """
     scale = num_remaining / usage.num_replies
     tokens_in, tokens_out = usage.input_tokens * scale, usage.output_tokens * scale
-    parts = [f"about {format_duration(usage.seconds * scale)}"]
+    phrases = [f"about {format_duration(usage.seconds * scale)}"]
     if tokens_in or tokens_out:
-        parts.append(f"{_format_count(tokens_in)} tokens in, {_format_count(tokens_out)} out")
+        phrases.append(f"{_format_count(tokens_in)} tokens in, {_format_count(tokens_out)} out")
         if prices.is_known:
-            parts.append(f"cost {prices.compute_cost(tokens_in, tokens_out):.2f} more")
+            phrases.append(f"cost {prices.compute_cost(tokens_in, tokens_out):.2f} more")
     elif prices.is_known:
-        parts.append("cost unknown: the server counts no tokens")
-    return f"{num_remaining:,} more to ask: {', '.join(parts)}"
+        phrases.append("cost unknown: the server reports no token counts")
+    return f"{num_remaining:,} more to ask: {', '.join(phrases)}"
 
 
 def format_duration(seconds: float) -> str:
-    """
-    >>> duration(4.2), duration(196), duration(7_300), duration(59.7)
+    """Return a duration as text.
+
+    >>> format_duration(4.2), format_duration(196), format_duration(7_300), format_duration(59.7)
     ('4 s', '3 min 16 s', '2 h 1 min', '1 min 0 s')
     """
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""What models of transformers share: images out of messages, and questions of many tasks answered together."""
+"""Batch the requests of concurrent tasks for models of transformers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ ReplyT = TypeVar("ReplyT")
 
 
 def read_image_bytes(image: str) -> bytes:
-    """The bytes of an image, from a data URI or the path of a file.
+    """Return the bytes of an image, given as a data URI or as the path of a file.
 
     Raises:
-        OSError: no such file.
+        OSError: The file cannot be read.
     """
     head, _, data = image.partition(";base64,")
     return base64.b64decode(data) if head.startswith("data:") else Path(image).read_bytes()
 
 
 class DynamicBatcher(Generic[RequestT, ReplyT]):
-    """Questions of many tasks answered together: while some are answered, those that come wait, and go together next.
+    """Collect the requests of concurrent tasks into batches: requests that arrive during a batch form the next one.
 
     Args:
-        answer: what answers a batch, in a thread; one batch at a time. most: questions of a batch.
+        answer_batch: Answers a batch. It runs in a thread, one batch at a time.
+        batch_size: Greatest number of requests in a batch.
     """
 
     def __init__(
@@ -39,26 +40,28 @@ class DynamicBatcher(Generic[RequestT, ReplyT]):
         self._lock = anyio.Lock()
 
     async def __call__(self, request: RequestT) -> ReplyT:
-        """
+        """Return the reply to a request.
+
         Raises:
-            Exception: what `answer` raised for this question alone.
+            Exception: `answer_batch` raised it for this request alone.
         """
-        box: list[ReplyT | Exception] = []
-        self._queue.append((request, box))
-        await anyio.sleep(0)  # so that others that are ready come along
+        result: list[ReplyT | Exception] = []
+        self._queue.append((request, result))
+        # Let other tasks that are ready join the batch.
+        await anyio.sleep(0)
         async with self._lock:
-            while not box:  # others may be first
+            # The batch of another task may have answered the request already, or older requests may fill the next one.
+            while not result:
                 batch, self._queue = self._queue[: self._batch_size], self._queue[self._batch_size :]
                 replies = await anyio.to_thread.run_sync(self._answer_each, [one for one, _ in batch])
                 for (_, other), reply in zip(batch, replies, strict=True):
                     other.append(reply)
-        if isinstance(box[0], Exception):
-            raise box[0]
-        return box[0]
+        if isinstance(result[0], Exception):
+            raise result[0]
+        return result[0]
 
     def _answer_each(self, batch: list[RequestT]) -> list[ReplyT | Exception]:
-        """A reply to each; where a batch fails, its questions are asked one by one, so that one broken image spoils no
-        other."""
+        """Return a reply or an error for each request. A failed batch is repeated one by one to isolate the faulty request."""
         try:
             return list(self._answer_batch(batch))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""BLIP, which writes its answer, or ranks a list of answers that a user brings."""
+"""BLIP for `hf-vqa`: generate an answer, or rank a given list of answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from torch.nn import functional
 from ..core.images import WHITE, load_rgb
 from .hf_vqa_base import ImageQuestion, VqaModel, VqaModelSettings, VqaPrediction, read_answers_file
 
-ANSWERS_PER_BATCH = 256  # answers of a list that the decoder reads side by side
+# Answers that the decoder scores at the same time.
+ANSWERS_PER_BATCH = 256
 
 
 class Blip(VqaModel):
-    """Writes its answer; with a list of answers it says how likely it is to write each of them, as in its paper (Li et al.,
-    ICML 2022, section 5.3: answers are ranked)."""
+    """Generates its answer. With a list of answers it computes the probability of generating each of them, and picks the most
+    likely one (Li et al., ICML 2022, section 5.3).
+    """
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         super().__init__(name, settings, config)
@@ -31,77 +33,79 @@ class Blip(VqaModel):
         self._answer_ids = self._tokenize_answers(self.answer_vocabulary) if self.answer_vocabulary else None
 
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
-        # Its decoder attends to the padding of questions (Hugging Face, 5.23), so only those of one length go together.
+        # The decoder attends to the padding of questions (transformers 5.23), so a batch has questions of one length.
         by_length: dict[int, list[int]] = defaultdict(list)
-        most = self.config.text_config.max_position_embeddings
+        max_length = self.config.text_config.max_position_embeddings
         tokens = self.processor.tokenizer([one.question for one in questions]).input_ids
-        for place, ids in enumerate(tokens):
-            by_length[min(len(ids), most)].append(place)
+        for i, ids in enumerate(tokens):
+            by_length[min(len(ids), max_length)].append(i)
         replies: dict[int, VqaPrediction] = {}
-        for length, places in by_length.items():
+        for length, indices in by_length.items():
             pixels = self.processor.image_processor(
-                [load_rgb(questions[p].image_bytes, background=WHITE) for p in places], return_tensors="pt"
+                [load_rgb(questions[i].image_bytes, background=WHITE) for i in indices], return_tensors="pt"
             )
             ids = torch.tensor(
-                [(*tokens[p][: length - 1], tokens[p][-1]) for p in places], device=self.device
+                [(*tokens[i][: length - 1], tokens[i][-1]) for i in indices], device=self.device
             )
             with torch.inference_mode():
-                said = self._predict_same_length(ids, pixels["pixel_values"].to(self.device))
+                predictions = self._predict_same_length(ids, pixels["pixel_values"].to(self.device))
             replies |= {
-                p: one._replace(is_question_truncated=len(tokens[p]) > most)
-                for p, one in zip(places, said, strict=True)
+                i: prediction._replace(is_question_truncated=len(tokens[i]) > max_length)
+                for i, prediction in zip(indices, predictions, strict=True)
             }
-        return [replies[place] for place in range(len(questions))]
+        return [replies[i] for i in range(len(questions))]
 
     def _predict_same_length(self, ids: torch.Tensor, pixels: torch.Tensor) -> list[VqaPrediction]:
-        """Replies to questions of one length, ids [n, L]."""
+        """Answer questions of one length, given their token ids [n, L] and pixels [n, 3, H, W]."""
         if self._answer_ids is not None:
-            read = self._encode_questions(ids, pixels)
-            table = [np.exp(self._answer_log_likelihoods(one[None], self._answer_ids)) for one in read]
+            encoded = self._encode_questions(ids, pixels)
+            table = [np.exp(self._answer_log_likelihoods(one[None], self._answer_ids)) for one in encoded]
             return [
                 VqaPrediction(self.answer_vocabulary[row.argmax()], float(row.max()), row) for row in table
             ]
-        written = self.model.generate(
+        generated = self.model.generate(
             input_ids=ids, pixel_values=pixels, do_sample=False, num_beams=1, max_new_tokens=20,
             output_logits=True, return_dict_in_generate=True,
         )  # fmt: skip
-        said = written.sequences[:, 1:]
-        each = torch.stack(written.logits, 1).double().log_softmax(-1).gather(2, said[..., None])[..., 0]
-        # What comes after the end of an answer is padding.
-        end = said == self.config.text_config.sep_token_id
+        answers = generated.sequences[:, 1:]
+        log_probs = torch.stack(generated.logits, 1).double().log_softmax(-1)
+        log_probs = log_probs.gather(2, answers[..., None])[..., 0]
+        # The tokens after the end of an answer are padding.
+        end = answers == self.config.text_config.sep_token_id
         ended = end.cumsum(1).roll(1, 1)
         ended[:, 0] = 0
-        sums = each.masked_fill(ended > 0, 0).sum(1).exp().tolist()
-        texts = self.processor.tokenizer.batch_decode(said, skip_special_tokens=True)
-        rows = zip(texts, sums, end.any(1).tolist(), strict=True)
+        probabilities = log_probs.masked_fill(ended > 0, 0).sum(1).exp().tolist()
+        texts = self.processor.tokenizer.batch_decode(answers, skip_special_tokens=True)
+        rows = zip(texts, probabilities, end.any(1).tolist(), strict=True)
         return [
-            VqaPrediction(text.strip(), sum_, is_answer_truncated=not whole) for text, sum_, whole in rows
+            VqaPrediction(text.strip(), probability, is_answer_truncated=not is_complete)
+            for text, probability, is_complete in rows
         ]
 
     def _tokenize_answers(self, answers: Sequence[str]) -> torch.Tensor:
-        """Answers as the decoder reads them, [K, longest], 0 after their end."""
-        found = self.processor.tokenizer(list(answers), padding=True, return_tensors="pt").input_ids
-        # As in training: a mark of the decoder's own comes first.
-        found[:, 0] = self.config.text_config.bos_token_id
-        return found.to(self.device)
+        """Return the decoder's token ids of the answers, [K, longest], padded with 0."""
+        ids = self.processor.tokenizer(list(answers), padding=True, return_tensors="pt").input_ids
+        # As in training, the decoder's own start token comes first.
+        ids[:, 0] = self.config.text_config.bos_token_id
+        return ids.to(self.device)
 
     def _encode_questions(self, ids: torch.Tensor, pixels: torch.Tensor) -> torch.Tensor:
-        """Questions after a look at their images, [n, L, d]."""
-        seen = self.model.vision_model(pixel_values=pixels)[0]
-        return self.model.text_encoder(input_ids=ids, encoder_hidden_states=seen)[0]
+        """Encode questions [n, L] with cross-attention to their images; return [n, L, d]."""
+        image_states = self.model.vision_model(pixel_values=pixels)[0]
+        return self.model.text_encoder(input_ids=ids, encoder_hidden_states=image_states)[0]
 
     def _answer_log_likelihoods(self, encoded: torch.Tensor, answers: torch.Tensor) -> np.ndarray:
-        """Of writing each answer [K, longest] to its end, after one question [1, L, d]: [K]."""
+        """Return the log-likelihood [K] of generating each answer [K, longest], given one encoded question [1, L, d]."""
         sums = []
-        for some in answers.split(ANSWERS_PER_BATCH):
+        for batch in answers.split(ANSWERS_PER_BATCH):
             logits = self.model.text_decoder(
-                input_ids=some[:, :-1],
-                encoder_hidden_states=encoded.expand(len(some), -1, -1),
+                input_ids=batch[:, :-1],
+                encoder_hidden_states=encoded.expand(len(batch), -1, -1),
                 is_decoder=True,
             ).logits
             losses = functional.cross_entropy(
                 logits.double().transpose(1, 2),
-                some[:, 1:],
+                batch[:, 1:],
                 ignore_index=self.config.text_config.pad_token_id,
                 reduction="none",
             )

@@ -1,4 +1,4 @@
-"""Models of transformers that classify: ViLT, and LXMERT with the regions that a user brings."""
+"""ViLT and LXMERT for `hf-vqa`: classify into a fixed list of answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .hf_vqa_base import ImageQuestion, VqaModel, VqaModelSettings, VqaPredictio
 
 
 class Vilt(VqaModel):
-    """Logits of each answer, trained as sigmoids (binary cross-entropy times K)."""
+    """ViLT. Its logits were trained as sigmoids, with binary cross-entropy times K."""
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         super().__init__(name, settings, config)
@@ -26,26 +26,27 @@ class Vilt(VqaModel):
         self.model_info["activation"] = settings.activation
 
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
-        texts, most = [one.question for one in questions], self.config.max_position_embeddings
-        cut = [len(ids) > most for ids in self.processor.tokenizer(texts).input_ids]
-        told = {"padding": True, "truncation": True, "max_length": most, "return_tensors": "pt"}
+        texts, max_length = [one.question for one in questions], self.config.max_position_embeddings
+        is_truncated = [len(ids) > max_length for ids in self.processor.tokenizer(texts).input_ids]
+        settings = {"padding": True, "truncation": True, "max_length": max_length, "return_tensors": "pt"}
         inputs = self.processor(
-            images=[load_rgb(one.image_bytes, background=WHITE) for one in questions], text=texts, **told
+            images=[load_rgb(one.image_bytes, background=WHITE) for one in questions], text=texts, **settings
         )
-        # ViLT puts the patches in a random order on every call, in eval mode too: the same one each time.
+        # ViLT shuffles the patches on every call, in eval mode too. The seed makes the order the same each time.
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(0)
-            return self.pick_answers(self.model(**self.to_device(inputs)).logits, cut)
+            return self.pick_answers(self.model(**self.to_device(inputs)).logits, is_truncated)
 
 
 class Lxmert(VqaModel):
-    """Sees regions of a Faster R-CNN that transformers does not have, so they are brought along."""
+    """LXMERT, with region features of a Faster R-CNN from a file, as transformers does not have that detector."""
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         if not settings.features_file:
             raise UserError(
-                "LXMERT sees regions of a Faster R-CNN that transformers does not have: bring them as features=FILE.npz with "
-                "ids [n] (the release's image ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, right, bottom, 0 to 1)"
+                "LXMERT needs region features of a Faster R-CNN, which transformers does not have: give --model-arg "
+                "features_file=FILE.npz with ids [n] (the release's image ids), features [n, 36, 2048] and boxes [n, 36, 4] (left, top, "
+                "right, bottom, as fractions of the image)"
             )
         self._row_of_image, self._features, self._boxes = _load_regions(Path(settings.features_file))
         super().__init__(name, settings, config)
@@ -58,35 +59,41 @@ class Lxmert(VqaModel):
 
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
         if missing := sorted({one.image_id for one in questions} - self._row_of_image.keys()):
-            raise ValueError(f"{self.settings.features_file} has no image {missing[0]!r}")
-        texts, most = [one.question for one in questions], self.config.max_position_embeddings
-        cut = [len(ids) > most for ids in self.tokenizer(texts).input_ids]
-        inputs = self.tokenizer(texts, padding=True, truncation=True, max_length=most, return_tensors="pt")
-        places = [self._row_of_image[one.image_id] for one in questions]
-        regions = {"visual_feats": self._features[places], "visual_pos": self._boxes[places]}
+            raise ValueError(f"{self.settings.features_file}: no features of image {missing[0]!r}")
+        texts, max_length = [one.question for one in questions], self.config.max_position_embeddings
+        is_truncated = [len(ids) > max_length for ids in self.tokenizer(texts).input_ids]
+        inputs = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt"
+        )
+        rows = [self._row_of_image[one.image_id] for one in questions]
+        regions = {"visual_feats": self._features[rows], "visual_pos": self._boxes[rows]}
         inputs |= {name: torch.from_numpy(value.astype(np.float32)) for name, value in regions.items()}
         with torch.inference_mode():
-            return self.pick_answers(self.model(**self.to_device(inputs)).question_answering_score, cut)
+            return self.pick_answers(
+                self.model(**self.to_device(inputs)).question_answering_score, is_truncated
+            )
 
 
 def _load_regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-    """The place of each image, features [n, regions, d], boxes [n, regions, 4].
+    """Read the row of each image id, the features [n, regions, d] and the boxes [n, regions, 4].
 
     Raises:
-        UserError: the file is not like this.
+        UserError: The file cannot be read, or its arrays have other names, shapes or ranges.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
             ids, features, boxes = (file[name] for name in ("ids", "features", "boxes"))
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise UserError(f"features={path}: wanted an .npz with ids, features and boxes ({error})") from error
+        raise UserError(
+            f"features_file={path}: wanted an .npz with ids, features and boxes ({error})"
+        ) from error
     if features.ndim != 3 or boxes.shape != (*features.shape[:2], 4) or features.shape[:1] != ids.shape:
         raise UserError(
-            f"features={path}: ids {ids.shape}, features {features.shape} and boxes {boxes.shape} do not fit together; "
+            f"features_file={path}: ids {ids.shape}, features {features.shape} and boxes {boxes.shape} do not fit together; "
             "wanted [n], [n, regions, d] and [n, regions, 4]"
         )
     if boxes.size and not (boxes.min() >= 0 and boxes.max() <= 1):
         raise UserError(
-            f"features={path}: boxes from {boxes.min()} to {boxes.max()}; wanted shares of the image, 0 to 1"
+            f"features_file={path}: boxes from {boxes.min()} to {boxes.max()}; wanted fractions of the image, 0 to 1"
         )
-    return {str(image): place for place, image in enumerate(ids.tolist())}, features, boxes
+    return {str(image): row for row, image in enumerate(ids.tolist())}, features, boxes

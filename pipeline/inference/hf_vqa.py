@@ -1,4 +1,4 @@
-"""inspect_ai's models `hf-vqa/NAME_OR_FOLDER`: ViLT, BLIP and LXMERT of transformers, from the hub or a folder."""
+"""ViLT, BLIP and LXMERT of transformers for inspect_ai (`hf-vqa/NAME_OR_FOLDER`)."""
 
 from __future__ import annotations
 
@@ -33,19 +33,27 @@ from .hf_vqa_base import (
     explain_load_error,
 )
 
-UNSUPPORTED_INPUT_MESSAGE = "this model takes the question of one image and says one answer: ask it with --prompt bare --confidence token-probability"
+UNSUPPORTED_INPUT_MESSAGE = "this model takes one question about one image and gives one answer: use --prompt bare --confidence token-probability"
 
 
 class HfVqa(ModelAPI):
-    """Args:
-    model_name: of the hub, or a folder.
-    model_args: `NetSettings`, and `batch_size` (32).
+    """A VQA model that runs on this machine.
+
+    Args:
+        model_name: Name on the Hugging Face Hub, or a folder.
+        base_url: Unused.
+        api_key: Unused.
+        config: Default settings of inspect_ai.
+        batch_size: Questions in a batch.
+        model_args: The fields of `VqaModelSettings`.
 
     Attributes:
-        answers, about: see `AnswerNet`.
+        vqa_model: The model.
+        answer_vocabulary: See `VqaModel`.
+        model_info: See `VqaModel`.
 
     Raises:
-        UserError: no such model, or not one of these; settings that it does not have.
+        UserError: The model cannot be loaded, is of another architecture, or does not have one of the settings.
     """
 
     def __init__(
@@ -75,23 +83,23 @@ class HfVqa(ModelAPI):
             stop_reason="max_tokens" if reply.is_answer_truncated else "stop",
             logprobs=self._make_logprobs(reply, config.top_logprobs or 0) if config.logprobs else None,
         )
-        about: dict[str, Any] = {"cut": True} if reply.is_question_truncated else {}
+        metadata: dict[str, Any] = {"is_question_truncated": True} if reply.is_question_truncated else {}
         if reply.distribution is not None:
-            about["distribution"] = encode_distribution(reply.distribution)
-        return ModelOutput(model=self.model_name, choices=[choice], metadata=about)
+            metadata["distribution"] = encode_distribution(reply.distribution)
+        return ModelOutput(model=self.model_name, choices=[choice], metadata=metadata)
 
     def _make_logprobs(self, reply: VqaPrediction, top: int) -> Logprobs:
-        """The answer as one token, with the likeliest ones."""
-        likeliest = [] if reply.distribution is None else reply.distribution.argsort()[::-1][:top].tolist()
+        """Return the log probability of the answer as if it were one token, with those of the most likely answers."""
+        most_likely = [] if reply.distribution is None else reply.distribution.argsort()[::-1][:top].tolist()
         tops = [
             _make_logprob(TopLogprob, self.answer_vocabulary[k], float(reply.distribution[k]))  # pyright: ignore[reportOptionalSubscript]
-            for k in likeliest
+            for k in most_likely
         ]  # pyright: ignore[reportOptionalSubscript]
-        said = _make_logprob(Logprob, reply.answer, reply.probability)
-        return Logprobs(content=[said.model_copy(update={"top_logprobs": tops or None})])
+        logprob = _make_logprob(Logprob, reply.answer, reply.probability)
+        return Logprobs(content=[logprob.model_copy(update={"top_logprobs": tops or None})])
 
     def max_connections(self) -> int:
-        """Two batches: one is got ready while the other is answered."""
+        """Two batches: images of the second are encoded while the first is answered."""
         return 2 * self._batch_size
 
     def collapse_user_messages(self) -> bool:
@@ -103,19 +111,25 @@ def _make_logprob(kind: Any, token: str, probability: float) -> Any:
 
 
 def load_vqa_model(name: str, settings: dict[str, Any]) -> VqaModel:
-    """A model of the hub or of a folder.
+    """Load a VQA model.
+
+    Args:
+        name: Name on the Hugging Face Hub, or a folder.
+        settings: Fields of `VqaModelSettings`.
 
     Raises:
-        UserError: no such model, or not one of these; settings that it does not have.
+        UserError: The model cannot be loaded, is of another architecture, or does not have one of the settings.
     """
     known = [field.name for field in fields(VqaModelSettings)]
     if wrong := sorted(settings.keys() - set(known)):
         raise UserError(
-            f"hf-vqa does not know {', '.join(wrong)}; its settings: batch_size, {', '.join(known)}"
+            f"--model-arg {', '.join(wrong)}: hf-vqa has no such setting; choose from batch_size, {', '.join(known)}"
         )
-    made = VqaModelSettings(**{key: str(value) for key, value in settings.items()})
-    if made.activation not in ACTIVATIONS:
-        raise UserError(f"activation {made.activation!r}; there are {', '.join(ACTIVATIONS)}")
+    model_settings = VqaModelSettings(**{key: str(value) for key, value in settings.items()})
+    if model_settings.activation not in ACTIVATIONS:
+        raise UserError(
+            f"--model-arg activation={model_settings.activation}: no such activation; choose from {', '.join(ACTIVATIONS)}"
+        )
     from transformers import AutoConfig
 
     from .hf_blip import Blip
@@ -123,30 +137,32 @@ def load_vqa_model(name: str, settings: dict[str, Any]) -> VqaModel:
 
     kinds: dict[str, type[VqaModel]] = {"vilt": Vilt, "blip": Blip, "lxmert": Lxmert}
     try:
-        config = AutoConfig.from_pretrained(name, revision=made.revision or None)
+        config = AutoConfig.from_pretrained(name, revision=model_settings.revision or None)
         if config.model_type not in kinds:
             raise UserError(
-                f"{name} is a model of the kind {config.model_type}; hf-vqa knows {', '.join(kinds)}. "
-                f"A model that chats: hf-vlm/{name}"
+                f"{name}: hf-vqa runs {', '.join(kinds)}, and this model is of type {config.model_type}. "
+                f"If it is a chat model, use hf-vlm/{name}"
             )
-        return kinds[config.model_type](name, made, config)
+        return kinds[config.model_type](name, model_settings, config)
     except (OSError, ValueError) as error:
         raise UserError(explain_load_error(f"hf-vqa/{name}", name, error)) from error
 
 
 def parse_image_question(messages: list[ChatMessage]) -> ImageQuestion:
-    """The question and its image; what a system message says is not for such a model.
+    """Return the question and its image, ignoring system messages.
 
     Raises:
-        ValueError: not one message of a user, with one image.
+        ValueError: There is not exactly one message of the user, with one image.
     """
-    said = [message for message in messages if message.role != "system"]
-    parts = said[0].content if said else []
-    if len(said) != 1 or not isinstance(said[0], ChatMessageUser) or not isinstance(parts, list):
+    turns = [message for message in messages if message.role != "system"]
+    parts = turns[0].content if turns else []
+    if len(turns) != 1 or not isinstance(turns[0], ChatMessageUser) or not isinstance(parts, list):
         raise ValueError(UNSUPPORTED_INPUT_MESSAGE)
     images = [part.image for part in parts if isinstance(part, ContentImage)]
     if len(images) != 1:
-        raise ValueError(f"{format_count(len(images), 'image')}; {UNSUPPORTED_INPUT_MESSAGE}")
+        raise ValueError(f"{format_count(len(images), 'image')} in the message; {UNSUPPORTED_INPUT_MESSAGE}")
     return ImageQuestion(
-        said[0].text.strip(), read_image_bytes(images[0]), str((said[0].metadata or {}).get("image", ""))
+        turns[0].text.strip(),
+        read_image_bytes(images[0]),
+        str((turns[0].metadata or {}).get("image_id", "")),
     )

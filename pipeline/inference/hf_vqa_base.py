@@ -1,4 +1,4 @@
-"""VQA models of transformers that are no chats, each behind the same call; they are given the bare question."""
+"""The common interface of the VQA models of transformers that take the question only, without chat messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ ACTIVATIONS = ("sigmoid", "softmax")
 
 
 class ImageQuestion(NamedTuple):
-    """A question of an image. `image`: the bytes of its file; `image_id`: by which features are looked up."""
+    """A question about an image.
+
+    Attributes:
+        question: Its text.
+        image_bytes: The bytes of the image file.
+        image_id: Key of the image in a file of features.
+    """
 
     question: str
     image_bytes: bytes
@@ -30,8 +36,15 @@ class ImageQuestion(NamedTuple):
 
 
 class VqaPrediction(NamedTuple):
-    """`probability`: of the answer; `distribution`: of all answers [K], None of a model that writes them; `cut`: the question had
-    more words than the model takes; `unfinished`: the answer had not come to its end."""
+    """An answer to a question.
+
+    Attributes:
+        answer: Its text.
+        probability: Its probability.
+        distribution: Probabilities of all K answers; None if the model generates its answer.
+        is_question_truncated: Whether the question has more tokens than the model takes.
+        is_answer_truncated: Whether the length limit was reached before the end of the answer.
+    """
 
     answer: str
     probability: float
@@ -42,8 +55,15 @@ class VqaPrediction(NamedTuple):
 
 @dataclass(frozen=True)
 class VqaModelSettings:
-    """`revision`: a commit of the hub, "" for its newest; `device`: "" for a GPU if there is one; `answers`: a file with a line
-    for each answer; `features`: LXMERT's regions; `activation`: one of ACTIVATIONS."""
+    """Settings of a model, as given by `--model-arg`.
+
+    Attributes:
+        revision: Commit, branch or tag on the Hugging Face Hub; "" for the newest.
+        device: Device of torch; "" for a GPU if there is one.
+        answers_file: File with one answer per line; "" for the answers in the model's configuration.
+        features_file: File with the region features for LXMERT.
+        activation: One of `ACTIVATIONS`.
+    """
 
     revision: str = ""
     device: str = ""
@@ -53,22 +73,19 @@ class VqaModelSettings:
 
 
 class VqaModel:
-    """A model on its device, ready to answer.
+    """A model on its device, in evaluation mode.
 
     Attributes:
-        answers: the names of its K answers; empty for a model that writes them.
-        about: what a result has to name: class, revision or the weights' hash, device, activation.
+        answer_vocabulary: Its K answers; empty if the model generates its answers.
+        model_info: Class, revision or hash of the weights, device, and activation, for run.json.
     """
 
     answer_vocabulary: tuple[str, ...] = ()
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         self.device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.settings, self.config, self.hub_kwargs = (
-            settings,
-            config,
-            {"revision": settings.revision or None},
-        )
+        self.settings, self.config = settings, config
+        self.hub_kwargs = {"revision": settings.revision or None}
         kind = getattr(transformers, f"{type(self).__name__}ForQuestionAnswering")
         self.model: Any = kind.from_pretrained(name, **self.hub_kwargs).eval().to(self.device)
         self.model_info = {
@@ -79,81 +96,90 @@ class VqaModel:
 
     @abstractmethod
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
-        """An answer to each question.
+        """Answer each question.
 
         Raises:
-            ValueError: an image that cannot be read, or something that the model needs is missing.
+            ValueError: An image cannot be read, or has no features.
         """
 
     def to_device(self, inputs: Any) -> dict[str, torch.Tensor]:
         return {name: value.to(self.device) for name, value in inputs.items()}
 
     def pick_answers(self, logits: torch.Tensor, is_truncated: Sequence[bool]) -> list[VqaPrediction]:
-        """The likeliest answer of each row of logits [n, K]."""
-        sigmoid = self.settings.activation == "sigmoid"
-        table = (logits.double().sigmoid() if sigmoid else logits.double().softmax(-1)).cpu().numpy()
+        """Return the most likely answer of each row of logits [n, K]."""
+        is_sigmoid = self.settings.activation == "sigmoid"
+        table = (logits.double().sigmoid() if is_sigmoid else logits.double().softmax(-1)).cpu().numpy()
         return [
-            VqaPrediction(self.answer_vocabulary[row.argmax()], float(row.max()), row, was_cut)
-            for row, was_cut in zip(table, is_truncated, strict=True)
+            VqaPrediction(self.answer_vocabulary[row.argmax()], float(row.max()), row, truncated)
+            for row, truncated in zip(table, is_truncated, strict=True)
         ]
 
 
 def load_answer_vocabulary(settings: VqaModelSettings, config: Any, num_answers: int) -> tuple[str, ...]:
-    """The names of a classifier's answers: of the user's file, else of its configuration.
+    """Return the answers of a classifier, from the user's file or else from the model's configuration.
 
     Raises:
-        UserError: neither has as many names as the model has answers.
+        UserError: The number of names differs from the number of answers of the model.
     """
     if settings.answers_file:
         names, where = read_answers_file(Path(settings.answers_file)), settings.answers_file
     else:
         names, where = (
-            tuple(str(config.id2label[place]) for place in sorted(config.id2label)),
+            tuple(str(config.id2label[i]) for i in sorted(config.id2label)),
             "its configuration",
         )
     if len(names) != num_answers or (
         not settings.answers_file and all(name.startswith("LABEL_") for name in names)
     ):
         raise UserError(
-            f"the model has {format_count(num_answers, 'answer')}, and {where} does not name them: give answers=FILE, a line for each in their order"
+            f"the model has {format_count(num_answers, 'answer')}, and {where} does not name them; give --model-arg answers_file=FILE "
+            "with one answer per line, in the order of the model's outputs"
         )
     return names
 
 
 def read_answers_file(path: Path) -> tuple[str, ...]:
-    """A line for each answer.
+    """Read a file with one answer per line.
 
     Raises:
-        UserError: no such file, no line, or one twice.
+        UserError: The file cannot be read, is empty, or has an answer twice.
     """
     try:
         names = tuple(path.read_text(encoding="utf-8").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"answers={path}: cannot be read ({error})") from error
+        raise UserError(f"answers_file={path}: cannot be read ({error})") from error
     if not names or len(set(names)) != len(names):
         raise UserError(
-            f"answers={path}: {format_count(len(names), 'line')}, {len(set(names))} of them different; wanted each answer once"
+            f"answers_file={path}: {format_count(len(names), 'line')}, {len(set(names))} of them different; wanted each answer once"
         )
     return names
 
 
 def get_weights_revision(name: str, revision: str) -> str:
-    """Of a model that was loaded the hub's commit, or of a folder the hash of its weights. transformers 5 does not tell which
-    commit a branch was at, but where the hub keeps what it fetched the folder is called so."""
+    """Return the hub's commit of a loaded model, or the hash of the weights of a folder.
+
+    transformers 5 does not report the commit of a branch, but the cache of the hub names its folders by commit.
+    """
     if Path(name).is_dir():
         return hash_weights(Path(name))
-    kept = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision or None)
-    return Path(kept).parent.name if isinstance(kept, str) else ""
+    cached = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision or None)
+    return Path(cached).parent.name if isinstance(cached, str) else ""
 
 
 def hash_weights(folder: Path) -> str:
-    """SHA-256 over the files with the weights of a folder, in the order of their names; "" where there are none."""
-    found = sorted(path for path in folder.glob("*") if path.suffix in (".safetensors", ".bin"))
-    return "sha256:" + hashlib.sha256("".join(map(sha256_file, found)).encode()).hexdigest() if found else ""
+    """Return the SHA-256 of the weight files of a folder, in the order of their names; "" if there are none."""
+    files = sorted(path for path in folder.glob("*") if path.suffix in (".safetensors", ".bin"))
+    return "sha256:" + hashlib.sha256("".join(map(sha256_file, files)).encode()).hexdigest() if files else ""
 
 
 def explain_load_error(model: str, name: str, error: Exception) -> str:
-    """One line on a model that transformers does not load; `name`: of the hub, or a folder."""
+    """Return the message for a model that transformers cannot load.
+
+    Args:
+        model: Name of the model as the user typed it.
+        name: Name on the Hugging Face Hub, or a folder.
+        error: What transformers raised.
+    """
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
-    why = " (HF_HUB_OFFLINE is set: nothing is fetched)" if offline and not Path(name).is_dir() else ""
+    why = " (HF_HUB_OFFLINE is set, so nothing is downloaded)" if offline and not Path(name).is_dir() else ""
     return f"{model} cannot be loaded{why}: {str(error).splitlines()[0]}"

@@ -1,5 +1,8 @@
-"""Find out what a server can do before the first question: is it there, does it know the model, does it give log
-probabilities and several replies at once, does the model see the image, and does its reply fit into `--max-tokens`?"""
+"""Probe a server before the first question.
+
+The probe finds out whether the server answers, knows the model, and returns log probabilities and several replies at once, whether
+the model sees the image, and whether its reply fits into `--max-tokens`.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,22 @@ from .confidence_methods import (
 from .run_options import RunOptions
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
-SQUARE_SIDE_PIXELS = 224  # pixels of the squares
+SQUARE_SIDE_PIXELS = 224
 PROBE_QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
-SERVICE_NAME = "server"  # its key is in SERVER_API_KEY
-PROBE_TIMEOUT_SECONDS = 120  # for each request
-MIN_RETRY_TOKENS = 2048  # tokens, tried where a reply was truncated
+# inspect_ai reads the key of the server from SERVER_API_KEY.
+SERVICE_NAME = "server"
+PROBE_TIMEOUT_SECONDS = 120
+# Tokens to allow in a second try if a reply was truncated.
+MIN_RETRY_TOKENS = 2048
+CHOSEN_TOKEN_ONLY = "returns the log probability of the chosen token only"
 
 
 class ServerCapabilities(NamedTuple):
-    """Attributes:
-    at_once: several replies come with one request, if they are asked for.
-    warnings: a line each.
+    """What a server can do.
+
+    Attributes:
+        supports_num_choices: Whether it returns several replies to one request.
+        warnings: One line each.
     """
 
     supports_num_choices: bool = True
@@ -48,40 +56,43 @@ class ServerCapabilities(NamedTuple):
 
 
 def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
-    """The model, and what it can do.
+    """Open the model and probe it.
+
+    Returns:
+        The model of inspect_ai, and what it can do.
 
     Raises:
-        UserError: there is no such model, it does not answer, or cannot give what the recipe needs.
+        UserError: There is no such model, it does not answer, or it cannot return what the confidence method needs.
     """
     import anyio
 
-    model, recipe = _open_model(options), get_confidence_method(options.confidence)
-    if options.is_classifier:  # known to see, and LXMERT knows no other images than those that were brought
+    model, method = _open_model(options), get_confidence_method(options.confidence)
+    # These models see images, and LXMERT has features only for the images of the benchmark.
+    if options.is_classifier:
         return model, ServerCapabilities(supports_num_choices=False)
 
-    async def ask() -> ServerCapabilities:
+    async def probe() -> ServerCapabilities:
         if not options.is_remote:
-            return await probe_server(model, recipe, options.max_tokens, options.no_image)
-        async with _open_model(
-            options
-        ) as another:  # a client of HTTP belongs to the loop that it was made in
-            return await probe_server(another, recipe, options.max_tokens, options.no_image)
+            return await probe_server(model, method, options.max_tokens, options.no_image)
+        # An HTTP client belongs to the event loop that created it, so the run cannot use this one.
+        async with _open_model(options) as probed_model:
+            return await probe_server(probed_model, method, options.max_tokens, options.no_image)
 
-    return model, anyio.run(ask)
+    return model, anyio.run(probe)
 
 
 def _open_model(options: RunOptions) -> Any:
     from inspect_ai.model import get_model
 
-    name, more = options.model, dict[str, Any](options.model_args)
+    name, settings = options.model, dict[str, Any](options.model_args)
     if options.server:
         name = f"openai-api/{SERVICE_NAME}/{options.model}"
-        more |= {
+        settings |= {
             "base_url": options.server,
             "api_key": os.environ.get(f"{SERVICE_NAME.upper()}_API_KEY") or "none",
         }
     try:
-        model = get_model(name, memoize=False, **more)
+        model = get_model(name, memoize=False, **settings)
         redact_api_errors(model.api)
         return model
     except ModuleNotFoundError as error:
@@ -89,44 +100,51 @@ def _open_model(options: RunOptions) -> Any:
         raise UserError(
             f'--model {options.model}: {error.name} is not installed: pip install "{extra}"'
         ) from None
-    except Exception as error:  # of many kinds: no such provider, no key, no package, no such folder
-        words = format_one_line(str(error), 400).removeprefix("ERROR: ")
-        raise UserError(f"--model {options.model}: {words}") from None
+    # Providers raise errors of many types: for an unknown provider, a missing key, package or folder.
+    except Exception as error:
+        message = format_one_line(str(error), 400).removeprefix("ERROR: ")
+        raise UserError(f"--model {options.model}: {message}") from None
 
 
 async def probe_server(
     model: Any, method: ConfidenceMethod, max_tokens: int = 64, no_image: bool = False
 ) -> ServerCapabilities:
-    """Ask a model of inspect_ai for the colour of two squares, as the recipe will ask it, in `most` tokens.
+    """Ask a model for the colors of two squares, with the request settings of the run.
+
+    Args:
+        model: Model of inspect_ai.
+        method: Confidence method of the run.
+        max_tokens: Greatest length of a reply.
+        no_image: Whether the run sends no images, so that a model that does not see them is no fault.
 
     Raises:
-        UserError: No reply, or one that is truncated before its answer, or the server cannot give what the recipe needs.
+        UserError: There is no reply, both replies are truncated, or the server cannot return what the method needs.
     """
-    replies, truncated, at_once = [], [], True
-    for place, colour in enumerate((RED, BLUE)):
+    replies, truncated, supports_num_choices = [], [], True
+    for i, color in enumerate((RED, BLUE)):
         try:
             reply = await _ask_color(
-                model, colour, _make_generate_config(method, max_tokens, request_several=place == 0)
+                model, color, _make_generate_config(method, max_tokens, request_several=i == 0)
             )
         except Exception as error:
             await _diagnose_rejection(model, method, max_tokens, error)
-            at_once = False
-            reply = await _ask_color(model, colour, _make_generate_config(method, max_tokens))
+            supports_num_choices = False
+            reply = await _ask_color(model, color, _make_generate_config(method, max_tokens))
         if not reply.choices:
             raise UserError(
-                f"{model}: the server sends replies without an answer ({reply.error or 'no choices'}); it is asked at "
-                f"{get_base_url(model)}"
+                f"{model}: the server at {get_base_url(model)} sends replies without an answer ({reply.error or 'no choices'}); "
+                "check the address and the server's log"
             )
         truncated.append(_is_truncated(reply))
-        if place == 0:
+        if i == 0:
             if not truncated[0]:
                 _check_logprobs(model, method, reply)
-            at_once &= len(reply.choices) > 1
+            supports_num_choices &= len(reply.choices) > 1
         replies.append(extract_final_answer(reply.choices[0].message.text).text.strip().lower())
     if all(truncated):
         raise UserError(await _explain_truncation(model, method, max_tokens))
     return ServerCapabilities(
-        at_once or not method.needs_several_replies,
+        supports_num_choices or not method.needs_several_replies,
         tuple(_capability_warnings(model, replies, truncated, max_tokens, no_image)),
     )
 
@@ -136,16 +154,16 @@ def _capability_warnings(
 ) -> Iterator[str]:
     if any(truncated):
         yield (
-            f"{model}: one of two replies was truncated after {format_count(max_tokens, 'token')}; if many are, take a larger --max-tokens"
+            f"{model}: one of two replies was truncated after {format_count(max_tokens, 'token')}; if many are, set --max-tokens higher"
         )
     elif not any(replies):
-        yield f"{model} replies with no words when asked for the color of a square: every question may count as refused"
+        yield f"{model} gives an empty reply when asked for the color of a square: every question may count as abstained"
     elif replies[0] == replies[1] and not no_image:
-        yield f"{model} says {replies[0]!r} of a red and of a blue square: it may not see images"
+        yield f"{model} replies {replies[0]!r} to a red and to a blue square: it may not see images"
 
 
 def _is_truncated(reply: Any) -> bool:
-    """Did the tokens end before an answer, or in its middle?"""
+    """Whether the token limit was reached before the end of the answer."""
     choice = reply.choices[0]
     answer = extract_final_answer(choice.message.text)
     return (
@@ -156,35 +174,40 @@ def _is_truncated(reply: Any) -> bool:
 
 
 def _has_reasoning(message: Any) -> bool:
-    """Does a message hold reasoning, in a field of its own or in its text?"""
+    """Whether a message has reasoning, in a field of its own or in its text."""
     content = message.content
     parts = [] if isinstance(content, str) else content
-    reasons = any(getattr(part, "type", "") == "reasoning" for part in parts)
-    return reasons or extract_final_answer(message.text).text.strip() != message.text.strip()
+    has_part = any(getattr(part, "type", "") == "reasoning" for part in parts)
+    return has_part or extract_final_answer(message.text).text.strip() != message.text.strip()
 
 
 async def _explain_truncation(model: Any, method: ConfidenceMethod, max_tokens: int) -> str:
-    """Say how many tokens to allow, after one more request with more of them."""
-    what = f"{model}: --max-tokens {max_tokens} is too few: its replies to a one-word question were truncated"
-    roomy = max(MIN_RETRY_TOKENS, 4 * max_tokens)
+    """Return a message that says how many tokens to allow, after one more request with a higher limit."""
+    fault = (
+        f"{model}: --max-tokens {max_tokens} is too few: its replies to a one-word question were truncated"
+    )
+    higher = max(MIN_RETRY_TOKENS, 4 * max_tokens)
     try:
-        reply = await _ask_color(model, RED, _make_generate_config(method, roomy))
+        reply = await _ask_color(model, RED, _make_generate_config(method, higher))
         choice = reply.choices[0]
     except Exception:
-        return f"{what}; take --max-tokens {roomy}. Nothing was asked"
-    thinks = "; it is a reasoning model" if _has_reasoning(choice.message) else ""
+        return f"{fault}; set --max-tokens {higher}. No question was asked"
+    reasoning = "; it is a reasoning model" if _has_reasoning(choice.message) else ""
     if _is_truncated(reply):
-        return f"{what}, and one of {format_count(roomy, 'token')} was, too{thinks}; take --max-tokens {4 * roomy}, or switch its reasoning off. Nothing was asked"
+        return (
+            f"{fault}, and a reply of {format_count(higher, 'token')} was truncated, too{reasoning}; set --max-tokens {4 * higher}, "
+            "or switch its reasoning off. No question was asked"
+        )
     used = reply.usage.output_tokens if reply.usage else 0
-    more = f"; with more it took {used:,}" if used else ""
-    return f"{what}{more}{thinks}; take --max-tokens {max(roomy, 4 * used)}. Nothing was asked"
+    needed = f"; with a higher limit it used {used:,}" if used else ""
+    return f"{fault}{needed}{reasoning}; set --max-tokens {max(higher, 4 * used)}. No question was asked"
 
 
 def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_several: bool = False) -> Any:
     from inspect_ai.model import GenerateConfig
 
     return GenerateConfig(
-        # as the interview asks; some servers refuse several replies at 0
+        # As in the run. Some servers reject a request for several replies at temperature 0.
         temperature=SAMPLING_TEMPERATURE if method.needs_several_replies else 0.0,
         max_tokens=max_tokens,
         max_retries=0,
@@ -195,10 +218,10 @@ def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_sev
     )
 
 
-async def _ask_color(model: Any, colour: tuple[int, int, int], config: Any) -> Any:
+async def _ask_color(model: Any, color: tuple[int, int, int], config: Any) -> Any:
     from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 
-    image = ContentImage(image="data:image/png;base64," + base64.b64encode(make_square_png(colour)).decode())
+    image = ContentImage(image="data:image/png;base64," + base64.b64encode(make_square_png(color)).decode())
     return await model.generate(
         [ChatMessageUser(content=[image, ContentText(text=PROBE_QUESTION)])], config=config
     )
@@ -207,10 +230,12 @@ async def _ask_color(model: Any, colour: tuple[int, int, int], config: Any) -> A
 async def _diagnose_rejection(
     model: Any, method: ConfidenceMethod, max_tokens: int, error: Exception
 ) -> None:
-    """Is it what the recipe asks for that the server refuses?
+    """Find out whether the server rejects the request because of what the confidence method needs.
+
+    Returns only if it rejects a request for several replies, which can be requested one by one.
 
     Raises:
-        UserError: says what is wrong.
+        UserError: The server cannot be used with this method.
     """
     if not (method.needs_logprobs or method.needs_several_replies) or get_http_status(error) not in (
         400,
@@ -220,24 +245,24 @@ async def _diagnose_rejection(
     ):
         raise UserError(explain_error(model, error)) from None
     try:
-        await _ask_color(model, RED, _make_generate_config(CONFIDENCE_METHODS["refusal"], max_tokens))
+        await _ask_color(model, RED, _make_generate_config(CONFIDENCE_METHODS["abstention"], max_tokens))
     except Exception as other:
         raise UserError(explain_error(model, other)) from None
     if method.needs_logprobs:
         raise UserError(
-            _unsupported_message(model, method, f"refuses to give log probabilities ({format_error(error)})")
+            _unsupported_message(
+                model, method, f"rejects requests for log probabilities ({format_error(error)})"
+            )
         )
 
 
 def _check_logprobs(model: Any, method: ConfidenceMethod, reply: Any) -> None:
-    given = reply.choices[0].logprobs if reply.choices else None
-    tokens = given.content if given else []
+    logprobs = reply.choices[0].logprobs if reply.choices else None
+    tokens = logprobs.content if logprobs else []
     if method.needs_logprobs and not tokens:
-        raise UserError(_unsupported_message(model, method, "gives no log probabilities"))
+        raise UserError(_unsupported_message(model, method, "returns no log probabilities"))
     if method.needs_top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
-        raise UserError(
-            _unsupported_message(model, method, "gives the log probability of the chosen token alone")
-        )
+        raise UserError(_unsupported_message(model, method, CHOSEN_TOKEN_ONLY))
 
 
 def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> str:
@@ -245,17 +270,17 @@ def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> st
         other.name
         for other in CONFIDENCE_METHODS.values()
         if not other.needs_logprobs
-        or (method.needs_top_logprobs and not other.needs_top_logprobs and "alone" in fault)
+        or (method.needs_top_logprobs and not other.needs_top_logprobs and fault == CHOSEN_TOKEN_ONLY)
     ]
     return (
-        f"{model} {fault}, which recipe {method.name} needs; take --confidence {others[0]}"
-        f" (or {', '.join(others[1:])}). Nothing was asked"
+        f"{model} {fault}, but --confidence {method.name} needs more; use --confidence {others[0]}"
+        f" (or {', '.join(others[1:])}). No question was asked"
     )
 
 
-def make_square_png(colour: tuple[int, int, int], side: int = SQUARE_SIDE_PIXELS) -> bytes:
-    """A PNG of one colour."""
-    rows = zlib.compress((b"\0" + bytes(colour) * side) * side, 9)
+def make_square_png(color: tuple[int, int, int], side: int = SQUARE_SIDE_PIXELS) -> bytes:
+    """Return the bytes of a PNG of one color."""
+    rows = zlib.compress((b"\0" + bytes(color) * side) * side, 9)
     header = struct.pack(">2I5B", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", rows), (b"IEND", b""))
     packed = (

@@ -1,4 +1,4 @@
-"""What a run shows while it goes: a progress bar where there is a terminal, else a line now and then."""
+"""Show the progress of a run: a progress bar in a terminal, else a line for each tenth."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-NUM_PROGRESS_LINES = 10  # lines of a whole run where there is no terminal
+# Lines of a complete run without a terminal.
+NUM_PROGRESS_LINES = 10
 
 
 class ProgressDisplay:
-    """Told of every reply between `with` and its end; writes to stderr."""
+    """A context manager that shows the progress on stderr."""
 
     def __init__(self, num_done_before: int, total: int) -> None:
-        """`before` of `total` samples had a reply when the run began."""
+        """
+        Args:
+            num_done_before: Number of samples that had a reply when the run started.
+            total: Number of all samples.
+        """
         self.num_done_before, self.total, self.num_lines_shown = num_done_before, total, 0
         self.bar: Any = None
 
@@ -42,16 +47,16 @@ class ProgressDisplay:
             self.bar.stop()
 
     def update(self, num_replies: int, num_failed: int) -> None:
-        """So many replies came since the run began, and so many requests failed."""
-        words = f"{num_failed:,} failed" if num_failed else ""
+        """Show the number of replies and of failed requests since the run started."""
+        failed = f"{num_failed:,} failed" if num_failed else ""
         if self.bar:
-            self.bar.update(self.bar.task_ids[0], completed=self.num_done_before + num_replies, failed=words)
+            self.bar.update(self.bar.task_ids[0], completed=self.num_done_before + num_replies, failed=failed)
             return
-        part = NUM_PROGRESS_LINES * (self.num_done_before + num_replies) // max(1, self.total)
-        if part > self.num_lines_shown and num_replies:
-            self.num_lines_shown = part
+        num_lines = NUM_PROGRESS_LINES * (self.num_done_before + num_replies) // max(1, self.total)
+        if num_lines > self.num_lines_shown and num_replies:
+            self.num_lines_shown = num_lines
             self.print_line(
-                f"run: {self.num_done_before + num_replies:,} of {self.total:,} replies{', ' * bool(words)}{words}"
+                f"run: {self.num_done_before + num_replies:,} of {self.total:,} replies{', ' * bool(failed)}{failed}"
             )
 
     def print_line(self, line: str) -> None:
@@ -61,12 +66,12 @@ class ProgressDisplay:
             print(line, file=sys.stderr, flush=True)
 
     def confirm(self, forecast: str) -> bool:
-        """Is the run worth it?"""
+        """Show the forecast and ask whether to continue. Ctrl-D means no."""
         if self.bar:
             self.bar.stop()
         try:
             answer = input(f"run: {forecast}. Go on? [Y/n] ").strip().lower()
-        except EOFError:  # Ctrl-D
+        except EOFError:
             answer = "n"
         if self.bar:
             self.bar.start()

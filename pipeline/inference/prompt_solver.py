@@ -1,4 +1,4 @@
-"""One question put to a model: its turns, by a prompt and a recipe, as a solver of inspect_ai."""
+"""Ask a model one question with a prompt and a confidence method, as a solver of inspect_ai."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ from .confidence_methods import SAMPLING_TEMPERATURE, TRUNCATED_STOP_REASONS, Co
 from .prompts import UNANSWERABLE, Prompt
 from .release_images import ReleaseImages
 
-NUM_TOP_LOGPROBS = 20  # tokens whose log probabilities are asked for, where a recipe needs those not chosen
+# Tokens per position whose log probabilities are requested, for methods that need tokens that were not chosen.
+NUM_TOP_LOGPROBS = 20
 
 
 class UnusableReply(Exception):
-    """What a model said is no row of predictions; the message begins with why."""
+    """A reply from which no prediction can be made. The message starts with the kind of fault."""
 
     def __init__(self, kind: Literal["truncated", "no answer", "no confidence"], detail: str) -> None:
         super().__init__(f"{kind}: {detail}")
 
-    def __repr__(self) -> str:  # inspect_ai's log has this
+    # inspect_ai writes it into its log.
+    def __repr__(self) -> str:
         return str(self)
 
 
@@ -48,9 +50,14 @@ class PromptedRun(NamedTuple):
     """How each question is asked.
 
     Attributes:
-        images: None: without them. examples: stand before each question, with their answers.
-        samples: how often a recipe of several replies asks; at_once: by one request, as far as the server can.
-        answer_words: all words of the benchmark's answers, for the reader of abstentions.
+        prompt: The messages around the question.
+        confidence_method: How the confidence is computed.
+        images: The images; None to ask without them.
+        few_shot_examples: Items that precede each question, with their answers.
+        num_replies: Number of replies, for methods that need several.
+        use_num_choices: Request all replies at once (`num_choices`), if the server supports it.
+        seed: Random seed of the replies.
+        answer_words: All words of the benchmark's answers, for the abstention classifier.
     """
 
     prompt: Prompt
@@ -64,61 +71,73 @@ class PromptedRun(NamedTuple):
 
     @property
     def log_metadata(self) -> dict[str, Any]:
-        """What a log keeps of it."""
+        """The settings as inspect_ai's log keeps them."""
         return {
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash},
-            "recipe": {"name": self.confidence_method.name, "hash": self.confidence_method.hash},
-            "pixels": self.images.max_image_size if self.images else None,
-            "blind": self.images is None,
+            "confidence": {"name": self.confidence_method.name, "hash": self.confidence_method.hash},
+            "max_image_size": self.images.max_image_size if self.images else None,
+            "no_image": self.images is None,
             "shots": [example.id for example in self.few_shot_examples],
-            "samples": self.num_replies if self.confidence_method.needs_several_replies else 1,
+            "num_replies": self.num_replies if self.confidence_method.needs_several_replies else 1,
         }
 
 
 @solver
 def ask_question(prompted_run: PromptedRun) -> Solver:
-    """Ask a sample's question. Its output is then the reply; its metadata say `confidence`, `refused` and `raw`, all that
-    was said, of replies that are of no use, too.
+    """Ask a sample's question.
+
+    The reply becomes the output of the sample. Its metadata get `confidence`, `abstained` and `raw_replies`, the texts of all
+    replies, including unusable ones.
 
     Raises:
-        Unusable: a reply was cut off, or the recipe finds no confidence in what was said.
+        UnusableReply: A reply was truncated, or the method yields no confidence.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        recipe, question = prompted_run.confidence_method, state.input_text
+        method, question = prompted_run.confidence_method, state.input_text
         messages = await _opening_messages(prompted_run)
-        heard, raw = Replies(), state.metadata.setdefault("raw", [])
-        *before, asked = await _question_turns(prompted_run, state.metadata["image"], question)
-        if before:
-            said = await _exchange_turn(messages, before[0], recipe, raw)
-            heard = heard._replace(first_turn=said.completion, first_turn_logprobs=_token_logprobs(said))
-        messages.append(asked)
-        given = await _collect_replies(messages, prompted_run, raw)
-        outputs = _drop_truncated(given)
-        replies = [output.completion for output in outputs]
-        declined = [_is_declined(output.choices[0]) for output in outputs]
-        answers = classify_abstention([question] * len(replies), replies, prompted_run.answer_words)
-        answers = np.where(declined, ABSTAINED, answers).tolist()
-        best = find_most_common(replies, answers)
+        replies, raw_replies = Replies(), state.metadata.setdefault("raw_replies", [])
+        *first_turn, turn = await _question_turns(prompted_run, state.metadata["image_id"], question)
+        if first_turn:
+            output = await _exchange_turn(messages, first_turn[0], method, raw_replies)
+            replies = replies._replace(
+                first_turn=output.completion, first_turn_logprobs=_token_logprobs(output)
+            )
+        messages.append(turn)
+        all_outputs = await _collect_replies(messages, prompted_run, raw_replies)
+        outputs = _drop_truncated(all_outputs)
+        texts = [output.completion for output in outputs]
+        is_declined = [_is_declined(output.choices[0]) for output in outputs]
+        answered = classify_abstention([question] * len(texts), texts, prompted_run.answer_words)
+        answered = np.where(is_declined, ABSTAINED, answered).tolist()
+        best = find_most_common(texts, answered)
         messages.append(outputs[best].message)
-        heard = heard._replace(texts=replies, answered=answers, token_logprobs=_token_logprobs(outputs[best]))
-        heard = heard._replace(num_truncated=len(given) - len(outputs))
-        if recipe.followup_turn and not (recipe.can_reuse_first_turn and before):
-            said = await _exchange_turn(messages, ChatMessageUser(content=recipe.followup_turn), recipe, raw)
-            heard = heard._replace(followup=said.completion, followup_logprobs=_token_logprobs(said))
-        confidence = recipe.compute(heard)
+        replies = replies._replace(
+            texts=texts,
+            answered=answered,
+            token_logprobs=_token_logprobs(outputs[best]),
+            num_truncated=len(all_outputs) - len(outputs),
+        )
+        if method.followup_turn and not (method.can_reuse_first_turn and first_turn):
+            followup = ChatMessageUser(content=method.followup_turn)
+            output = await _exchange_turn(messages, followup, method, raw_replies)
+            replies = replies._replace(followup=output.completion, followup_logprobs=_token_logprobs(output))
+        confidence = method.compute(replies)
         if confidence is None:
-            source = heard.followup or (heard.first_turn if recipe.can_reuse_first_turn else replies[best])
-            raise UnusableReply("no confidence", f"{recipe.name}, from {source!r:.200}")
+            source = replies.followup or (replies.first_turn if method.can_reuse_first_turn else texts[best])
+            raise UnusableReply("no confidence", f"{method.name}, from {source!r:.200}")
         state.messages, state.output = messages, outputs[best]
-        state.metadata |= {"confidence": confidence, "refused": heard.capped_answered[best] == ABSTAINED}
+        state.metadata |= {
+            "confidence": confidence,
+            "abstained": replies.capped_answered[best] == ABSTAINED,
+        }
         return state
 
     return solve
 
 
 async def _opening_messages(prompted_run: PromptedRun) -> list[ChatMessage]:
-    """What stands before the question: who the model is, and examples with their answers."""
+    """Return the messages before the question: the system message, and the examples with their answers."""
     prompt = prompted_run.prompt
     messages: list[ChatMessage] = [ChatMessageSystem(content=prompt.system)] if prompt.system else []
     for example in prompted_run.few_shot_examples:
@@ -130,84 +149,90 @@ async def _opening_messages(prompted_run: PromptedRun) -> list[ChatMessage]:
     return messages
 
 
-async def _question_turns(prompted_run: PromptedRun, image: str, question: str) -> list[ChatMessageUser]:
-    """What is asked about a question, turn by turn; the image stands before the first."""
+async def _question_turns(prompted_run: PromptedRun, image_id: str, question: str) -> list[ChatMessageUser]:
+    """Return the user's messages for a question, turn by turn. The first has the image."""
     prompt, images = prompted_run.prompt, prompted_run.images
     first, *others = [
         text for text in (prompt.format_first_turn(question), prompt.format_question(question)) if text
     ]
     content: list[Content] = [ContentText(text=first)]
     if images:
-        content.insert(0, ContentImage(image=await run_sync(images.encode_data_uri, image)))
-    shown = ChatMessageUser(content=content, metadata={"image": image})
-    return [shown, *(ChatMessageUser(content=text) for text in others)]
+        content.insert(0, ContentImage(image=await run_sync(images.encode_data_uri, image_id)))
+    with_image = ChatMessageUser(content=content, metadata={"image_id": image_id})
+    return [with_image, *(ChatMessageUser(content=text) for text in others)]
 
 
 async def _exchange_turn(
-    messages: list[ChatMessage], turn: ChatMessage, method: ConfidenceMethod, raw: list[str]
+    messages: list[ChatMessage], turn: ChatMessage, method: ConfidenceMethod, raw_replies: list[str]
 ) -> ModelOutput:
-    """Say something, and hear the reply; both are messages then."""
+    """Send a message, and append it and its reply to the messages."""
     messages.append(turn)
-    (said,) = _drop_truncated(await _generate(messages, _make_generate_config(method), raw))
-    messages.append(said.message)
-    return said
+    (output,) = _drop_truncated(await _generate(messages, _make_generate_config(method), raw_replies))
+    messages.append(output.message)
+    return output
 
 
 async def _collect_replies(
-    messages: list[ChatMessage], prompted_run: PromptedRun, raw: list[str]
+    messages: list[ChatMessage], prompted_run: PromptedRun, raw_replies: list[str]
 ) -> list[ModelOutput]:
-    """The replies to the last message, cut off or not: one, or as many as the recipe wants. A server that gives fewer at
-    once than it was asked for is asked again, each time with another seed."""
+    """Return the replies to the last message, truncated ones too: one, or `num_replies` if the method needs several.
+
+    If a server returns fewer at once than requested, the others are requested one by one, each with another seed.
+    """
     config = _make_generate_config(prompted_run.confidence_method)
     if not prompted_run.confidence_method.needs_several_replies:
-        return await _generate(messages, config, raw)
+        return await _generate(messages, config, raw_replies)
     config, wanted = config.merge(GenerateConfig(temperature=SAMPLING_TEMPERATURE)), prompted_run.num_replies
-    heard: list[ModelOutput] = []
+    outputs: list[ModelOutput] = []
     if prompted_run.use_num_choices and wanted > 1:
-        heard = await _generate(messages, config.merge(GenerateConfig(num_choices=wanted)), raw)
-    seeds = range(prompted_run.seed + 1 + len(heard), prompted_run.seed + 1 + wanted)
-    calls = (_generate(messages, config.merge(GenerateConfig(seed=seed)), raw) for seed in seeds)
-    return [*heard, *(said[0] for said in await collect(*calls))][:wanted]
+        outputs = await _generate(messages, config.merge(GenerateConfig(num_choices=wanted)), raw_replies)
+    seeds = range(prompted_run.seed + 1 + len(outputs), prompted_run.seed + 1 + wanted)
+    calls = (_generate(messages, config.merge(GenerateConfig(seed=seed)), raw_replies) for seed in seeds)
+    return [*outputs, *(others[0] for others in await collect(*calls))][:wanted]
 
 
-async def _generate(messages: list[ChatMessage], config: GenerateConfig, raw: list[str]) -> list[ModelOutput]:
-    """What the model says, each of its choices as an output of its own, its final answer alone; as it came it is added to
-    `raw`. What a filter left of one is nothing. Reasoning without an end is truncated."""
+async def _generate(
+    messages: list[ChatMessage], config: GenerateConfig, raw_replies: list[str]
+) -> list[ModelOutput]:
+    """Return each choice of the model as an output of its own, whose completion is the final answer without reasoning.
+
+    The complete texts are appended to `raw_replies`. A choice that a content filter stopped counts as empty. A choice whose
+    reasoning does not end counts as truncated.
+    """
     output = await get_model().generate(messages, config=config)
     if not output.choices:
-        raise UnusableReply("no answer", output.error or "the server sent none")
-    heard = []
+        raise UnusableReply("no answer", output.error or "the server sent no choices")
+    outputs = []
     for choice in output.choices:
         message = choice.message
         if choice.stop_reason == "content_filter":
             message = message.model_copy(update={"content": ""})
-        raw.append(text := message.text)
-        said = extract_final_answer(text)
+        raw_replies.append(text := message.text)
+        answer = extract_final_answer(text)
         update: dict[str, Any] = {"message": message}
-        if said.is_truncated:
+        if answer.is_truncated:
             update["stop_reason"] = TRUNCATED_STOP_REASONS[0]
-        heard.append(
-            output.model_copy(update={"choices": [choice.model_copy(update=update)], "completion": said.text})
-        )
-    return heard
+        choices = [choice.model_copy(update=update)]
+        outputs.append(output.model_copy(update={"choices": choices, "completion": answer.text}))
+    return outputs
 
 
 def _drop_truncated(outputs: Sequence[ModelOutput]) -> list[ModelOutput]:
-    """Those that were not cut off.
+    """Return the outputs that are not truncated.
 
     Raises:
-        Unusable: all were.
+        UnusableReply: All are truncated.
     """
-    if whole := [said for said in outputs if said.stop_reason not in TRUNCATED_STOP_REASONS]:
+    if whole := [output for output in outputs if output.stop_reason not in TRUNCATED_STOP_REASONS]:
         return whole
     raise UnusableReply("truncated", f"allow more tokens: {outputs[0].message.text!r:.200}")
 
 
 def _is_declined(choice: ChatCompletionChoice) -> bool:
-    """Does the server say that the model, or a filter, declined?"""
+    """Whether the server reports that the model refused or that a filter stopped it."""
     content = choice.message.content
     marked = not isinstance(content, str) and any(
-        isinstance(split, ContentText) and split.refusal for split in content
+        isinstance(part, ContentText) and part.refusal for part in content
     )
     return marked or choice.stop_reason == "content_filter"
 
@@ -218,6 +243,6 @@ def _token_logprobs(output: ModelOutput) -> TokenLogprobs:
 
 
 def _make_generate_config(method: ConfidenceMethod) -> GenerateConfig:
-    """What this recipe asks of a request, beside what holds for all."""
-    likeliest = NUM_TOP_LOGPROBS if method.needs_top_logprobs else None
-    return GenerateConfig(logprobs=method.needs_logprobs or None, top_logprobs=likeliest)
+    """Return the request settings that the method needs in addition to those of the task."""
+    top_logprobs = NUM_TOP_LOGPROBS if method.needs_top_logprobs else None
+    return GenerateConfig(logprobs=method.needs_logprobs or None, top_logprobs=top_logprobs)

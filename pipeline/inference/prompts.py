@@ -1,4 +1,4 @@
-"""What a model is asked about a question, word by word. A result names the prompt and the hash of its texts."""
+"""The prompts of `rgqa run`: the text around each question. A result names its prompt and the hash of the texts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from typing import NamedTuple
 from ..core.errors import UserError
 from ..scoring.items import BenchmarkItem
 
-UNANSWERABLE = "unanswerable"  # what a model is told to say where there is no answer
+# The reply that prompt `abstain` asks for if a question has no answer.
+UNANSWERABLE = "unanswerable"
 
 
 class Prompt(NamedTuple):
-    """Attributes:
-    help: one line on it.
-    text: around `{question}`; the image stands before it.
-    first: a turn before that one, around `{question}`; "" if there is none. Then `text` is asked whatever was said.
-    system: "" for none.
+    """The messages around a question.
+
+    Attributes:
+        name: Name in `--prompt` and in run.json.
+        help: One line on it.
+        template: Text of the message, with `{question}`; the image precedes it.
+        first_turn_template: Text of a message to send before, with `{question}`; "" for none. `template` follows whatever the
+            model replies to it.
+        system: System message; "" for none.
     """
 
     name: str
@@ -30,25 +35,26 @@ class Prompt(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """Tells a change of any text: 12 hexadecimal digits of SHA-256."""
+        """Hash of all texts, so that run.json shows a change of any of them."""
         return hash_texts(self.system, self.first_turn_template, self.template)
 
     def format_question(self, question: str) -> str:
-        """
-        >>> PROMPTS["word"].asked("Is it red?")
+        """Return the text of the message that asks a question.
+
+        >>> PROMPTS["short-answer"].format_question("Is it red?")
         'Is it red?\\nAnswer with a word or a short phrase.'
         """
         return self.template.replace("{question}", question)
 
     def format_first_turn(self, question: str) -> str:
-        """The turn before; "" if there is none."""
+        """Return the text of the message before that one; "" if there is none."""
         return self.first_turn_template.replace("{question}", question)
 
 
 def hash_texts(*texts: str) -> str:
-    """12 hexadecimal digits of SHA-256 of the texts.
+    """Return the first 12 hexadecimal digits of the SHA-256 of the texts.
 
-    >>> hash_of("a", "b") == hash_of("ab", "")
+    >>> hash_texts("a", "b") == hash_texts("ab", "")
     False
     """
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:12]
@@ -58,49 +64,59 @@ _SHORT_ANSWER_INSTRUCTION = "Answer with a word or a short phrase."
 PROMPTS = {
     prompt.name: prompt
     for prompt in (
-        Prompt("word", "asks for a word or a short phrase", f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}"),
         Prompt(
-            "refuse",
-            f'offers to say "{UNANSWERABLE}"',
+            "short-answer",
+            "asks for a word or a short phrase",
+            f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
+        ),
+        Prompt(
+            "abstain",
+            f'offers the reply "{UNANSWERABLE}"',
             "{question}\nAnswer with a word or a phrase. If the picture does not show what is asked about, answer: "
             + UNANSWERABLE,
         ),
         Prompt(
-            "ask",
+            "ask-first",
             "asks first, in a turn of its own, whether there is an answer",
             f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
             first_turn_template="Can this question be answered from what the picture shows? Reply with yes or no.\n{question}",
         ),
-        Prompt("bare", "the question alone, for models that classify", "{question}"),
+        Prompt("bare", "the question only, for models of hf-vqa", "{question}"),
     )
 }
 
 
 def get_prompt(name: str) -> Prompt:
-    """
+    """Return the prompt of this name.
+
     Raises:
-        UserError: there is none of this name.
+        UserError: There is no such prompt.
     """
     if name not in PROMPTS:
-        raise UserError(f"no prompt {name!r}; there are {', '.join(PROMPTS)}")
+        raise UserError(f"--prompt {name}: no such prompt; choose from {', '.join(PROMPTS)}")
     return PROMPTS[name]
 
 
 def sample_few_shot_examples(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[BenchmarkItem]:
-    """Examples drawn from split validation, as many unanswerable as answerable, by turns.
+    """Sample examples from split validation, unanswerable and answerable ones in turn.
+
+    Args:
+        items: Items of the benchmark.
+        count: Number of examples; an even number.
+        seed: Random seed.
 
     Raises:
-        UserError: the count is odd, or validation has too few of a kind.
+        UserError: The count is odd, or the split has too few unanswerable or answerable items.
     """
     if not count:
         return []
     validation = sorted((item for item in items if item.split == "validation"), key=lambda item: item.id)
     kinds = [[item for item in validation if not item.answers], [item for item in validation if item.answers]]
-    most = 2 * min(map(len, kinds))
-    if count < 0 or count % 2 or count > most:
+    largest = 2 * min(map(len, kinds))
+    if count < 0 or count % 2 or count > largest:
         raise UserError(
-            f"{count} examples: wanted an even number from 0 to {most}, half of them unanswerable"
+            f"--shots {count}: wanted an even number from 0 to {largest}, as half of the examples are unanswerable"
         )
-    draw = Random(seed)
-    drawn = [draw.sample(kind, count // 2) for kind in kinds]
-    return [item for pair in zip(*drawn, strict=True) for item in pair]
+    random = Random(seed)
+    sampled = [random.sample(kind, count // 2) for kind in kinds]
+    return [item for pair in zip(*sampled, strict=True) for item in pair]

@@ -1,7 +1,7 @@
-"""What inspect_ai finds by this package's entry point: the tasks `rgqa/...` and the models `hf-vqa/...` and `hf-vlm/...`.
+"""Register the tasks `rgqa/...` and the models `hf-vqa/...` and `hf-vlm/...` with inspect_ai, which loads this module.
 
-What inspect_ai's own decorators register bears the name of its package, `rgqa_scorers`, and none in a tree that is
-worked on. So the tasks are registered by what the decorators call.
+inspect_ai's decorator `task` prefixes the name of the installed package (`rgqa_scorers`), and nothing in a source tree. The tasks
+are registered by the functions behind it, so that their names are the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ TASKS: dict[str, Callable[..., Task]] = {
 
 
 def translate_user_errors(make_task: Callable[..., Task]) -> Callable[..., Task]:
-    """Let inspect_ai show a user's mistake as a message without a traceback."""
+    """Wrap a function so that inspect_ai shows a `UserError` as a message without a traceback."""
 
     @wraps(make_task)
-    def made(*args: object, **named: object) -> Task:
+    def make_checked_task(*args: object, **kwargs: object) -> Task:
         try:
-            return make_task(*args, **named)
+            return make_task(*args, **kwargs)
         except UserError as error:
             raise PrerequisiteError(escape("\n".join(error.problems))) from None
 
-    return made
+    return make_checked_task
 
 
 def register_task(name: str, make_task: Callable[..., Task]) -> None:
-    """Let inspect_ai know a task as `rgqa/<name>`."""
+    """Register a task as `rgqa/<name>`."""
     params = [*signature(make_task).parameters]
     info = RegistryInfo(type="task", name=f"rgqa/{name}", metadata={"params": params})
 
     @wraps(make_task)
-    def tagged(*args: object, **named: object) -> Task:
-        task = translate_user_errors(make_task)(*args, **named)
-        registry_tag(make_task, task, info, *args, **named)
+    def make_tagged_task(*args: object, **kwargs: object) -> Task:
+        task = translate_user_errors(make_task)(*args, **kwargs)
+        registry_tag(make_task, task, info, *args, **kwargs)
         return task
 
-    registry_add(tagged, info)
+    registry_add(make_tagged_task, info)
 
 
 for _name, _make in TASKS.items():
@@ -61,7 +61,7 @@ for _name, _make in TASKS.items():
 
 @modelapi(name="hf-vqa")
 def load_hf_vqa() -> type:
-    """Models of transformers that are no chats."""
+    """Load the class of the VQA models of transformers."""
     from .hf_vqa import HfVqa
 
     return HfVqa
@@ -69,7 +69,7 @@ def load_hf_vqa() -> type:
 
 @modelapi(name="hf-vlm")
 def load_hf_vlm() -> type:
-    """Models of transformers that see and chat."""
+    """Load the class of the vision-language chat models of transformers."""
     from .hf_vlm import HfVlm
 
     return HfVlm

@@ -1,4 +1,4 @@
-"""The images of a release's items as a model is sent them: read when they are asked for, none kept in memory."""
+"""Encode the images of a release for requests to a model. Images are read when needed, and none is kept in memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from typing import Any
 from ..core.errors import UserError, format_count, join_examples
 from ..core.images import WHITE, encode_image, find_image_files
 
-ROWS_PER_BATCH = 64  # rows of a table that are in memory together
+# Rows of a table that are in memory at the same time.
+ROWS_PER_BATCH = 64
 
 
 class ReleaseImages:
-    """The images of these ids. Those that stand in the tables of a release are copied out of them, once, into a file
-    that the system deletes with the process: a table can be read from its beginning alone."""
+    """The images with these ids.
+
+    A Parquet table can only be read from its start, so the images in the tables of a release are copied once to a temporary file,
+    which the operating system deletes with the process.
+    """
 
     def __init__(
         self,
@@ -28,38 +32,41 @@ class ReleaseImages:
     ) -> None:
         """
         Args:
-            folder: has an image of each id (see `image_files`); None: they stand in the release's tables.
-            pixels: of the longer side, at most; 0: as they are.
+            release: Folder of the release.
+            image_ids: Ids of the images.
+            folder: Folder of image files named by id (see `find_image_files`); None if the images are in the tables of the release.
+            max_image_size: Longer side of an encoded image in pixels, at most; 0 for the original size.
 
         Raises:
-            UserError: an image is not there, or nothing is installed that reads the tables or images.
+            UserError: An image is missing, or a package that reads the tables or the images is not installed.
         """
         self.max_image_size = max_image_size
         self._image_ids = frozenset(image_ids)
         self._lock = Lock()
-        self._offsets: dict[str, tuple[int, int]] = {}  # in `_copy`: where it begins, and how long it is
+        # Start and length of each image in `_copy_file`.
+        self._offsets: dict[str, tuple[int, int]] = {}
         self._copy_file: Any = None
         self._files: dict[str, Path] = {}
         self._tables: list[tuple[Any, list[str]]] = []
         _require_pillow()
         if folder is None:
             self._tables = [*_image_tables(release)]
-            there = frozenset().union(*(ids for _, ids in self._tables))
+            available = frozenset().union(*(ids for _, ids in self._tables))
         else:
             self._files = find_image_files(folder)[0]
-            there = self._files.keys()
-        if missing := sorted(self._image_ids - there):
+            available = self._files.keys()
+        if missing := sorted(self._image_ids - available):
             where = folder or f"the tables of {release}"
-            hint = "" if folder else "; name the folder that has them"
+            hint = "" if folder else "; name their folder with --images"
             raise UserError(
                 f"{where}: {format_count(len(missing), 'image')} not found: {join_examples(missing)}{hint}"
             )
 
     def encode_data_uri(self, image_id: str) -> str:
-        """An image, upright and in sRGB, as a URI that holds it; made smaller where it is larger than `pixels`.
+        """Return an image as a data URI, upright, in sRGB, and not larger than `max_image_size`.
 
         Raises:
-            ValueError: it is damaged, or of a kind that is refused (`load_rgb`).
+            ValueError: The image is damaged, or `load_rgb` does not accept its format.
         """
         try:
             return encode_image(
@@ -79,12 +86,13 @@ class ReleaseImages:
             return self._copy_file.read(length)
 
     def _copy_images(self) -> Any:
-        """A file of the wanted images, each once."""
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this does
-        left = set(self._image_ids)
+        """Copy the images, each once, to a temporary file."""
+        # The file stays open as long as this object exists.
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        remaining = set(self._image_ids)
         for table, ids in self._tables:
-            firsts = {image: row for row, image in reversed([*enumerate(ids)]) if image in left}
-            left -= firsts.keys()
+            firsts = {image: row for row, image in reversed([*enumerate(ids)]) if image in remaining}
+            remaining -= firsts.keys()
             rows, start = sorted((row, image) for image, row in firsts.items())[::-1], 0
             batches = table.iter_batches(ROWS_PER_BATCH, columns=["image"])
             while rows:
@@ -99,13 +107,13 @@ class ReleaseImages:
 
 
 def _image_tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
-    """The release's tables that have images, each with the ids of its rows' images."""
+    """Yield the tables of a release that have images, each with the image ids of its rows."""
     try:
         import pyarrow.parquet as parquet
     except ImportError:
         raise UserError(
-            f"{release}: reading its images needs pyarrow, which is not installed: pip install pyarrow; or name a "
-            "folder of images"
+            f"{release}: reading its images needs pyarrow, which is not installed: pip install pyarrow; or name "
+            "the folder of the images with --images"
         ) from None
     for path in sorted((release / "data").glob("*.parquet")):
         table = parquet.ParquetFile(path, buffer_size=1 << 20)
@@ -117,4 +125,4 @@ def _require_pillow() -> None:
     try:
         import PIL  # noqa: F401
     except ImportError:
-        raise UserError("showing images needs Pillow, which is not installed: pip install pillow") from None
+        raise UserError("sending images needs Pillow, which is not installed: pip install pillow") from None

@@ -1,8 +1,8 @@
-"""The items of a release as tasks of inspect_ai: what is asked, and what its log says of each item.
+"""The questions of a release as tasks of inspect_ai.
 
-    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=word -T recipe=token-probability --model MODEL
+    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=short-answer -T confidence=token-probability --model MODEL
 
-`rgqa-score RELEASE LOG.eval` reads the log as it stands. docs/running.md has the parameters.
+`rgqa-score RELEASE LOG.eval` reads the log. docs/guides/run_a_model.md describes the parameters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .prompt_solver import PromptedRun, ask_question
 from .prompts import UNANSWERABLE, get_prompt, sample_few_shot_examples
 from .release_images import ReleaseImages
 
-DEFAULT_MAX_TOKENS = 64  # of a reply, at most
+# Greatest length of a reply.
+DEFAULT_MAX_TOKENS = 64
 SPLITS = ("test", "validation", "all")
 
 
@@ -37,8 +38,8 @@ def release_task(
     release: str | Path = ".",
     subsets: str | Collection[str] = (),
     split: str = "test",
-    prompt: str = "refuse",
-    confidence: str = "refusal",
+    prompt: str = "abstain",
+    confidence: str = "abstention",
     max_image_size: int = 1024,
     images: str | Path = "",
     shots: int = 0,
@@ -48,19 +49,29 @@ def release_task(
     no_image: bool = False,
     limit: int = 0,
 ) -> Task:
-    """The questions of a release, each once, pair by pair (a UQ with its AQ), in an order that does not depend on subset
-    or label: the first hundred are a random sample.
+    """Return the task that asks each distinct question of a release once.
+
+    The questions of a pair (a UQ and its AQ) follow each other. The order of pairs does not depend on subset or label, so the
+    first hundred questions are a random sample.
 
     Args:
-        release: its folder. subsets: their names; none: all. part: "test", "validation" or "all"; a benchmark without parts is asked as a whole.
-        pixels: of an image's longer side, at most; 0: as it is. images: their folder; "": the release's tables.
-        shots: how many examples from split validation stand before each question. seed: of their drawing, and of the model's.
-        samples: how often recipe agreement asks; at_once: by one request, as far as the server can.
-        blind: without the image. limit: the first pairs, as long as they have no more questions than this; 0: all.
+        release: Folder of the release.
+        subsets: Names of the subsets; none for all.
+        split: "test", "validation" or "all". A benchmark without splits is asked as a whole.
+        prompt: Name of the prompt.
+        confidence: Name of the confidence method.
+        max_image_size: Longer side of the images in pixels, at most; 0 for their original size.
+        images: Folder of the images; "" to read them from the tables of the release.
+        shots: Number of examples from split validation before each question; an even number.
+        seed: Random seed of the examples and of the replies.
+        num_replies: Number of replies to each question with `confidence="self-consistency"`.
+        use_num_choices: Request these replies at once, if the server supports it.
+        no_image: Ask without the images.
+        limit: Greatest number of questions; 0 for all. Only complete pairs are asked.
 
     Raises:
-        UserError: the release cannot be read, or has no such subset, part or images; no such prompt or recipe; a single
-            pair has more questions than `limit`.
+        UserError: The release cannot be read, or has no such subset, split or images; there is no such prompt or confidence
+            method; or the first pair has more questions than `limit`.
     """
     release = Path(release).resolve()
     benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
@@ -69,12 +80,12 @@ def release_task(
     asked, pairs = _order_by_pair(
         _select_split(rows, split, {example.id for example in examples}), rows, limit
     )
-    shown = {item.image for item in [*(row.item for row in asked), *examples]}
+    image_ids = {item.image for item in [*(row.item for row in asked), *examples]}
     folder = Path(images).resolve() if images else None
-    interview = PromptedRun(
+    prompted_run = PromptedRun(
         get_prompt(prompt),
         get_confidence_method(confidence),
-        None if no_image else ReleaseImages(release, shown, folder=folder, max_image_size=max_image_size),
+        None if no_image else ReleaseImages(release, image_ids, folder=folder, max_image_size=max_image_size),
         examples,
         num_replies,
         use_num_choices,
@@ -83,21 +94,23 @@ def release_task(
     )
     return Task(
         MemoryDataset([row.to_sample() for row in asked], name=benchmark.name, location=str(release)),
-        solver=ask_question(interview),
+        solver=ask_question(prompted_run),
         scorer=rgqa(),
         config=GenerateConfig(temperature=0, max_tokens=DEFAULT_MAX_TOKENS, seed=seed),
         fail_on_error=False,
         version=benchmark.version or 0,
-        metadata=interview.log_metadata | {"split": split, "pairs": pairs},
+        metadata=prompted_run.log_metadata | {"split": split, "pairs": pairs},
     )
 
 
 class DistinctQuestion(NamedTuple):
-    """A question on an image.
+    """A question about an image, which several items may share.
 
     Attributes:
-        ids: of all items that ask it. subsets: that have it.
-        pairs: of these items, each with its subset.
+        item: The first item with the question.
+        item_ids: Ids of all items with it.
+        subsets: Names of the subsets that have it.
+        pairs: Pairs of these items, as (subset, pair id).
     """
 
     item: BenchmarkItem
@@ -106,15 +119,15 @@ class DistinctQuestion(NamedTuple):
     pairs: list[tuple[str, str]]
 
     def to_sample(self) -> Sample:
-        """As inspect_ai takes it; the question is its input."""
+        """Return the question as a sample of inspect_ai."""
         return Sample(
             input=self.item.question_text,
             target=[*self.item.answers] or UNANSWERABLE,
             id=self.item.id,
             metadata={
-                "image": self.item.image,
+                "image_id": self.item.image,
                 "answers": {**self.item.answers},
-                "items": self.item_ids,
+                "item_ids": self.item_ids,
                 "subsets": self.subsets,
             },
         )
@@ -123,21 +136,23 @@ class DistinctQuestion(NamedTuple):
 def _select_split(
     rows: Sequence[DistinctQuestion], split: str, examples: Collection[str]
 ) -> list[DistinctQuestion]:
-    """Those that are asked.
+    """Return the rows of a split, without the examples.
 
     Raises:
-        UserError: none is, or there is no such part.
+        UserError: There is no such split, or it has no rows.
     """
     if split not in SPLITS:
-        raise UserError(f"part is {split!r}, wanted {', '.join(SPLITS)}")
+        raise UserError(f"split is {split!r}, wanted {', '.join(SPLITS)}")
     left = [row for row in rows if row.item.id not in examples]
     if asked := [row for row in left if split == "all" or row.item.split in (split, "")]:
         return asked
-    raise UserError(f"no items of split {split}")
+    raise UserError(
+        f"--split {split}: the benchmark has no items of this split; choose from {', '.join(SPLITS)}"
+    )
 
 
 def _distinct_questions(benchmark: Benchmark) -> list[DistinctQuestion]:
-    """Each question on an image once, in the order of the hashes of ids."""
+    """Return each question about an image once, sorted by the hash of the id of its first item."""
     rows: dict[tuple[str, str], DistinctQuestion] = {}
     for subset, items in benchmark.subsets.items():
         for item in items:
@@ -151,7 +166,7 @@ def _distinct_questions(benchmark: Benchmark) -> list[DistinctQuestion]:
 
 
 def _random_sort_key(name: str) -> bytes:
-    """A place in an order that looks random and is the same on every machine."""
+    """Return a sort key that gives a random order, the same on every machine."""
     return sha256(name.encode()).digest()
 
 
@@ -161,18 +176,18 @@ def _order_by_pair(
     """Order rows so that the questions of a pair follow each other, pairs in random order.
 
     Args:
-        rows: Those that are asked, in random order. every: those of the whole benchmark.
-        limit: Take pairs as long as they have no more rows than this; 0: all of `rows`.
+        rows: The rows to ask, in random order.
+        all_rows: The rows of the whole benchmark.
+        limit: Take complete pairs up to this number of rows; 0 to take all of `rows`.
 
     Returns:
-        The rows, and the number of pairs of which all questions are among them. A row without a pair is taken as one by
-        itself, but not counted.
+        The rows, and the number of complete pairs among them. A row without a pair is treated as a pair, but not counted.
 
     Raises:
-        UserError: A pair has more questions than `limit`.
+        UserError: The first pair has more questions than `limit`.
     """
-    there = {row.item.id for row in rows}
-    broken = {pair for row in all_rows if row.item.id not in there for pair in row.pairs}
+    ids = {row.item.id for row in rows}
+    broken = {pair for row in all_rows if row.item.id not in ids for pair in row.pairs}
     groups: dict[tuple[str, str], list[DistinctQuestion]] = {}
     for row in rows:
         for pair in row.pairs or [("", row.item.id)]:
@@ -184,45 +199,45 @@ def _order_by_pair(
         if limit and len(chosen) + len(new) > limit:
             if not chosen:
                 raise UserError(
-                    f"limit is {limit}, but a pair (a UQ with its AQ) has {format_count(len(new), 'question')}; take {len(new)} or more"
+                    f"--limit {limit}: a pair (a UQ and its AQ) has {format_count(len(new), 'question')}; set --limit to {len(new)} or more"
                 )
             break
         chosen |= new
     if not limit:
         chosen |= {row.item.id: row for row in rows if row.item.id not in chosen}
-    # Subsets may share pairs, which count once.
+    # A pair that several subsets share counts once.
     members = {frozenset(row.item.id for row in group) for pair, group in groups.items() if pair[0]}
-    return [*chosen.values()], sum(chosen.keys() >= ids for ids in members)
+    return [*chosen.values()], sum(chosen.keys() >= pair_ids for pair_ids in members)
 
 
 @metric
 def release_scores() -> Metric:
-    """AUAF, FF95, FACC and AUROC of all samples that have an answer."""
+    """Compute AUAF, FF95, FACC and AUROC over all samples with an answer."""
 
-    def scores_of(scores: list[SampleScore]) -> Value:
+    def compute_scores(scores: list[SampleScore]) -> Value:
         values: list[Any] = [score.score.value for score in scores]
         columns = ([value[name] for value in values] for name in ("confidence", "correct", "answerable"))
         found = realistic_scores(*columns) if values else {}
         return {name: found.get(name, nan) for name in ("auaf", "ff95", "facc", "auroc")}
 
-    return scores_of
+    return compute_scores
 
 
 @scorer(metrics=[release_scores()])
 def rgqa() -> Scorer:
-    """What `ask` found, beside whether the answer is the right one."""
+    """Score the reply of `ask_question`: whether it abstains, and whether its answer is correct."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        said, found = state.output.completion, state.metadata
+        answer, metadata = state.output.completion, state.metadata
         return Score(
             value={
-                "confidence": found["confidence"],
-                "refused": int(found["refused"]),
-                "correct": float(match_answers([said], [found["answers"]], "vqa")[0]),
-                "answerable": int(bool(found["answers"])),
+                "confidence": metadata["confidence"],
+                "abstained": int(metadata["abstained"]),
+                "correct": float(match_answers([answer], [metadata["answers"]], "vqa")[0]),
+                "answerable": int(bool(metadata["answers"])),
             },
-            answer=said,
-            metadata={"prediction": said, "raw": found["raw"]},
+            answer=answer,
+            metadata={"prediction": answer, "raw_replies": metadata["raw_replies"]},
         )
 
     return score

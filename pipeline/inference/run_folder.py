@@ -1,4 +1,4 @@
-"""A run's folder: what was asked and how (run.json), every reply as it came (answers.jsonl), the predictions."""
+"""The folder of a run: settings and counts (run.json), every reply (answers.jsonl), and the predictions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..scoring.input_validation import parse_json, parse_json_lines, read_bytes
 from .answer_distributions import write_distributions
 
 JournalRow = dict[str, Any]
-ANSWER_VOCABULARY_FILE = "classes.json"  # the names of a classifier's answers
-# What a run writes into its folder. `logs` is left out: a file of inspect_ai replaces no other.
+# The answers of a model of hf-vqa, in the order of its outputs.
+ANSWER_VOCABULARY_FILE = "answer_vocabulary.json"
+# What a run writes into its folder, apart from `logs`: inspect_ai never overwrites a log.
 OUTPUT_NAMES = (
     "run.json",
     "answers.jsonl",
@@ -30,12 +31,13 @@ OUTPUT_NAMES = (
 
 
 class RunFolder:
-    """Replies are appended to the journal answers.jsonl as they come, so whatever kills the run loses none.
+    """The files of a run. Each reply is appended to answers.jsonl when it arrives, so a killed run loses none.
 
     Attributes:
-        rows: of the journal: `id` of the sample, `item_ids` (all items that it stands for), `prediction`, `confidence`,
-            `refused`, `raw`, `failure` (why the reply is no answer, "" if it is one), `start`, `seconds`, `tokens`; of a
-            model that classifies `distribution`, too (`distributions.packed`).
+        path: The folder.
+        rows: The rows of answers.jsonl: `id` of the sample, `item_ids` of all items with its question, `prediction`,
+            `confidence`, `abstained`, `raw_replies`, `failure` (why the reply is no answer; "" if it is one), `started_at`,
+            `seconds`, `tokens`, and of a model of hf-vqa `distribution` (`encode_distribution`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,17 +46,17 @@ class RunFolder:
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
-        """Hold the folder, creating it if needed; no other run works in it meanwhile.
+        """Hold an exclusive lock on the folder, creating the folder if needed.
 
-        What this process created is removed at the end if nothing came of the run. Folders and files that were there
-        before stay as they are.
+        If the run writes no results, the folders that this call created are removed at the end. Folders and files that
+        existed before stay.
 
         Raises:
-            UserError: Another run holds the folder, it lies in a release, or it cannot be made or written.
+            UserError: Another run holds the lock, or the folder cannot be created or written.
         """
         made = _make_folders(self.path)
         lock_path = self.path / LOCK_FILE_NAME
-        there, had_lock = self._existing_outputs(), lock_path.exists()
+        outputs_before, had_lock = self._existing_outputs(), lock_path.exists()
         try:
             lock = lock_path.open("a")
         except OSError as error:
@@ -63,44 +65,44 @@ class RunFolder:
         with lock:
             if not acquire_lock(lock):
                 raise UserError(
-                    f"{self.path}: another run is at work in it; wait for it, or name another --out"
+                    f"{self.path}: another run is using this folder; wait for it, or choose another --out"
                 )
             try:
                 yield
             finally:
-                # A lock of an earlier run stays: its folder has results, or had some.
-                if not had_lock and self._existing_outputs() == there:
+                # The lock file of an earlier run stays, as its folder has results or had some.
+                if not had_lock and self._existing_outputs() == outputs_before:
                     lock_path.unlink(missing_ok=True)
                     _remove_empty_folders(made)
 
     def load_previous(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what a run with the same settings left.
+        """Load the rows of an earlier run with the same settings.
+
+        Args:
+            settings: The settings of this run (`resolve_settings`).
 
         Returns:
-            Its run.json, {} if there is none or no question was answered.
+            The run.json of the earlier run; {} if there is none, or if it has no reply.
 
         Raises:
-            UserError: The folder has replies to a run with other settings, or files that `rgqa run` did not write and
-                would replace.
+            UserError: The folder has replies to a run with other settings, or files that `rgqa run` would replace but did
+                not write.
         """
-        known = self.path / "run.json"
-        before = _read_run_record(known)
+        before = _read_run_record(self.path / "run.json")
         if not before and (foreign := self._existing_outputs()):
             raise UserError(
                 f"--out {self.path}: has {', '.join(foreign)}, which `rgqa run` would replace but did not write; "
-                "name another folder"
+                "choose another folder"
             )
         self.rows = self._read_journal()
         if self.rows and (differing := list(_setting_differences(before, settings))):
-            first = (
-                f"{self.path}: has a run with other settings; name another --out, or take its own to go on"
-            )
+            first = f"{self.path}: has a run with other settings; choose another --out, or use the same settings to resume"
             raise UserError([first, *differing])
         return before if self.rows else {}
 
     def append_row(self, row: JournalRow) -> None:
-        """Append a row to the journal."""
-        # A server may cut a letter in half (\ud83d), which no file can hold: such halves become U+FFFD.
+        """Append a row to answers.jsonl. If the write fails, no part of the row stays in the file."""
+        # A server may split a surrogate pair (\ud83d), which UTF-8 cannot encode: lone surrogates become U+FFFD.
         text = (
             json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
@@ -110,52 +112,52 @@ class RunFolder:
                 if file.write(data := f"{text}\n".encode()) < len(data):
                     raise OSError(28, "No space left on device", str(file.name))
             except OSError:
-                file.truncate(start)  # no half a line
+                file.truncate(start)
                 raise
         self.rows.append(json.loads(text))
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write a file of JSON whole or not at all."""
+        """Write a JSON file atomically."""
         write_text(self.path / name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
     def write_predictions(self, item_ids: Iterable[str]) -> int:
-        """Write predictions.jsonl, in the order of the release's items; return how many there are."""
-        said = {name: row for row in self.rows if not row["failure"] for name in row["item_ids"]}
+        """Write the predictions of these items, in this order, to predictions.jsonl; return their number."""
+        row_by_item = {name: row for row in self.rows if not row["failure"] for name in row["item_ids"]}
         lines = [
             json.dumps(
                 {
                     "questionId": name,
-                    "prediction": said[name]["prediction"],
-                    "confidence": said[name]["confidence"],
+                    "prediction": row_by_item[name]["prediction"],
+                    "confidence": row_by_item[name]["confidence"],
                 },
                 ensure_ascii=False,
             )
             for name in item_ids
-            if name in said
+            if name in row_by_item
         ]
         write_text(self.path / "predictions.jsonl", "".join(f"{line}\n" for line in lines))
         return len(lines)
 
     def write_distribution(self, item_ids: Iterable[str]) -> None:
-        """Write distribution.npz, in the order of the release's items, if the model names its answers (classes.json)."""
-        classes = self.path / ANSWER_VOCABULARY_FILE
-        if not classes.exists():
+        """Write the answer distributions of these items, in this order, to distribution.npz, if the model has an answer vocabulary."""
+        vocabulary = self.path / ANSWER_VOCABULARY_FILE
+        if not vocabulary.exists():
             return
-        found = {
+        distributions = {
             name: row["distribution"]
             for row in self.rows
             if row.get("distribution")
             for name in row["item_ids"]
         }
-        chosen = {name: found[name] for name in item_ids if name in found}
-        write_distributions(self.path / "distribution.npz", parse_json(read_bytes(classes), classes), chosen)
+        chosen = {name: distributions[name] for name in item_ids if name in distributions}
+        answers = parse_json(read_bytes(vocabulary), vocabulary)
+        write_distributions(self.path / "distribution.npz", answers, chosen)
 
     def _existing_outputs(self) -> list[str]:
-        """The names of `WRITTEN` that are in the folder."""
         return [name for name in OUTPUT_NAMES if (self.path / name).exists()]
 
     def _read_journal(self) -> list[JournalRow]:
-        """Its rows; a last line that was cut off is dropped."""
+        """Read answers.jsonl. An incomplete last line, left by a killed run, is removed from the file."""
         path = self.path / "answers.jsonl"
         if not path.exists():
             return []
@@ -165,43 +167,42 @@ class RunFolder:
             os.truncate(path, whole)
         rows = [row for _, row in parse_json_lines(data[:whole], path)]
         if any(not (isinstance(row, dict) and {"id", "item_ids", "failure"} <= row.keys()) for row in rows):
-            raise UserError(f"{path}: not a journal of `rgqa run`; name another --out")
+            raise UserError(f"{path}: `rgqa run` did not write this file; choose another --out")
         return rows
 
 
 def _make_folders(path: Path) -> list[Path]:
-    """Make a folder with those above it; return the ones that were not there, the innermost first."""
+    """Create a folder with its parents; return those that did not exist, innermost first."""
     made: list[Path] = []
     try:
-        for place in reversed([place for place in (path, *path.parents) if not place.exists()]):
+        for folder in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             with suppress(FileExistsError):
-                place.mkdir()
-                made.insert(0, place)
+                folder.mkdir()
+                made.insert(0, folder)
         if not path.is_dir():
             raise NotADirectoryError
     except (FileExistsError, NotADirectoryError):
         _remove_empty_folders(made)
-        raise UserError(f"--out {path}: wanted a folder, there is a file") from None
+        raise UserError(f"--out {path}: wanted a folder, found a file") from None
     except OSError as error:
         _remove_empty_folders(made)
-        raise UserError(f"--out {path}: cannot be made ({error.strerror})") from None
+        raise UserError(f"--out {path}: cannot be created ({error.strerror})") from None
     return made
 
 
 def _remove_empty_folders(folders: Iterable[Path]) -> None:
-    """Remove these folders as far as they are empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
 
 
 def _read_run_record(path: Path) -> dict[str, Any]:
-    """The run.json of `rgqa run`; {} if there is none, or if it is something else."""
+    """Read the run.json of `rgqa run`; return {} if there is none, or if another program wrote it."""
     value = None
     if path.is_file():
         with suppress(UserError):
             value = parse_json(read_bytes(path), path)
-    return value if isinstance(value, dict) and {"model", "recipe"} <= value.keys() else {}
+    return value if isinstance(value, dict) and {"model", "confidence"} <= value.keys() else {}
 
 
 def _setting_differences(previous: Any, settings: Mapping[str, Any]) -> Iterator[str]:

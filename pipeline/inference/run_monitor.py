@@ -1,4 +1,4 @@
-"""Watch a run: keep every reply as it comes, print the forecast, and end a run that gets no replies."""
+"""Monitor a run: save every reply when it arrives, print the forecast, and stop a run that gets no replies."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .cost_forecast import Prices, Usage, format_duration, format_forecast, repl
 from .run_folder import RunFolder
 
 DISK_FULL_MESSAGE = "the disk is full; free some space"
-MAX_CONSECUTIVE_FAILURES = 20  # requests in a row, before the run is ended
-MAX_SECONDS_WITHOUT_REPLY = (
-    180.0  # seconds without a reply, in which requests fail and are tried again, before the run is ended
-)
-UNUSABLE_REPLY_KINDS = (
-    "truncated",
-    "no confidence",
-)  # how errors begin of replies that came but are of no use
+# The run stops after so many failed requests in a row,
+MAX_CONSECUTIVE_FAILURES = 20
+# or after so many seconds in which requests are retried and no reply arrives.
+MAX_SECONDS_WITHOUT_REPLY = 180.0
+# The first words of the errors of replies that arrived but cannot be used.
+UNUSABLE_REPLY_KINDS = ("truncated", "no confidence")
 
 
 class RunMonitor:
-    """
+    """Receive each sample of a run.
+
     Attributes:
-        left: how many samples are still to be asked.
-        failed: why there was no reply, by the sample's id. retried: how often requests were tried again, by kind of failure.
-        stopped: why the run was ended before its end, "" if it was not.
+        rows: The rows of answers.jsonl that this run wrote.
+        failures: Why there was no reply, by the id of the sample.
+        num_retries: Number of retries by kind of failure.
+        stop_reason: Why the run was stopped early; "" if it was not.
     """
 
     def __init__(
@@ -47,10 +47,14 @@ class RunMonitor:
     ) -> None:
         """
         Args:
-            agreed: Asks whether the run is worth its forecast; None: nobody is asked.
-            step: Is called with the number of replies and that of failed requests.
-            at_once: How many requests are under way at the same time.
-            last_error: Says what went wrong with the last request that failed.
+            folder: Folder of the run.
+            num_remaining: Number of samples without a reply.
+            prices: Prices for the forecast.
+            print_line: Prints a line to the user.
+            confirm: Shows the forecast and asks whether to continue; None to continue without asking.
+            update_progress: Called with the number of replies and the number of failed requests.
+            num_concurrent: Number of requests at the same time.
+            get_last_error: Returns the message of the last failed request.
         """
         self.folder, self.num_remaining, self.prices, self.print_line, self.confirm = (
             folder,
@@ -71,18 +75,20 @@ class RunMonitor:
         self.num_consecutive_failures = 0
         self.rows: list[dict[str, Any]] = []
         self.started_at = time.time()
-        self.reply_times: list[float] = []  # of the replies
+        self.reply_times: list[float] = []
         self.last_reply_time = time.monotonic()
-        self.resume_event: Any = None  # closed while somebody is asked
+        # Set once the user has confirmed the forecast; None before it is shown.
+        self.resume_event: Any = None
 
     async def wait_if_paused(self) -> None:
-        """Before a sample is asked."""
+        """Wait while the user is asked to confirm the forecast. Called before each sample."""
         if self.resume_event:
             await self.resume_event.wait()
 
     async def record_sample(self, sample: Any) -> None:
-        """After a sample of inspect_ai ended in a reply or an error."""
-        if sample.error and sample.error.message.startswith("CancelledError"):  # by Ctrl-C
+        """Record a sample of inspect_ai that ended in a reply or an error."""
+        # Ctrl-C cancels the samples under way.
+        if sample.error and sample.error.message.startswith("CancelledError"):
             return
         reason = get_failure_reason(sample.error) if sample.error else ""
         if reason and not reason.startswith(UNUSABLE_REPLY_KINDS):
@@ -94,16 +100,18 @@ class RunMonitor:
         self.update_progress(len(self.rows), len(self.failures))
 
     def record_retry(self, kind: str | None, status: int | None) -> None:
-        """Count a request that failed and is tried again. Each kind of failure is reported once. The run ends when no
-        reply has come for `PATIENCE` seconds."""
+        """Count a failed request that inspect_ai retries.
+
+        Each kind of failure is reported once. The run stops after `MAX_SECONDS_WITHOUT_REPLY` seconds without a reply.
+        """
         kind = kind or "failure"
         what = f"{kind} ({status})" if status else kind
         if what not in self.num_retries:
-            self.print_line(f"run: {what} from the server; such requests are tried again")
+            self.print_line(f"run: {what} from the server; such requests are retried")
         self.num_retries[what] += 1
         if (waited := time.monotonic() - self.last_reply_time) >= MAX_SECONDS_WITHOUT_REPLY:
             self.stop(
-                f"no reply for {format_duration(waited)}, the last request failed with: {self.get_last_error() or what}"
+                f"no reply for {format_duration(waited)}; the last request failed with: {self.get_last_error() or what}"
             )
 
     def _record_reply(self, row: dict[str, Any]) -> None:
@@ -122,31 +130,31 @@ class RunMonitor:
         self.num_consecutive_failures += 1
         if self.num_consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
             self.stop(
-                f"{format_count(self.num_consecutive_failures, 'request')} in a row failed, the last with: {reason}"
+                f"{format_count(self.num_consecutive_failures, 'request')} in a row failed; the last with: {reason}"
             )
 
     async def _report_forecast(self) -> None:
         import anyio
 
-        told = format_forecast(self.steady_usage, self.num_remaining - len(self.rows), self.prices)
+        forecast = format_forecast(self.steady_usage, self.num_remaining - len(self.rows), self.prices)
         if not self.confirm:
-            self.print_line(f"run: {told}")
+            self.print_line(f"run: {forecast}")
             return
         self.resume_event = anyio.Event()
-        if await anyio.to_thread.run_sync(self.confirm, told, abandon_on_cancel=True):
+        if await anyio.to_thread.run_sync(self.confirm, forecast, abandon_on_cancel=True):
             self.last_reply_time = time.monotonic()
             self.resume_event.set()
         else:
-            self.stop("not wanted any more")
+            self.stop("the forecast was declined")
 
     @property
     def usage(self) -> Usage:
-        """What was used since the run began or was resumed."""
+        """Usage since the run started or was resumed."""
         return self._usage_since(0, time.time() - self.started_at)
 
     @property
     def steady_usage(self) -> Usage:
-        """What was used after the first replies, which also waited for the start: of models, images, connections."""
+        """Usage without the first replies, which also waited for models, images and connections to be ready."""
         first = min(self.num_concurrent, len(self.rows) - 1)
         return self._usage_since(first, self.reply_times[-1] - self.reply_times[first - 1])
 
@@ -155,29 +163,29 @@ class RunMonitor:
         return Usage(len(tokens), seconds, sum(row[0] for row in tokens), sum(row[1] for row in tokens))
 
     def stop(self, reason: str) -> None:
-        """End the run as Ctrl-C does, which inspect_ai knows: what was answered is in its log, too."""
+        """Stop the run as Ctrl-C does, so that inspect_ai completes its log with the replies so far."""
         if not self.stop_reason:
             self.stop_reason = reason
             signal.raise_signal(signal.SIGINT)
 
 
 def make_journal_row(sample: Any, failure: str) -> dict[str, Any]:
-    """A row of the journal, of a sample of inspect_ai."""
+    """Return the row of answers.jsonl for a sample of inspect_ai."""
     score = next((one for one in (sample.scores or {}).values() if isinstance(one.value, Mapping)), None)
-    value, about = (score.value, score.metadata or {}) if score else ({}, {})
+    value, details = (score.value, score.metadata or {}) if score else ({}, {})
     usage = list((sample.model_usage or {}).values())
     confidence = value.get("confidence")
-    known = sample.metadata or {}
+    metadata = sample.metadata or {}
     distribution = (sample.output.metadata or {}).get("distribution")
     return {
         "id": str(sample.id),
-        "item_ids": [*known.get("items", [str(sample.id)])],
-        "prediction": about.get("prediction", score.answer if score else None),
+        "item_ids": [*metadata.get("item_ids", [str(sample.id)])],
+        "prediction": details.get("prediction", score.answer if score else None),
         "confidence": confidence,
-        "refused": bool(value.get("refused")),
-        "raw": [*known.get("raw", [])],
+        "abstained": bool(value.get("abstained")),
+        "raw_replies": [*metadata.get("raw_replies", [])],
         "failure": failure or ("" if confidence is not None else "no confidence: none given"),
-        "start": time.time() - (sample.total_time or 0),
+        "started_at": time.time() - (sample.total_time or 0),
         "seconds": sample.working_time or 0.0,
         "tokens": [sum(one.input_tokens for one in usage), sum(one.output_tokens for one in usage)],
         **({"distribution": distribution} if distribution else {}),
@@ -186,25 +194,27 @@ def make_journal_row(sample: Any, failure: str) -> dict[str, Any]:
 
 @contextmanager
 def attach_monitor(monitor: RunMonitor) -> Iterator[None]:
-    """Let inspect_ai tell `watch` of every sample. What a script runs in the background has Ctrl-C switched off, by which
-    a run is ended: it is switched on meanwhile."""
+    """Let inspect_ai call the monitor for every sample.
+
+    A run is stopped by SIGINT, which shells ignore in background jobs, so SIGINT is enabled inside.
+    """
     _ActiveMonitor.monitor = monitor
     if not _ActiveMonitor.has_hooks:
         _register_hooks()
         _ActiveMonitor.has_hooks = True
-    switched_off = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    if switched_off:
+    is_sigint_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if is_sigint_ignored:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
         _ActiveMonitor.monitor = None
-        if switched_off:
+        if is_sigint_ignored:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class _ActiveMonitor:
-    """inspect_ai keeps one object of hooks for good; which run it belongs to changes."""
+    """The monitor of the current run. inspect_ai registers hooks once per process, so they look it up here."""
 
     monitor: RunMonitor | None = None
     has_hooks = False
@@ -213,7 +223,7 @@ class _ActiveMonitor:
 def _register_hooks() -> None:
     from inspect_ai.hooks import Hooks, ModelRetry, SampleEnd, SampleStart, hooks
 
-    @hooks("rgqa_run", "keeps the replies of rgqa run")
+    @hooks("rgqa_run", "saves the replies of rgqa run")
     class _RunHooks(Hooks):
         def enabled(self) -> bool:
             return _ActiveMonitor.monitor is not None
@@ -227,10 +237,9 @@ def _register_hooks() -> None:
                 _ActiveMonitor.monitor.record_retry(data.exception_type, data.status_code)
 
         async def on_sample_end(self, data: SampleEnd) -> None:
-            if watch := _ActiveMonitor.monitor:
+            if monitor := _ActiveMonitor.monitor:
                 try:
-                    await watch.record_sample(data.sample)
-                except (
-                    Exception
-                ) as error:  # inspect_ai passes over it, and the reply would be lost without a word
-                    watch.stop(f"a reply could not be kept ({type(error).__name__}: {error})")
+                    await monitor.record_sample(data.sample)
+                # inspect_ai ignores errors of hooks, so the reply would be lost silently.
+                except Exception as error:
+                    monitor.stop(f"a reply could not be saved ({type(error).__name__}: {error})")

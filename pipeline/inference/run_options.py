@@ -1,4 +1,4 @@
-"""The settings of a run: what the command line asks for, and what two runs must share to be one."""
+"""The options of a run, and the settings that must be equal for a run to be resumed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,39 @@ from .cost_forecast import Prices
 from .prompts import get_prompt
 
 T = TypeVar("T")
-DEFAULT_MAX_CONNECTIONS = 10  # over a network
-MAX_FOLDER_NAME_LENGTH = 200  # letters of a folder's name; a file system takes 255 bytes
-CLASSIFIER_PROMPTS_AND_METHODS = ("bare",), ("token-probability", "refusal")  # prompts and recipes
+# Requests at the same time to a server.
+DEFAULT_MAX_CONNECTIONS = 10
+# In characters. Most file systems take 255 bytes.
+MAX_FOLDER_NAME_LENGTH = 200
+# The prompts and the confidence methods that models of hf-vqa take.
+CLASSIFIER_PROMPTS_AND_METHODS = ("bare",), ("token-probability", "abstention")
 
 
 class RunOptions(NamedTuple):
-    """What is asked, and how; the command's options.
+    """The options of `rgqa run`.
 
     Attributes:
-        model_args: what the model's provider takes beside the name. prompt, recipe: "" for what suits the model.
-        connections: requests at the same time; 0 for what suits the model.
+        release: Folder of the release.
+        model: Name of the model as inspect_ai knows it, or on the server.
+        server: Base URL of an OpenAI-compatible server; "" if inspect_ai's provider is used.
+        model_args: Settings for the model's provider, as (name, value).
+        prompt: Name of the prompt; "" for the default of the kind of model.
+        confidence: Name of the confidence method; "" for the default of the kind of model.
+        subsets: Names of the subsets to ask; () for all.
+        split: "test", "validation" or "all".
+        limit: Greatest number of questions; 0 for all.
+        max_image_size: Longer side of the images in pixels, at most; 0 for their original size.
+        images: Folder of the images; None if they are in the release.
+        shots: Number of examples before each question.
+        num_replies: Number of replies to each question, for methods that need several.
+        max_tokens: Greatest length of a reply.
+        seed: Random seed of the examples and the replies.
+        no_image: Ask without the images.
+        max_connections: Number of requests at the same time; 0 for the default of the kind of model.
+        out: Folder of the run; None for the default.
+        prices: Prices for the forecast.
+        yes: Continue after the forecast without asking.
+        plots: Draw the plots.
     """
 
     release: Path
@@ -52,39 +74,47 @@ class RunOptions(NamedTuple):
 
     @property
     def with_defaults(self) -> RunOptions:
-        """With what suits the model where nothing is chosen: one that classifies is asked the question alone."""
-        prompt, recipe = ("bare", "token-probability") if self.is_classifier else ("refuse", "refusal")
+        """The options with prompt, confidence method and connections chosen for the kind of model where they are not set."""
+        prompt, confidence = (
+            ("bare", "token-probability") if self.is_classifier else ("abstain", "abstention")
+        )
         connections = self.max_connections or (DEFAULT_MAX_CONNECTIONS if self.is_remote else 0)
         return self._replace(
-            prompt=self.prompt or prompt, confidence=self.confidence or recipe, max_connections=connections
+            prompt=self.prompt or prompt,
+            confidence=self.confidence or confidence,
+            max_connections=connections,
         )
 
     @property
     def is_classifier(self) -> bool:
-        """Is it a model of transformers that is no chat?"""
+        """Whether the model is a VQA model of transformers, which takes no chat messages."""
         return self.model.startswith("hf-vqa/") and not self.server
 
     @property
     def is_remote(self) -> bool:
-        """Is it asked over a network?"""
+        """Whether the model is asked over a network."""
         return self.model.split("/")[0] not in LOCAL_PROVIDERS or bool(self.server)
 
     @property
     def output_folder(self) -> Path:
-        """Where the run goes: `out`, or runs/<model>-<prompt>-<recipe>."""
-        how = self.with_defaults
-        splits = (how.model, how.prompt, how.confidence.replace("_", "-"), *["blind"] * how.no_image)
-        name = "-".join(splits)
+        """The folder of the run: `out`, or runs/<model>-<prompt>-<confidence>, with "-no-image" for a run without images."""
+        chosen = self.with_defaults
+        method = chosen.confidence.replace("_", "-")
+        name = "-".join((chosen.model, chosen.prompt, method, *["no-image"] * chosen.no_image))
         safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
         return self.out or Path("runs") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
 
 
 def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
-    """What two runs must share to be one; and the ids of the release's items, in its order, each once.
+    """Check the options against the release.
+
+    Returns:
+        The settings that must be equal for a run to be resumed, as in run.json.
+        The ids of the release's items, in its order, each once.
 
     Raises:
-        UserError: all that is wrong: no such release, prompt or recipe, settings without effect, or a release that is not
-            as it was published.
+        UserError: There is no such release, prompt or confidence method, an option has no effect, or the release was
+            changed after publication. All faults are listed.
     """
     options, problems = options.with_defaults, list[str]()
 
@@ -92,34 +122,35 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         with collect_errors(problems):
             return reader(*values)
 
-    prompt, recipe = attempt(get_prompt, options.prompt), attempt(get_confidence_method, options.confidence)
-    if prompt and recipe:
-        problems += _find_incompatible_options(options, prompt.name, recipe)
+    prompt = attempt(get_prompt, options.prompt)
+    method = attempt(get_confidence_method, options.confidence)
+    if prompt and method:
+        problems += _find_incompatible_options(options, prompt.name, method)
     attempt(check_output_paths, [Output("--out", options.output_folder, "folder")], [options.release])
     if not options.release.is_dir():
-        problems.append(f"{options.release}: no such folder; wanted a release's")
+        problems.append(f"{options.release}: no such folder; wanted the folder of a release")
         raise UserError(problems)
     benchmark, sha256 = (
         attempt(read_benchmark, options.release, options.subsets),
         attempt(fingerprint_release, options.release),
     )
     if benchmark and options.split != RunOptions._field_defaults["split"] and not benchmark.splits:
-        problems.append(no_effect_message("--split", "the benchmark has no parts"))
-    if problems or not (prompt and recipe and benchmark and sha256):
+        problems.append(no_effect_message("--split", "the benchmark has no splits"))
+    if problems or not (prompt and method and benchmark and sha256):
         raise UserError(problems)
     return {
         "release": {"name": benchmark.name, "version": benchmark.version, "sha256": sha256},
         "model": options.model,
         "model_args": dict(options.model_args),
         "prompt": {"name": prompt.name, "hash": prompt.hash},
-        "recipe": {"name": recipe.name, "hash": recipe.hash},
+        "confidence": {"name": method.name, "hash": method.hash},
         "split": options.split,
         "subsets": sorted(benchmark.subsets),
         "limit": options.limit,
-        "pixels": options.max_image_size,
+        "max_image_size": options.max_image_size,
         "images": str(options.images or ""),
         "shots": options.shots,
-        "samples": options.num_replies if recipe.needs_several_replies else 1,
+        "num_replies": options.num_replies if method.needs_several_replies else 1,
         "max_tokens": options.max_tokens,
         "seed": options.seed,
         "no_image": options.no_image,
@@ -127,26 +158,26 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
 
 
 def _find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:
-    """Options that have no effect beside the others, and what a model cannot take."""
+    """Yield a fault for each option that has no effect, and for each combination that the model does not take."""
     why: dict[str, str] = {}
     if not method.needs_several_replies:
-        why["samples"] = f"recipe {method.name} asks once; it is for recipe agreement"
+        why["num_replies"] = f"--confidence {method.name} asks once; it is for self-consistency"
     if options.no_image:
-        why |= dict.fromkeys(("pixels", "images"), "--no-image sends none")
+        why |= dict.fromkeys(("max_image_size", "images"), "--no-image sends no images")
     if options.is_classifier:
-        why["max_tokens"] = "a model of hf-vqa says one answer of its own length"
+        why["max_tokens"] = "a model of hf-vqa gives one answer of its own length"
     if not options.is_remote:
-        why["prices"] = "a model on this machine is not paid for"
+        why["prices"] = "a model on this machine has no price"
     for name, reason in why.items():
         if getattr(options, name) != RunOptions._field_defaults[name]:
             option = {"prices": "--input-price, --output-price"}.get(name, f"--{name.replace('_', '-')}")
             yield no_effect_message(option, reason)
     if options.model.startswith("hf/") and not options.server and not options.no_image:
         yield (
-            f"--model {options.model}: inspect_ai's hf/ takes no images; take hf-vlm/{options.model[3:]}, or --no-image"
+            f"--model {options.model}: inspect_ai's hf/ takes no images; use hf-vlm/{options.model[3:]}, or --no-image"
         )
     if options.is_classifier and (
         prompt not in CLASSIFIER_PROMPTS_AND_METHODS[0]
         or method.name not in CLASSIFIER_PROMPTS_AND_METHODS[1]
     ):
-        yield f"{options.model} says one answer to one question: take --prompt bare with --confidence token-probability or refusal"
+        yield f"--model {options.model} gives one answer to one question: use --prompt bare with --confidence token-probability or abstention"

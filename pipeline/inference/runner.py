@@ -1,4 +1,4 @@
-"""A run: one model over a release, by inspect_ai, under one prompt and one recipe. docs/running.md has the command."""
+"""Run a model on a release with inspect_ai (docs/guides/run_a_model.md)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,25 @@ from .run_folder import ANSWER_VOCABULARY_FILE, RunFolder
 from .run_monitor import DISK_FULL_MESSAGE, UNUSABLE_REPLY_KINDS, RunMonitor, attach_monitor
 from .run_options import RunOptions, resolve_settings
 
-MAX_RETRIES = 5  # of a request, beside those that the client makes itself
-REQUEST_TIMEOUT_SECONDS = 300  # for an answer over the network
-LOG_BUFFER_SAMPLES = 25  # samples between two writes of inspect_ai's log
+# Retries of a request, in addition to those of the client library.
+MAX_RETRIES = 5
+# For a reply over a network.
+REQUEST_TIMEOUT_SECONDS = 300
+# Samples between two writes of inspect_ai's log.
+LOG_BUFFER_SAMPLES = 25
 INSPECT_MISSING_MESSAGE = (
     'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
 )
 
 
 class RunOutcome(NamedTuple):
-    """What came of it.
+    """The result of a run.
 
     Attributes:
-        asked: ids of the items that were to be asked.
-        about: run.json. stopped: why it ended before its end, "" if it did not.
+        folder: Folder of the run.
+        item_ids: Ids of the items whose questions the run asks.
+        record: The content of run.json.
+        stop_reason: Why the run stopped early; "" if it is complete.
     """
 
     folder: RunFolder
@@ -50,71 +55,74 @@ class RunOutcome(NamedTuple):
 
 
 def run_model(options: RunOptions) -> RunOutcome:
-    """Ask what has no reply yet; write run.json and predictions.jsonl.
+    """Ask the model all questions without a reply; write run.json and predictions.jsonl.
 
     Raises:
-        UserError: everything that keeps it from beginning.
+        UserError: The run cannot start. All faults are listed.
     """
     options = options.with_defaults
     settings, order = resolve_settings(options)
-    folder, stopped, failed = RunFolder(options.output_folder), "", {}
+    folder, stop_reason, failures = RunFolder(options.output_folder), "", {}
     with folder.hold_lock():
         before = folder.load_previous(settings)
         task = _make_task(options)
         if options.limit:
             print(_describe_limit(task, order), file=sys.stderr)
         samples = {str(sample.id): sample for sample in task.dataset}
-        asked = frozenset(name for sample in samples.values() for name in sample.metadata["items"])
+        asked = frozenset(name for sample in samples.values() for name in sample.metadata["item_ids"])
         order = [name for name in order if name in asked]
-        about = {**settings, "server": options.server, "path": str(options.release)}
-        about |= {"weights": before.get("weights", {})}
-        about["warnings"] = before.get("warnings", [])
-        about["sessions"] = _recover_sessions(before.get("sessions", []), folder.rows)
+        record = {
+            **settings,
+            "server": options.server,
+            "release_path": str(options.release),
+            "model_info": before.get("model_info", {}),
+            "warnings": before.get("warnings", []),
+        }
+        record["sessions"] = _recover_sessions(before.get("sessions", []), folder.rows)
         if samples.keys() - {row["id"] for row in folder.rows}:
             with _redirect_inspect_files(folder.path):
-                stopped, failed = _ask_remaining(options, task, folder, about)
+                stop_reason, failures = _ask_remaining(options, task, folder, record)
         folder.write_predictions(order)
-        _warn_of_empty_replies(folder.rows, about)
+        _warn_of_empty_replies(folder.rows, record)
         folder.write_distribution(order)
         rows = [row for row in folder.rows if row["id"] in samples]
-        about |= _summarize_replies(rows, len(samples), asked, failed, options.prices) | {
-            "generate": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
+        record |= _summarize_replies(rows, len(samples), asked, failures, options.prices) | {
+            "generate_config": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
             "versions": {
                 "rgqa_scorers": VERSION,
                 "inspect_ai": importlib.metadata.version("inspect_ai"),
                 "python": platform.python_version(),
             },
         }
-        folder.write_json("run.json", about)
-    return RunOutcome(folder, asked, about, stopped)
+        folder.write_json("run.json", record)
+    return RunOutcome(folder, asked, record, stop_reason)
 
 
 def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
-    """Say what --limit takes of the questions."""
     pairs = task.metadata["pairs"]
     whole = f" in {format_count(pairs, 'pair')}" if pairs else ""
     return (
-        f"run: {format_count(len(task.dataset), 'question')}{whole}, drawn at random from a benchmark of "
+        f"run: {format_count(len(task.dataset), 'question')}{whole}, sampled at random from a benchmark of "
         f"{format_count(len(all_item_ids), 'item')}"
     )
 
 
 @contextmanager
 def _redirect_inspect_files(folder: Path) -> Iterator[None]:
-    """Keep what inspect_ai writes under HOME, which may be full or read-only, in a folder of the run; remove it at the end.
+    """Redirect the files that inspect_ai writes under HOME to a temporary folder in the folder of the run.
 
-    Its trace of every request stays empty: the log of each session has them.
+    HOME may be full or read-only. The trace of every request stays empty, as the log of each session has the requests.
     """
     with tempfile.TemporaryDirectory(
         prefix=".inspect-", dir=folder.resolve(), ignore_cleanup_errors=True
-    ) as place:
-        mine = {
-            "XDG_DATA_HOME": place,
-            "INSPECT_TRACE_FILE": str(Path(place, "trace.log")),
+    ) as data_home:
+        variables = {
+            "XDG_DATA_HOME": data_home,
+            "INSPECT_TRACE_FILE": str(Path(data_home, "trace.log")),
             "INSPECT_TRACE_LEVEL": "CRITICAL",
         }
-        before = {name: os.environ.get(name) for name in mine}
-        os.environ |= mine
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ |= variables
         try:
             yield
         finally:
@@ -150,55 +158,60 @@ def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
 def _ask_remaining(
     options: RunOptions, task: Any, folder: RunFolder, record: dict[str, Any]
 ) -> tuple[str, dict[str, str]]:
-    """Probe the server and ask all that has no reply; return why the run ended before its end, and failures by id."""
+    """Probe the server and ask all questions without a reply.
+
+    Returns:
+        Why the run stopped early, "" if it did not; and the failures by the id of the sample.
+    """
     from inspect_ai import task_with
 
-    model, found = open_and_probe(options)
-    weights, classes = getattr(model.api, "about", {}), [*getattr(model.api, "answers", ())]
-    if classes:
-        weights = weights | {"answers": hash_texts(*classes)}
-    for what in ("revision", "answers") if folder.rows else ():
-        if (known := record["weights"].get(what)) != (now := weights.get(what)):
+    model, capabilities = open_and_probe(options)
+    # Only the models of hf-vqa and hf-vlm have these attributes.
+    model_info, vocabulary = getattr(model.api, "model_info", {}), getattr(model.api, "answer_vocabulary", ())
+    if vocabulary:
+        model_info = model_info | {"answer_vocabulary": hash_texts(*vocabulary)}
+    for key in ("revision", "answer_vocabulary") if folder.rows else ():
+        if (known := record["model_info"].get(key)) != (now := model_info.get(key)):
             raise UserError(
-                f"{folder.path}: its replies are of {what} {known}, now {now}; name another --out"
+                f"{folder.path}: its replies are of {key.replace('_', ' ')} {known}, now {now}; choose another --out"
             )
-    record["weights"] = weights
-    if classes:
-        folder.write_json(ANSWER_VOCABULARY_FILE, classes)
-    record["warnings"] = [*dict.fromkeys([*record["warnings"], *found.warnings])]
-    for line in found.warnings:
+    record["model_info"] = model_info
+    if vocabulary:
+        folder.write_json(ANSWER_VOCABULARY_FILE, [*vocabulary])
+    record["warnings"] = [*dict.fromkeys([*record["warnings"], *capabilities.warnings])]
+    for line in capabilities.warnings:
         warn(line)
-    if not found.supports_num_choices:
+    if not capabilities.supports_num_choices:
         task = _make_task(options, use_num_choices=False)
-    total, done = len(task.dataset), {row["id"] for row in folder.rows}
-    task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in done))
+    total, asked = len(task.dataset), {row["id"] for row in folder.rows}
+    task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in asked))
     folder.write_json("run.json", record)
-    with ProgressDisplay(len(done), total) as screen:
-        agreed = (
-            screen.confirm if options.prices.is_known and not options.yes and sys.stdin.isatty() else None
+    with ProgressDisplay(len(asked), total) as display:
+        confirm = (
+            display.confirm if options.prices.is_known and not options.yes and sys.stdin.isatty() else None
         )
-        at_once = min(options.max_connections or model.api.max_connections(), len(task.dataset))
-        watch = RunMonitor(
+        num_concurrent = min(options.max_connections or model.api.max_connections(), len(task.dataset))
+        monitor = RunMonitor(
             folder,
             len(task.dataset),
             options.prices,
-            screen.print_line,
-            agreed,
-            screen.update,
-            at_once,
+            display.print_line,
+            confirm,
+            display.update,
+            num_concurrent,
             lambda: getattr(model.api, "last_error", ""),
         )
-        with attach_monitor(watch):
+        with attach_monitor(monitor):
             error = _run_eval(options, task, model, folder)
-    used = watch.usage
+    usage = monitor.usage
     record["sessions"].append(
-        _make_session(watch.started_at, used.seconds, used.num_replies, len(watch.failures))
+        _make_session(monitor.started_at, usage.seconds, usage.num_replies, len(monitor.failures))
     )
-    return watch.stop_reason or error, watch.failures
+    return monitor.stop_reason or error, monitor.failures
 
 
 def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
-    """Why it ended before its end, "" if it did not."""
+    """Evaluate the task; return why the evaluation stopped early, "" if it did not."""
     from inspect_ai import eval as evaluate
 
     settings: dict[str, Any] = {
@@ -232,47 +245,47 @@ def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
 
 
 def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, Any]) -> None:
-    """Warn where many replies have no text, which the model left empty or a filter withheld: they count as abstaining."""
+    """Warn if many replies have no text, which counts as abstention: the model left them empty, or a filter withheld them."""
     answered = [row for row in rows if not row["failure"]]
-    declined = [EMPTY for row in answered if not has_text(row["prediction"] or "")]
-    if (warning := warn_of_empty_replies(declined, len(answered))) and warning not in record["warnings"]:
+    empty = [EMPTY for row in answered if not has_text(row["prediction"] or "")]
+    if (warning := warn_of_empty_replies(empty, len(answered))) and warning not in record["warnings"]:
         record["warnings"] = [*record["warnings"], warning]
         warn(warning)
 
 
 def _make_session(started_at: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
-    begun = datetime.fromtimestamp(started_at, UTC).isoformat(timespec="seconds")
-    return {"begun": begun, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
+    started = datetime.fromtimestamp(started_at, UTC).isoformat(timespec="seconds")
+    return {"started_at": started, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
 
 
 def _recover_sessions(
     known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Those that are known, and one that was killed before it could say what it did: the journal has its replies."""
+    """Add a session for the rows that no session counts: a killed run writes its rows, but not its session."""
     lost = rows[sum(session["replies"] for session in known) :]
     if not lost:
         return [*known]
-    began = min(row["start"] for row in lost)
-    ended = max(row["start"] + row["seconds"] for row in lost)
-    return [*known, _make_session(began, ended - began, len(lost), 0)]
+    started_at = min(row["started_at"] for row in lost)
+    ended_at = max(row["started_at"] + row["seconds"] for row in lost)
+    return [*known, _make_session(started_at, ended_at - started_at, len(lost), 0)]
 
 
 def _summarize_replies(
     rows: Sequence[Mapping[str, Any]],
-    samples: int,
+    num_questions: int,
     item_ids: Collection[str],
     failures: Mapping[str, str],
     prices: Prices,
 ) -> dict[str, Any]:
-    """What came, of all sessions."""
+    """Count the replies, tokens, costs and failures of all sessions."""
     answered = [row for row in rows if not row["failure"]]
-    tokens = [sum(row["tokens"][place] for row in rows) for place in (0, 1)]
+    tokens = [sum(row["tokens"][i] for row in rows) for i in (0, 1)]
     return {
         "counts": {
             "items": len(item_ids),
             "answered": sum(len(row["item_ids"]) for row in answered),
-            "refused": sum(len(row["item_ids"]) for row in answered if row["refused"]),
-            "samples": samples,
+            "abstained": sum(len(row["item_ids"]) for row in answered if row["abstained"]),
+            "questions": num_questions,
             "replies": len(rows),
             "failed": len(failures),
             **{

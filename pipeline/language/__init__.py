@@ -1,1 +1,1 @@
-"""Words and questions: lexicon, tagging, functional programs, presuppositions, similarity, paraphrases."""
+"""Analyze questions: their words, functional programs and presuppositions; and paraphrase them."""

@@ -1,8 +1,8 @@
-"""Where the steps of a program stand in the question's text.
+"""Align a functional program with the text of its question: find the words of each step.
 
-A program says `select: trash can (20)`, the text "the garbage can": GQA's annotations, which tie words to
-object ids, bridge that. Where they are silent or name an object twice, the order in which English puts a
-program's names decides: "the cup on the table" is `select table, relate cup`.
+A program may say `select: trash can (20)` where the text says "the garbage can". GQA's annotations, which
+link words of the text to object ids, connect the two. Where they are missing or ambiguous, the order in which
+English mentions the names of a program decides: "the cup on the table" is `select table, relate cup`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from pipeline.language.word_lists import (
     parse_words,
 )
 
-# program: also said. As seen in GQA's questions, whose annotations tell the rest; synonyms of names are WordNet's.
+# Names of programs with variants in GQA's texts. GQA's annotations and WordNet's synonyms give the other
+# variants.
 _NAME_VARIANTS = parse_headed_groups("""
 counter: counter top; countertop: counter, counter top; faucet: tap; bicycle, motorcycle: bike; person: people; wristband: wrist band
 """)
-# "a piece of furniture", "the clothing items": said of one, or some, of what cannot be counted.
+# Ways to speak of one or several objects whose name is a mass noun: "a piece of furniture", "the clothing
+# items".
 _PARTITIVE_TEMPLATES = parse_words("""
 piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article of {}, articles of {}
 """)
@@ -48,11 +50,15 @@ piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article o
 def align_program(
     text: str, program: Program, annotations: Mapping[str, str], words: Sequence[Word] = ()
 ) -> Sentence:
-    """The sentence with every name, attribute and spatial relation of a program that is found in it for sure.
+    """Find the names, attributes and spatial relations of a program in its question's text.
+
+    Only words that are found with certainty are marked in the returned sentence.
 
     Args:
-        annotations: word position ("3" or "2:4", words being what blanks part) -> object id, as in GQA.
-        words: the text's tagged words.
+        text: the question's text.
+        program: its parsed program.
+        annotations: object ids by word position ("3" or "2:4"), as in GQA. Words are separated by blanks.
+        words: the tagged words of the text.
     """
     sentence = Sentence(text, words)
     if program:
@@ -66,7 +72,7 @@ def align_program(
 def _collect_annotated_ranges(
     sentence: Sentence, annotations: Mapping[str, str]
 ) -> dict[str, list[TokenRange]]:
-    """Object id -> its annotated tokens."""
+    """Return the annotated token ranges of each object id."""
     starts = [match.start() for match in re.finditer(r"\S+", sentence.text)]
     bounds = [*starts, len(sentence.text)]
     words = [i for i, (start, _) in enumerate(sentence.char_spans) if sentence.text[start].isalnum()]
@@ -90,7 +96,8 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
     ]
     options = {i: sentence.find_forms(get_name_forms(program[i].name)) for i in spoken}
     chosen: dict[int, TokenRange] = {}
-    for i in spoken:  # what the annotations tell
+    # First the names that annotations identify.
+    for i in spoken:
         ranges = [place for object_id in program[i].object_ids for place in marked.get(object_id, ())]
         inside = [(a, b) for a, b in options[i] if any(low <= a and b <= high for low, high in ranges)]
         if len(ranges) == 1 and not options[i] and (place := _find_reworded_name(sentence, *ranges[0])):
@@ -99,7 +106,8 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
         if free:
             chosen[i] = free[0]
     position = 0
-    for i in spoken:  # what is left, by the order of speech
+    # Then the other names, in the order in which the text mentions them.
+    for i in spoken:
         free = [place for place in options[i] if not has_overlap(place, chosen.values())]
         if i not in chosen and free:
             chosen[i] = next((place for place in free if place[0] >= position), free[0])
@@ -109,7 +117,10 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
 
 
 def _find_reworded_name(sentence: Sentence, first: int, last: int) -> TokenRange | None:
-    """An annotated phrase that says a name in other words, without determiner and looks; None for "who", "one"."""
+    """Return an annotated phrase that expresses a name in other words, without its determiner and attributes.
+
+    Returns None if the phrase says nothing of the object, such as "who" or "one".
+    """
     while first < last and (
         sentence.tokens[first] in DETERMINERS or sentence.get_word_class(first) == "attribute"
     ):
@@ -120,7 +131,7 @@ def _find_reworded_name(sentence: Sentence, first: int, last: int) -> TokenRange
 
 
 def _order_by_mention(program: Program) -> list[int]:
-    """Steps in the order in which a question says their names."""
+    """Return the steps in the order in which a question mentions their names."""
 
     def order(index: int) -> list[int]:
         step = program[index]
@@ -133,8 +144,10 @@ def _order_by_mention(program: Program) -> list[int]:
 
 
 def _mark_queried_relation(sentence: Sentence, asked: Operation) -> None:
-    """Take "to the left or to the right of", "Is the cup to the left of": what is asked for there does not say
-    where "the cup on the right" stands."""
+    """Mark the relation that is asked about, as in "Is the cup to the left of ...?".
+
+    Otherwise its "left" could be taken for the position of "the cup on the left".
+    """
     if asked.type == "rel":
         chosen = asked.verb == "choose"
         forms = (
@@ -153,11 +166,14 @@ def _align_relations(sentence: Sentence, program: Program) -> None:
         if step.verb != "relate" or other is None:
             continue
         places = sentence.find_forms(get_relation_forms(extract_spatial_relation(step.values[0])))
-        if step.is_subject:  # the cup ON the table: the last one between the two
+        # "the cup ON the table": the last match between the two names.
+        if step.is_subject:
             named = sentence.name_spans.get(index)
             start = named.end_token if named and named.end_token <= other.first_token else 0
             between = [place for place in places if start <= place[0] and place[1] <= other.first_token][-1:]
-        else:  # the table the cup is ON, what the cup is ON: the first one after the cup; or ON what the cup is
+        # "the table the cup is ON", "What is the cup ON?": the first match after the cup, or "ON what is the
+        # cup?".
+        else:
             fronted = [place for place in places if place[0] == 0]
             between = [place for place in places if place[0] >= other.end_token][:1] or fronted
         for place in between:
@@ -165,7 +181,8 @@ def _align_relations(sentence: Sentence, program: Program) -> None:
 
 
 def _align_attributes(sentence: Sentence, program: Program) -> None:
-    # Filters go first: they stand next to their nouns, what is asked stands anywhere.
+    # Filters go first, as they stand next to their nouns. The attribute that is asked about may stand
+    # anywhere.
     for index in sorted(range(len(program)), key=lambda i: program[i].verb != "filter"):
         step = program[index]
         if step.verb not in ("filter", "verify", "choose") or step.type == "rel":
@@ -184,7 +201,7 @@ def _align_attributes(sentence: Sentence, program: Program) -> None:
 
 
 def _compute_noun_distance(noun: Span, place: TokenRange) -> tuple[int, int]:
-    """How far a look stands from its noun, right in front of it being nearest."""
+    """Return how far an attribute stands from its noun. A place in front of the noun is nearer."""
     return (
         (noun.first_token - place[1], 0)
         if place[1] <= noun.first_token
@@ -194,27 +211,37 @@ def _compute_noun_distance(noun: Span, place: TokenRange) -> tuple[int, int]:
 
 @lru_cache(maxsize=1 << 16)
 def get_name_forms(name: str) -> tuple[SurfaceForm, ...]:
-    """The forms of an object's or category's name: singular, plural, other words, portions."""
+    """Return the forms of a name in a text: singular, plural, synonyms and "piece of furniture".
+
+    >>> ("couches",) in get_name_forms("sofa")
+    True
+    """
     stems = {name, pluralize(name), singularize(name)}
     for one in (name, singularize(name)):
         stems |= {
             form
-            for said in (*_NAME_VARIANTS.get(one, ()), *get_synonyms(one))
-            for form in (said, pluralize(said))
+            for variant in (*_NAME_VARIANTS.get(one, ()), *get_synonyms(one))
+            for form in (variant, pluralize(variant))
         }
-    return _tokenize_forms(stems | {portion.format(name) for portion in _PARTITIVE_TEMPLATES})
+    return _tokenize_forms(stems | {template.format(name) for template in _PARTITIVE_TEMPLATES})
 
 
 @lru_cache(maxsize=1 << 14)
 def get_attribute_forms(value: str) -> tuple[SurfaceForm, ...]:
-    """The forms of an attribute: wood, wooden."""
+    """Return the forms of an attribute in a text.
+
+    >>> get_attribute_forms("wood")
+    (('wood',), ('wooden',))
+    """
     return _tokenize_forms({value, *ATTRIBUTE_SYNONYMS.get(value, ())})
 
 
 @lru_cache(maxsize=1 << 12)
 def get_relation_forms(relation: str) -> tuple[SurfaceForm, ...]:
-    """The forms of a spatial relation: GQA also writes "behind of", and "before" for "in front of"; "left of" is short
-    for "to the left of"."""
+    """Return the forms of a spatial relation in a text.
+
+    GQA also writes "behind of", "before" for "in front of", and "left of" for "to the left of".
+    """
     if relation in ("on", "in"):
         return _tokenize_forms({relation})
     also = {"before"} if relation == "in front of" else set()
@@ -222,10 +249,14 @@ def get_relation_forms(relation: str) -> tuple[SurfaceForm, ...]:
 
 
 def get_choice_forms(relations: Sequence[str]) -> tuple[SurfaceForm, ...]:
-    """The forms of a choice between relations: "to the left or to the right of", "in front of or behind"."""
+    """Return the forms of a choice between relations.
+
+    >>> get_choice_forms(("in front of", "behind"))[0]
+    ('behind', 'or', 'in', 'front', 'of')
+    """
     pairs = permutations(relations, 2)
     return _tokenize_forms(
-        f"{said} or {second}" for first, second in pairs for said in (first, first.removesuffix(" of"))
+        f"{start} or {second}" for first, second in pairs for start in (first, first.removesuffix(" of"))
     )
 
 

@@ -1,8 +1,10 @@
-"""What everyday things can do, carry, wear and look like, at the level of kinds of things: the knowledge that stands behind
-counts where a vocabulary has seen too little to tell (`pipeline/candidates/perturbing/plausibility.py`).
+"""Rules for the attributes and relations that everyday objects can have.
 
-The types and values of looks are GQA's; which of them, and which relations, go with which kinds is our own judgement. Lists
-are written as in `things.listed`. What no row allows is not known to be possible; counts may say otherwise.
+The rules complement the counts of a vocabulary where these are too small
+(`pipeline/candidates/perturbing/plausibility.py`). Types and values of attributes are GQA's. Which of them,
+and which relations, are possible for which kinds of objects is our own judgement. Lists of objects are
+written as in `object_taxonomy.parse_name_filter`. What no rule allows may still be possible according to the
+counts.
 """
 
 from __future__ import annotations
@@ -14,20 +16,20 @@ from pipeline.language.object_taxonomy import NameFilter, parse_name_filter
 from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import parse_headed_groups
 
-# Lists that several rows share: INDOORS and OUTDOORS is what stands in rooms, and in the open; LARGE what can hide something
-# else; SOLID what one can point at, so that other things have a place beside it, not the ground, nor what is worn.
+# Lists that several rows share. INDOORS and OUTDOORS are objects inside and outside of buildings. LARGE
+# objects can hide others. SOLID objects can have others beside them, unlike the ground or clothing.
 _SHARED_LISTS = parse_headed_groups("""
 WORN: garment, -collar, headwear, eyewear, jewelry, backpack, headphones, ski
 INDOORS: bathware, appliance, drapery, storage, bed, couch, lamp, chandelier, television, computer, keyboard, monitor, pillow, blanket, coffee table, desk, nightstand, toilet paper, dish, cutlery, handheld, device, pen, pencil
 OUTDOORS: tree, vehicle, post, building, rock, mountain, hill, elephant, giraffe, zebra, cow, horse, sheep, bear, surfboard, ski, snowboard, fence, umpire, batter, catcher, pitcher, skier, surfer, snowboarder
 LARGE: person, animal, -bird, -insect, seat, tabletop, storage, bathware, appliance, fireplace, mirror, drapery, television, suitcase, luggage, sign, vehicle, building, opening, post, fence, net, rock, umbrella, statue, trash can, surfboard, plant, -grass, -flower
-SOLID: person, plush, animal, baggage, edible, -stuffing, drinkable, dish, cutlery, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, -rug, -carpet, -mat, drapery, paper, image, sign, instrument, paddle, ball, board, tool, vehicle, building, opening, post, flora, -grass, -herb, -leaf, -sauce, -cheese, rock, helmet, hat, fence, mountain, -toilet paper, -rope, -wire, -power line
+SOLID: person, plush, animal, baggage, edible, -stuffing, drinkable, dish, cutlery, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, -rug, -carpet, -mat, drapery, paper, picture, sign, instrument, paddle, ball, board, tool, vehicle, building, opening, post, flora, -grass, -herb, -leaf, -sauce, -cheese, rock, helmet, hat, fence, mountain, -toilet paper, -rope, -wire, -power line
 CARRIED: baggage, edible, -sauce, -stuffing, drinkable, dish, cutlery, receptacle, -trash can, handheld, laptop, paper, instrument, paddle, ball, board, tool, plush, bouquet, sign, -traffic sign, baby, puppy, kitten, cat, helmet, hat, pillow, blanket, towel, mouse, keyboard, plant, leaf, rock, headphones
-SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, paper, plush, tool, -umbrella, drinkable, ball, eyewear, jewelry, hat, plant, -tree, -grass, linen, -rug, -carpet, image, sign, helmet, glove, cat
+SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, paper, plush, tool, -umbrella, drinkable, ball, eyewear, jewelry, hat, plant, -tree, -grass, linen, -rug, -carpet, picture, sign, helmet, glove, cat
 """)
 
-# relation | subjects | objects. A verb without preposition restricts who does it, whatever its preposition; that it is
-# "on" or "in" something must be possible as well, where the whole has no row of its own.
+# relation | subjects | objects. A verb without a preposition restricts its subjects for every preposition. If
+# a verb with a preposition has no row of its own, the rows of the preposition must allow it as well.
 _RELATION_TABLE = """
 wearing | person, plush | WORN
 wearing | dog | collar, hat, tie, scarf, harness, sweater, costume, bandana, vest; wearing | horse | saddle, harness
@@ -41,7 +43,7 @@ throwing, catching, swinging | person | ball, paddle; reading | person | paper, 
 pulling, pushing | person, animal | vehicle, baggage; petting, feeding | person | animal; parked | vehicle |
 filled with, full of, contain, containing | receptacle, dish, baggage | edible, drinkable, flower, ice
 hitting, kicking, bouncing | person | ball, -kite, -frisbee, -balloon
-watching, looking at, facing | person, animal | person, animal, television, screen, monitor, laptop, handheld, paper, aircraft, train, ball, board, image, water, clock, edible, mirror
+watching, looking at, facing | person, animal | person, animal, television, screen, monitor, laptop, handheld, paper, aircraft, train, ball, board, picture, water, clock, edible, mirror
 riding on | person, animal | bike, board, horse, elephant, train, bus, cart, truck, watercraft, wave
 sitting, kneeling, resting, lying, sleeping, standing, walking, running, jumping, waiting, posing, crouching, leaning | person, animal, plush |
 growing | flora |; floating on, floating in | watercraft, bird, board, log | water
@@ -60,9 +62,9 @@ on | bird, insect, monkey, squirrel | tree, fence, post, roofing, water, rock, w
 on | vehicle, -watercraft, -aircraft, -train | surface, -stairs, -mound, -base, -home plate, bridge, landform, -mountain
 on | train | track, bridge, railroad, platform; on | watercraft, board, bird | water, beach, shore, sand
 on | aircraft | runway, ground, grass, field, tarmac, pavement
-on | image, clock, light, mirror, shelf, sign, cabinet, fan, telephone, television, marking, drapery, towel, tile, vine, decoration, outlet, speaker, screen | wall
+on | picture, clock, light, mirror, shelf, sign, cabinet, fan, telephone, television, marking, drapery, towel, tile, vine, decoration, outlet, speaker, screen | wall
 on | sign, light, traffic light, clock, bird, wire, sticker | post, building
-on | marking, image, flower, sign, zipper | garment, headwear, car, train, aircraft, watercraft, sign, building, board, ball, receptacle, paper, dish, wall, door, clock, baggage
+on | marking, picture, flower, sign, zipper | garment, headwear, car, train, aircraft, watercraft, sign, building, board, ball, receptacle, paper, dish, wall, door, clock, baggage
 on | window, door, roof, sign, chimney, balcony | building, train, car, aircraft, wall
 on | linen, plush, baggage, laptop, paper, cat, dog, handheld | seat
 on | WORN | person, seat, surface, -road, -field, plush, rack, tabletop, animal, shelf
@@ -81,17 +83,17 @@ in | cloud, bird, aircraft, kite, balloon, sun, moon, smoke, rainbow | sky
 in | watercraft, board, rock, animal, wave, person, log | water
 in | paper, dish, receptacle, garment, linen, device, plush, decoration | storage, -rack, -dresser
 in | vehicle, -watercraft, -aircraft, -train, animal, person | road, parking lot, garage, traffic
-in | seat, tabletop, storage, bathware, appliance, furniture, device, light, image, plush, person, rug, paper, opening | room, office, restaurant
+in | seat, tabletop, storage, bathware, appliance, furniture, device, light, picture, plush, person, rug, paper, opening | room, office, restaurant
 under, below | person, animal | umbrella, tree, tent, bridge, roofing, blanket, light
 under, below | dog, cat | tabletop, seat, car
 under, below | baggage, receptacle, shoe, seat, rug, ball, cat, dog, drawer | tabletop, seat, window, sink, umbrella
 under, below | dish, napkin, place mat | edible, dish; under, below | leaf, fruit, flower, grass, seat | tree
-under, below | mirror, image, clock, towel | shelf
-under, below | SMALL, seat, storage, tabletop, bathware | image, window, mirror, shelf, cabinet, clock, light, television, sign
-above | image, clock, light, mirror, shelf, cabinet, sign, window, television, drapery, fan, microwave, towel, roofing | seat, tabletop, bathware, appliance, opening, fireplace, person, storage, device, linen
+under, below | mirror, picture, clock, towel | shelf
+under, below | SMALL, seat, storage, tabletop, bathware | picture, window, mirror, shelf, cabinet, clock, light, television, sign
+above | picture, clock, light, mirror, shelf, cabinet, sign, window, television, drapery, fan, microwave, towel, roofing | seat, tabletop, bathware, appliance, opening, fireplace, person, storage, device, linen
 above | kite, bird, aircraft, balloon, sky | water, building, tree, person, landform, surface, watercraft, car
 above | umbrella, traffic light, tree, sign, bridge, roofing, ball, light | person, seat, car, tabletop, road, train, animal
-hanging on, hanging from, hanging above | light, drapery, image, sign, garment, headwear, baggage, towel, clock, leaf, fan, cutlery, plant, edible, bird, monkey | wall, roofing, tree, rack, hook, door, post, refrigerator, stove, cabinet, shelf, fence, building, rope, seat
+hanging on, hanging from, hanging above | light, drapery, picture, sign, garment, headwear, baggage, towel, clock, leaf, fan, cutlery, plant, edible, bird, monkey | wall, roofing, tree, rack, hook, door, post, refrigerator, stove, cabinet, shelf, fence, building, rope, seat
 hanging over | light, drapery, tree, towel, traffic light, sign | tabletop, seat, window, person, water, sink, road, fence
 near, to the left of, to the right of, between, beside | SOLID, -INDOORS | SOLID, -INDOORS
 near, to the left of, to the right of, between, beside | SOLID, -OUTDOORS | SOLID, -OUTDOORS
@@ -108,11 +110,11 @@ with | person, plush | WORN, CARRIED, bodypart
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel
 """
 
-# type or look | things | values
+# type or attribute | objects | values
 _ATTRIBUTE_TABLE = """
 color | garment, headwear, eyewear, baggage, seat, linen, drapery, -train, plush, ball, board, sign, paddle, dish, receptacle, paper, flower, cutlery, -straw, tool, vehicle, tent, instrument | *
 color | window | white, brown, black, gray, dark, silver
-color | building, wall, opening, -window, tabletop, storage, post, fence, railing, image, light, furniture, barrier, handheld, jewelry, tile, roofing, appliance, device | black, white, brown, gray, red, blue, green, yellow, tan, beige, silver, gold, dark, light, dark brown, light brown, dark blue, light blue, cream colored, orange, pink
+color | building, wall, opening, -window, tabletop, storage, post, fence, railing, picture, light, furniture, barrier, handheld, jewelry, tile, roofing, appliance, device | black, white, brown, gray, red, blue, green, yellow, tan, beige, silver, gold, dark, light, dark brown, light brown, dark blue, light blue, cream colored, orange, pink
 color | bathware | white, gray, black, silver, beige, pink, blue, tan, brown
 color | animal, -bird, -fish, -insect, -cow, -zebra, -elephant, -giraffe, -bear | black, white, brown, gray, tan, orange, dark, light brown, dark brown, beige, yellow, light
 color | bird, fish, insect | black, white, brown, gray, red, blue, green, yellow, orange, tan, dark
@@ -142,12 +144,12 @@ material | bottle, jar, vase | glass, plastic, metal, ceramic, porcelain
 material | dish, receptacle, -bag, -bottle, -jar, -vase, cutlery | plastic, metal, glass, ceramic, porcelain, paper, wood, cardboard, steel, stainless steel, styrofoam, clay, wicker, silver
 material | bathware | porcelain, metal, ceramic, marble, stainless steel, steel
 material | appliance | metal, stainless steel, steel, plastic
-material | light, image, mirror, post, sign, tool, -umbrella, paddle, board, instrument, plush, opening, rack, clock | wood, metal, plastic, glass, steel, iron, brass, concrete, stone
-material | image, sign, lantern | paper; material | handheld, device | metal, plastic
+material | light, picture, mirror, post, sign, tool, -umbrella, paddle, board, instrument, plush, opening, rack, clock | wood, metal, plastic, glass, steel, iron, brass, concrete, stone
+material | picture, sign, lantern | paper; material | handheld, device | metal, plastic
 material | vehicle | metal, steel, plastic, aluminum; material | watercraft, train, cart, carriage, wagon, trailer | wood
 material | linen, drapery, rope, flag, banner, umbrella | cloth, cotton, fabric, wool, plastic, leather, paper, lace, silk, knit
 material | roofing | metal, wood, tile, brick, glass, straw, thatch
-pose | person | standing, sitting, walking, lying, crouching, jumping, kneeling, bending, resting, leaning, running, sleeping, posing, squatting, lying down, taking an image, taking images
+pose | person | standing, sitting, walking, lying, crouching, jumping, kneeling, bending, resting, leaning, running, sleeping, posing, squatting, lying down, taking a picture, taking pictures
 pose | animal, -fish, -bird | standing, sitting, walking, lying, resting, sleeping, running, jumping, bending, lying down
 pose | plush | sitting, lying, standing
 pose | bird | standing, sitting, flying, walking, perched, resting, swimming
@@ -155,7 +157,7 @@ activity, sport, sportActivity, face expression, race, gender | person | *
 activity | animal, -insect | eating, drinking, playing, sleeping, walking, running, standing, resting, swimming, grazing, looking, staring, jumping, flying, waiting
 surfing, swimming | dog, person |; flying | bird, aircraft, kite, insect |; parked, moving | vehicle |; age | person | young
 age | person, -boy, -girl, -child | old, middle aged, adult; young, old, baby, adult | animal |
-old, new, modern | building, vehicle, furniture, seat, tabletop, storage, appliance, device, fence, wall, shoe, baggage, sign, image |
+old, new, modern | building, vehicle, furniture, seat, tabletop, storage, appliance, device, fence, wall, shoe, baggage, sign, picture |
 size | SOLID, garment, -person, -drinkable, -napkin, -curtain, hill, wave, ear, nose, wheel, cloud, garden, pond, island | large, small, little, huge, giant, tiny
 little, small | boy, girl, child, animal |
 height | person, building, post, giraffe, light, fence, bottle, vase, glass, mountain, hill, refrigerator, cabinet, bookcase, shelf, pillar, plant, wall, stool, horse | tall, short
@@ -173,7 +175,7 @@ weather | sky | clear, cloudless, cloudy, stormy, sunny, overcast, partly cloudy
 clear | water, glass, vase, bottle |; smiling, happy, sad, frowning, laughing, surprised, serious | person |
 tone, dark, light | hair, floor, sky, wood, garment, wall, water, skin, tabletop, storage, car, building, rug, seat | dark, light
 bright | sky, light, flower, garment, screen, sign |
-shape | tabletop, dish, mirror, clock, sign, rug, image, pillow, light, receptacle, opening, edible, building, eyewear, sink, watch, tile, rock | round, square, rectangular, octagonal, triangular, circular, oval, curved, rounded
+shape | tabletop, dish, mirror, clock, sign, rug, picture, pillow, light, receptacle, opening, edible, building, eyewear, sink, watch, tile, rock | round, square, rectangular, octagonal, triangular, circular, oval, curved, rounded
 shape | ball, wheel | round, oval, circular
 pattern | garment, drapery, linen, seat, -bench, umbrella, wallpaper, headwear, dish, baggage, vase | striped, dotted, checkered, plaid, floral, patterned, plain
 opaqness, company, event, texture, realism, brightness, flavor | * | *
@@ -192,10 +194,10 @@ cracked, rough, smooth, uneven, flat | floor, wall, road, sidewalk, rock, tree, 
 calm, wavy, choppy, still | water |; crowded | beach, street, sidewalk, bus, train, place |
 covered | tabletop, dish, seat, surface, landform |; uncovered | dish, head |
 colorful, plain | plush, toy, garment, linen, drapery, wall, umbrella, kite, sign, flower, baggage, bird, seat |
-hanging | drapery, light, image, garment, towel, clock, sign, plant |
+hanging | drapery, light, picture, garment, towel, clock, sign, plant |
 lit, unlit | light, fireplace, cigarette, sign |
 painted, unpainted, shiny, dull, sturdy, broken | fence, wall, door, seat, tabletop, floor, car, building, receptacle |
-framed, unframed | image, mirror |; stacked, scattered | paper, dish, receptacle, log, suitcase |
+framed, unframed | picture, mirror |; stacked, scattered | paper, dish, receptacle, log, suitcase |
 messy, tidy, neat | room, hair, seat, tabletop |
 spotted, hairy, furry, fluffy, shaggy | animal, -bird, -fish, plush |
 hposition | SOLID, wall, railing, bodypart, landform, -beach, -shore | *
@@ -210,19 +212,19 @@ def _parse_rules(table: str) -> RuleTable:
         table = table.replace(f"-{name}", "-" + ", -".join(shared)).replace(name, ", ".join(shared))
     rows: RuleTable = {}
     for row in re.split(r"[;\n]", table.strip()):
-        relations, things, others = row.split("|")
-        for head in relations.split(","):
-            rows.setdefault(head.strip(), []).append((parse_name_filter(things), parse_name_filter(others)))
+        heads, objects, others = row.split("|")
+        for head in heads.split(","):
+            rows.setdefault(head.strip(), []).append((parse_name_filter(objects), parse_name_filter(others)))
     return rows
 
 
 def _group_objects_by_value(rows: RuleTable) -> dict[str, list[NameFilter]]:
-    """Of each look, the things that may have it by the rows of any type."""
-    looks: dict[str, list[NameFilter]] = {}
-    for things, (values, _) in chain.from_iterable(rows.values()):
+    """Return for each attribute the objects that may have it by the rows of any type."""
+    objects_by_value: dict[str, list[NameFilter]] = {}
+    for objects, (values, _) in chain.from_iterable(rows.values()):
         for value in values:
-            looks.setdefault(value, []).append(things)
-    return looks
+            objects_by_value.setdefault(value, []).append(objects)
+    return objects_by_value
 
 
 _RELATION_RULES, _ATTRIBUTE_RULES = _parse_rules(_RELATION_TABLE), _parse_rules(_ATTRIBUTE_TABLE)
@@ -230,11 +232,14 @@ _OBJECTS_BY_VALUE = _group_objects_by_value(_ATTRIBUTE_RULES)
 
 
 def get_relation_rules(relation: str) -> list[list[tuple[NameFilter, NameFilter]]]:
-    """What common sense says of a relation: rows of which one has to hold, subjects with objects; of a posture and a
-    preposition that have no rows together, those of both. [] for nothing.
+    """Return the rules for a relation.
 
-    >>> len(related("wearing")), len(related("jumping on")), related("gizmoing")
-    (1, 2, [])
+    Returns: A list of groups. The relation is possible if in each group at least one pair (subjects, objects)
+        applies. A verb with a preposition that has no row of its own has two groups, one for the verb and one
+        for the preposition. The list is empty if no rule is known.
+
+    >>> [len(get_relation_rules(relation)) for relation in ("wearing", "jumping on", "gizmoing")]
+    [1, 2, 0]
     """
     relation = canonicalize_relation(relation)
     verb, _, preposition = relation.partition(" ")
@@ -243,14 +248,27 @@ def get_relation_rules(relation: str) -> list[list[tuple[NameFilter, NameFilter]
 
 
 def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
-    """The things that may look so, or the values of a type that may be asked of (look: ""); None if nothing is known."""
+    """Return filters for the objects that may have an attribute.
+
+    Args:
+        attribute: the attribute, or "" for any attribute of the type.
+        type_: the attribute's GQA type, or "".
+
+    Returns:
+        The filters, of which one has to apply, or None if nothing is known of the attribute and its type.
+
+    >>> from pipeline.language.object_taxonomy import is_selected
+    >>> rules = get_attribute_rules("ripe", "") or ()
+    >>> [any(is_selected(name, rule) for rule in rules) for name in ("apple", "car")]
+    [True, False]
+    """
     if {attribute, type_}.isdisjoint(_ATTRIBUTE_RULES) and attribute not in _OBJECTS_BY_VALUE:
         return None
-    # A look with rows of its own is none of the many of its type: no chair is blond.
+    # An attribute with rows of its own ignores the rows of its type: "blond" is a color, but not of chairs.
     rows = _ATTRIBUTE_RULES.get(type_, ()) if not attribute or attribute not in _ATTRIBUTE_RULES else ()
-    of_type = [things for things, (values, _) in rows if not attribute or "*" in values]
+    of_type = [objects for objects, (values, _) in rows if not attribute or "*" in values]
     return (
         of_type
-        + [things for things, _ in _ATTRIBUTE_RULES.get(attribute, ())]
+        + [objects for objects, _ in _ATTRIBUTE_RULES.get(attribute, ())]
         + _OBJECTS_BY_VALUE.get(attribute, [])
     )

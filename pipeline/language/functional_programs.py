@@ -1,14 +1,14 @@
-"""Functional programs: GQA's spelling of a question's steps, read into typed operations, and said in words.
+"""Parse GQA's functional programs into typed operations, and describe them in words.
 
-    select: table (17)                          the tables of the image
-    filter color: not(red)                      those of them that are not red
-    relate: cup,on,s (21)                       cups such that "cup on table": the named thing is the subject
-    relate: _,wearing,o (4)                     things such that "man wearing thing": it is the object
-    query: name / verify size: large / choose color: red|blue / choose rel: cup,on|under,s (21) / exist: ?
-    and / or / same color / same: type / different color / common
-    choose older: ?                             which of two things is older: read as `compare`
+    select: table (17)                          the tables of the image filter color: not(red)
+    those of them that are not red relate: cup,on,s (21)                       cups such that "cup on table":
+    the named object is the subject relate: _,wearing,o (4)                     objects such that "man wearing
+    object": it is the relation's object query: name / verify size: large / choose color: red|blue / choose
+    rel: cup,on|under,s (21) / exist: ? and / or / same color / same: type / different color / common choose
+    older: ?                             which of two objects is older: parsed as `compare`
 
-The id in parentheses says which object of its image the question was made from; `-` that there is none.
+The id in parentheses is the object of the image that the question was generated from. `-` means that there is
+none.
 """
 
 from __future__ import annotations
@@ -26,25 +26,29 @@ from pipeline.core.records import Question, Step
 ObjectSetVerb = Literal["select", "filter", "relate"]
 BooleanVerb = Literal["exist", "verify", "and", "or", "same", "different"]
 Verb = Literal[ObjectSetVerb, BooleanVerb, "query", "choose", "compare", "common"]
-OBJECT_SET_VERBS = frozenset(get_args(ObjectSetVerb))  # their value is a set of things, the others' an answer
-BOOLEAN_VERBS = frozenset(get_args(BooleanVerb))  # the answer is yes or no
-INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {  # how many earlier steps it may take
+# Verbs whose value is a set of objects. The value of the other verbs is an answer.
+OBJECT_SET_VERBS = frozenset(get_args(ObjectSetVerb))
+# Verbs whose answer is yes or no.
+BOOLEAN_VERBS = frozenset(get_args(BooleanVerb))
+# The numbers of earlier steps that each verb may build on.
+INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {
     "select": (0,),
     **dict.fromkeys(("filter", "relate", "query", "verify", "choose", "exist"), (1,)),
     **dict.fromkeys(("compare", "and", "or", "common"), (2,)),
     **dict.fromkeys(("same", "different"), (1, 2)),
 }
 SCENE = "scene"
-# GQA's types of attributes. Where in the image a thing is, and the values from left to right, from top to bottom.
+# Types for the position of an object in the image, with their values from left to right and from top to
+# bottom.
 POSITION_VALUES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
 POSITION_TYPES = frozenset(POSITION_VALUES)
-# Asked for like an attribute, but no look of a thing.
+# Types that are queried like attributes but are none.
 NON_ATTRIBUTE_TYPES = frozenset(("name", "rel", "place", "room", "location", "type"))
-# A thing may well have two values of these at a time; of every other type it has one.
+# Types of which an object may have several values at a time. Of every other type it has one.
 MULTI_VALUED_TYPES = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
-# For questions that come without type and program; with them the text is not looked at.
+# Recognises existence questions that have neither a detailed type nor a program.
 EXISTENCE_PATTERN = re.compile(
-    r"(is|are) there\b|(do|can) you see\b|does the (image|image|photo) (show|contain)\b", re.IGNORECASE
+    r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
 )
 
 _NAME_AND_IDS_PATTERN = re.compile(r"\s*(?P<words>[^()]*?)\s*(?:\((?P<ids>[^()]*)\))?\s*")
@@ -54,16 +58,16 @@ _NEGATION_PATTERN = re.compile(r"not\((.*)\)")
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a program.
 
-    Attributes:
-        type: what is spoken of: an attribute's type (color ...), "name", "rel", "place"; "" when not said.
-        name: the thing that select, relate, verify rel and choose rel name; "_" for anything, "scene".
-        values: the attribute of filter and verify, the relation(s), or the options of choose.
-        negated: `not(...)`: the attribute must be absent.
-        subject: the named thing is the relation's subject (`s`), not its object (`o`).
-        object_ids: ids of the things meant in the question's own image; () when none is given.
-        absent: the id is `-`: the question was made knowing that there is no such thing.
-        asserted: part of what an `exist` asks: without it the answer is no. All other steps that find things
-            are presupposed: if they find none, the question has no answer.
+    Attributes: verb: what the step does. type: the type of its values: an attribute type such as "color",
+        "name", "rel" or "place", or "" if not given. name: the object that select, relate, verify rel and
+        choose rel name. "_" is any object, "scene" the scene. values: the attribute of filter and verify, the
+        relation, or the options of choose. is_negated: whether the attribute must be absent (`not(...)`).
+        is_subject: whether the named object is the relation's subject (`s`), not its object (`o`).
+        object_ids: the ids of the objects in the question's own image, or () if none are given. is_absent:
+        whether the id is `-`, as the question was generated knowing that there is no such object. inputs: the
+        indices of the earlier steps that it builds on. is_asserted: whether it belongs to what an `exist`
+        asks. If it selects nothing, the answer is no. All other
+            steps that select objects are presupposed: if one selects nothing, the question has no answer.
     """
 
     verb: Verb
@@ -82,10 +86,14 @@ Program = Sequence[Operation]
 
 
 def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operation, ...]:
-    """Read a program.
+    """Parse a program.
+
+    Args:
+        program: the steps as GQA writes them.
+        question: an id or a text that identifies the question in error messages.
 
     Raises:
-        UserError: lists everything that is malformed and names the question (an id or its text).
+        UserError: steps are malformed. It lists all of them.
     """
     problems = Problems(f"program of question {question!r}")
     if not program:
@@ -103,7 +111,7 @@ def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operatio
     if operations and operations[-1].verb in OBJECT_SET_VERBS and not problems.lines:
         problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
-    # Asked by each `exist`: its last noun phrase, back to where that phrase starts.
+    # Each `exist` asks about the noun phrase in front of it.
     exists = (operation.inputs[0] for operation in operations if operation.verb == "exist")
     asked = {i for last in exists for i in collect_noun_phrase(operations, last)}
     return tuple(
@@ -113,7 +121,12 @@ def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operatio
 
 
 def collect_noun_phrase(program: Program, index: int) -> list[int]:
-    """The steps of a noun phrase: the filters, the last one first, and the step that names what they narrow down."""
+    """Return the steps of a noun phrase: its filters, the last one first, and the step that names the object.
+
+    Args:
+        program: the parsed program.
+        index: the last step of the phrase.
+    """
     steps = [index]
     while program[steps[-1]].verb == "filter":
         steps.append(program[steps[-1]].inputs[0])
@@ -121,16 +134,24 @@ def collect_noun_phrase(program: Program, index: int) -> list[int]:
 
 
 def find_root_step(program: Program, index: int) -> int:
-    """The step that names what a chain of filters narrows down."""
+    """Return the step that names the object to which a chain of filters applies."""
     return collect_noun_phrase(program, index)[-1]
 
 
 def get_display_name(operation: Operation) -> str:
+    """Return the name of an operation's object for messages."""
     return "object" if operation.name == "_" else operation.name
 
 
 def describe_objects(program: Program, index: int) -> str:
-    """The things a step finds."""
+    """Describe the objects that a step selects.
+
+    >>> table = Step(operation="select", argument="table (1)", dependencies=())
+    >>> color = Step(operation="filter color", argument="red", dependencies=(0,))
+    >>> size = Step(operation="query", argument="size", dependencies=(1,))
+    >>> describe_objects(parse_program([table, color, size]), 1)
+    'red table'
+    """
     operation = program[index]
     if operation.verb == "filter":
         attribute = f"not {operation.values[0]}" if operation.is_negated else operation.values[0]
@@ -141,32 +162,37 @@ def describe_objects(program: Program, index: int) -> str:
 
 
 def describe_relation(program: Program, operation: Operation, relation: str) -> str:
-    """What a relation asks for: `cup on table`, or `hat (man wearing it)` when the input is the subject."""
+    """Describe the objects that a relation selects: `cup on table`, or `hat (man wearing it)`."""
     anchor = describe_objects(program, operation.inputs[0])
     name = get_display_name(operation)
     return f"{name} {relation} {anchor}" if operation.is_subject else f"{name} ({anchor} {relation} it)"
 
 
 def is_existence_question(question: Question) -> bool:
-    """Whether the question asks if something exists: by GQA's detailed type, else by the program's last step
-    (`exist`, or `and`/`or` over such steps), else by its first words."""
+    """Return whether a question asks if something exists.
+
+    The detailed type of GQA decides. Without it the last step of the program decides (`exist`, or `and`/`or`
+    over such steps), and without a program the first words of the text.
+    """
     if question.detailed.startswith("exist"):
         return True
     program = question.program
     if not program:
         return not question.detailed and EXISTENCE_PATTERN.match(question.text) is not None
 
-    def existence(index: int) -> bool:
+    def asks_existence(index: int) -> bool:
         step = program[index]
         if step.operation in ("and", "or"):
-            return bool(step.dependencies) and all(0 <= i < index and existence(i) for i in step.dependencies)
+            return bool(step.dependencies) and all(
+                0 <= i < index and asks_existence(i) for i in step.dependencies
+            )
         return step.operation == "exist"
 
-    return existence(len(program) - 1)
+    return asks_existence(len(program) - 1)
 
 
 def _check_inputs(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
-    """What is wrong with the steps an operation builds on."""
+    """Return what is wrong with the steps that an operation builds on."""
     wanted = INPUT_COUNTS[verb]
     if len(inputs) not in wanted:
         return [f"takes {' or '.join(map(str, wanted))} earlier steps, got {len(inputs)}"]
@@ -178,16 +204,16 @@ def _check_inputs(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation])
             if earlier[i].verb not in BOOLEAN_VERBS:
                 faults.append(f"builds on step {i} ({earlier[i].verb}), which is neither true nor false")
         elif earlier[i].verb not in OBJECT_SET_VERBS:
-            faults.append(f"builds on step {i} ({earlier[i].verb}), which finds no things")
+            faults.append(f"builds on step {i} ({earlier[i].verb}), which selects no objects")
     return faults
 
 
 @lru_cache(maxsize=1 << 16)
 def _parse_step(operation: str, argument: str, inputs: tuple[int, ...]) -> Operation:
-    """One step. Few differ: each is read once.
+    """Parse one step. The cache helps, as many programs share their steps.
 
     Raises:
-        ValueError: says what is wrong with it.
+        ValueError: the step is malformed.
     """
     return msgspec.structs.replace(_parse_operation(operation.strip(), argument.strip()), inputs=inputs)
 
@@ -216,7 +242,8 @@ def _parse_operation(operation: str, argument: str) -> Operation:
         negated = _NEGATION_PATTERN.fullmatch(argument)
         value = (negated[1].strip() if negated else argument) or _raise_malformed("names no attribute")
         return Operation(verb=verb, type=type_, values=(value,), is_negated=bool(negated))
-    return Operation(verb=verb)  # exist, and, or, common have no argument that matters
+    # The arguments of exist, and, or and common carry no information.
+    return Operation(verb=verb)
 
 
 def _parse_named_operation(verb: Verb, type_: str, argument: str) -> Operation:

@@ -1,7 +1,8 @@
-"""Letter case of texts: which style a text is written in, and new words in that style.
+"""Detect the letter case of a text, and write new words in the same letter case.
 
-A source may write "What color is the cup?", "What Color Is the Cup?", "WHAT COLOR IS THE CUP?" or "what color is the cup?". Words
-that an edit or a template adds must follow it, or they reveal that somebody changed the text.
+A source may write "What color is the cup?", "What Color Is the Cup?", "WHAT COLOR IS THE CUP?" or "what color
+is the cup?". Words that an edit or a template adds must follow the style of the text. Otherwise they reveal
+that the text was edited.
 """
 
 from __future__ import annotations
@@ -15,26 +16,29 @@ from pipeline.language.word_lists import parse_words
 
 LetterCase = Literal["sentence", "lower", "title", "upper"]
 _WORD_PATTERN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# Words that many title-case styles keep in lower case, except at the start.
+# Words that many title-case styles write in lower case, except at the start. "Off" is mostly an attribute:
+# "Is the Lamp Off?".
 _LOWERCASE_IN_TITLES = (
     parse_words("a, an, the, and, or, nor, but, as, than, if")
     | {phrase for phrase in PREPOSITIONS if " " not in phrase}
-) - {"off"}  # mostly a look: "Is the Lamp Off?"
-# In capitals in any text: they say nothing about the style of what takes their place.
+) - {"off"}
+# Words that are in capitals in any text, so that they show nothing about its style.
 _ACRONYMS = parse_words(
     "tv, tvs, atm, atms, suv, suvs, dvd, dvds, cd, cds, pc, pcs, ufo, usa, uk, us, vcr, led, lcd, ipod"
 )
 
-SHORT_WORD_LENGTH = 3  # letters: where a title-case text has "of" in lower case, it has "the" so, too
+# In letters. A title-case text that has "of" in lower case has "the" in lower case as well.
+SHORT_WORD_LENGTH = 3
 
 
 class CaseStyle(NamedTuple):
     """The letter case of a text.
 
-    Attributes:
-        case: "sentence" also for texts that mix styles; "lower" also for texts without letters that have case.
-        lower_up_to: in title case, the length up to which articles, conjunctions and prepositions are in lower case; 0 if none is.
-        capital: whether the text's first letter is a capital.
+    Attributes: case: the style. Texts of mixed style are "sentence", texts without letters that have case are
+        "lower". max_lowercase_length: in title case, the length up to which articles, conjunctions and
+        prepositions are in
+            lower case, in letters (0: none is).
+        has_initial_capital: whether the text's first letter is a capital.
     """
 
     case: LetterCase
@@ -44,9 +48,10 @@ class CaseStyle(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def detect_case_style(text: str) -> CaseStyle:
-    """Return the style of a text.
+    """Return the letter case of a text.
 
-    >>> [style_of(text).case for text in ("Is the TV on?", "is it on?", "IS IT ON?", "Is It on the Bed?")]
+    >>> texts = "Is the TV on?", "is it on?", "IS IT ON?", "Is It on the Bed?"
+    >>> [detect_case_style(text).case for text in texts]
     ['sentence', 'lower', 'upper', 'title']
     """
     found = _WORD_PATTERN.findall(text)
@@ -59,16 +64,16 @@ def detect_case_style(text: str) -> CaseStyle:
     rest = [word for word in found[1:] if word[0].lower() != word[0].upper()]
     large = [word for word in rest if word.lower() not in _LOWERCASE_IN_TITLES | _ACRONYMS]
     lower = [len(word) for word in rest if word[0].islower()]
-    # "What's in the McDonald's?" has a name, not a style.
+    # A single capital inside a text is a name ("What's in the McDonald's?"), not title case.
     if all(word[0].isupper() for word in large) and (len(large) > 1 or (large and not lower)):
         return CaseStyle("title", max([*lower, SHORT_WORD_LENGTH]) if lower else 0, capital)
     return CaseStyle("sentence", has_initial_capital=capital)
 
 
 def to_sentence_case(text: str) -> str:
-    """Return a text of upper or title case in sentence case, any other as it is. No character moves.
+    """Convert a text from upper or title case to sentence case. Other texts stay, and no character moves.
 
-    >>> in_sentence_case("WHAT IS IT?"), in_sentence_case("Is the TV on?")
+    >>> to_sentence_case("WHAT IS IT?"), to_sentence_case("Is the TV on?")
     ('What is it?', 'Is the TV on?')
     """
     if detect_case_style(text).case not in ("upper", "title"):
@@ -79,9 +84,9 @@ def to_sentence_case(text: str) -> str:
 
 
 def apply_case_style(text: str, style: CaseStyle) -> str:
-    """Return a text that is written in sentence case in another style.
+    """Convert a text from sentence case to another style.
 
-    >>> restyled("Is there a cup on the bed?", style_of("What Is the Man on?"))
+    >>> apply_case_style("Is there a cup on the bed?", detect_case_style("What Is the Man on?"))
     'Is There a Cup on the Bed?'
     """
     if style.case == "upper":
@@ -94,13 +99,18 @@ def apply_case_style(text: str, style: CaseStyle) -> str:
 
 
 def match_surrounding_case(replacement: str, text: str, start: int, end: int) -> str:
-    """Return new words in the case of what they replace and of the text around it.
+    """Return new words in the letter case of the words that they replace and of the text around them.
 
     Args:
-        new: as the vocabulary writes it. text: the text before the edit. start, end: the characters replaced.
+        replacement: the new words as the vocabulary writes them.
+        text: the text before the edit.
+        start: the first replaced character.
+        end: the character after the last replaced one.
 
-    >>> put_in("light blue", "Is the RED cup on it?", 7, 10), put_in("cups", "Dogs on what?", 0, 4)
-    ('LIGHT BLUE', 'Cups')
+    >>> match_surrounding_case("light blue", "Is the RED cup on it?", 7, 10)
+    'LIGHT BLUE'
+    >>> match_surrounding_case("cups", "Dogs on what?", 0, 4)
+    'Cups'
     """
     style, old = detect_case_style(text), text[start:end]
     at_start = not any(map(str.isalpha, text[:start]))
@@ -124,16 +134,23 @@ def match_surrounding_case(replacement: str, text: str, start: int, end: int) ->
 
 
 def copy_initial_capital(text: str, example: str) -> str:
-    """Return a text whose first letter is a capital if the example's is."""
+    """Return a text with a capital first letter if an example has one, otherwise the text as it is.
+
+    >>> copy_initial_capital("is it?", "What?")
+    'Is it?'
+    """
     first = next((letter for letter in example if letter.isalpha()), "")
     return capitalize_first(text) if first.isupper() else text
 
 
 def _to_title_case(text: str, style: CaseStyle, at_start: bool, at_end: bool) -> str:
-    """Words in title case.
+    """Convert words to title case.
 
     Args:
-        at_start, at_end: they are a text's first or last ones, which are capitalised even if they are short.
+        text: the words.
+        style: the style of the text that they belong to.
+        at_start: whether they start the text. Its first word gets a capital even if it is short.
+        at_end: whether they end the text. Its last word gets a capital even if it is short.
     """
     places = [match.span() for match in _WORD_PATTERN.finditer(text)]
     for index, (start, end) in enumerate(places):
@@ -147,7 +164,11 @@ def _to_title_case(text: str, style: CaseStyle, at_start: bool, at_end: bool) ->
 
 
 def capitalize_first(text: str) -> str:
-    """The text with a capital first character; `str.capitalize` would lower the rest."""
+    """Return a text with a capital first letter. Unlike `str.capitalize` it leaves the rest.
+
+    >>> capitalize_first("the TV")
+    'The TV'
+    """
     return text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else text
 
 

@@ -1,5 +1,7 @@
-"""Which names a thing may go by: categories and members of one data set, with synonyms and kinds of everyday things from
-WordNet 3.0, of which kinds.tsv is the table."""
+"""Decide which names apply to an object, from the categories of a data set and from WordNet.
+
+The table `kinds.tsv` holds synonyms and hypernyms (more general names) of everyday objects from WordNet 3.0.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +17,31 @@ from pipeline.language.word_lists import PRONOUN_REFERENTS, WILDCARD_NAMES, pars
 K = TypeVar("K")
 
 WORDNET_TABLE_PATH = Path(__file__).with_name("kinds.tsv")
-# Of one person, not both are true.
+# Names of which at most one applies to the same person.
 _EXCLUSIVE_NAMES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
 
 
 class WordNetEntry(NamedTuple):
-    """What is known of a name: the one that stands for it and its synonyms, "" if it is this one; more general names of
-    the same thing (armchair: chair, furniture)."""
+    """A row of the WordNet table.
+
+    Attributes:
+        canonical_name: the name that stands for this name and its synonyms, or "" if it is this name.
+        hypernyms: more general names (of "armchair": "chair", "furniture").
+    """
 
     canonical_name: str = ""
     hypernyms: frozenset[str] = frozenset()
 
 
 UNKNOWN_ENTRY = WordNetEntry()
-_TOY_MODIFIERS = parse_words("stuffed, toy")  # a stuffed bear, a toy car: no bear, no car
+# A stuffed bear is no bear, and a toy car is no car.
+_TOY_MODIFIERS = parse_words("stuffed, toy")
 _IMITATION_MODIFIERS = parse_words("fake, model, gingerbread, inflatable")
 
 
 @cache
 def load_wordnet() -> dict[str, WordNetEntry]:
-    """Name (singular, small letters) -> what the table knows of it."""
+    """Load the WordNet table, by singular name in lower case."""
     lines = (
         line.split("\t")
         for line in WORDNET_TABLE_PATH.read_text("utf-8").splitlines()
@@ -44,18 +51,29 @@ def load_wordnet() -> dict[str, WordNetEntry]:
 
 
 def canonicalize_name(name: str) -> str:
-    """The name that stands for a name and its synonyms (sofa: couch), or the name itself."""
+    """Return the name that stands for a name and its synonyms.
+
+    >>> canonicalize_name("sofa"), canonicalize_name("gizmo")
+    ('couch', 'gizmo')
+    """
     return load_wordnet().get(name, UNKNOWN_ENTRY).canonical_name or name
 
 
 def get_synonyms(name: str) -> frozenset[str]:
-    """All names that say the same, the name itself included."""
+    """Return a name with all its synonyms.
+
+    >>> {"couch", "sofa"} <= get_synonyms("sofa")
+    True
+    """
     return _load_synonyms().get(canonicalize_name(name), frozenset((name,)))
 
 
 def get_hypernyms(name: str) -> frozenset[str]:
-    """More general names of whatever goes by a name. What is not listed is of the kind of its last word: a
-    safety jacket is a jacket."""
+    """Return the hypernyms of a name. A name that WordNet does not list is of the kind of its last word.
+
+    >>> sorted(get_hypernyms("velvet jacket"))
+    ['clothing', 'jacket']
+    """
     if name in load_wordnet():
         return load_wordnet()[name].hypernyms
     first, _, rest = name.partition(" ")
@@ -77,14 +95,14 @@ def _load_synonyms() -> dict[str, frozenset[str]]:
 
 @cache
 def load_hyponyms() -> dict[str, frozenset[str]]:
-    """Kind -> the listed names of that kind."""
+    """Load for each hypernym the names below it."""
     return invert_mapping({name: entry.hypernyms for name, entry in load_wordnet().items()})
 
 
 def invert_mapping(mapping: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]]:
-    """What is above each name -> what is below each name.
+    """Invert a mapping from keys to groups into a mapping from groups to keys.
 
-    >>> inverted({"chair": ("furniture",), "furniture": ()})
+    >>> invert_mapping({"chair": ("furniture",), "furniture": ()})
     {'furniture': frozenset({'chair'})}
     """
     below: defaultdict[str, set[K]] = defaultdict(set)
@@ -94,13 +112,20 @@ def invert_mapping(mapping: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]
     return {group: frozenset(names) for group, names in below.items()}
 
 
+# Lexicons live as long as the process, and so do the caches of their methods.
 class Lexicon:
-    """The words of one data set: its own categories, and what WordNet knows of everyday things. Where the two differ, the
-    data set is right: what it calls a kind of something is one. Names are singular (`lemma`) where not said otherwise.
+    """The categories and attribute types of a data set, together with WordNet.
 
-    Args:
-        categories: category -> names of its members or of other categories (`furniture` -> table, chair ...).
-        attribute_types: attribute -> its GQA type (`red` -> color); "" or missing when not known.
+    Where the two differ, the data set is right. Arguments of the methods are singular names (`lemmatize`)
+    unless stated otherwise.
+
+    Args: categories: the names of the members of each category, which may be categories ("furniture":
+        "table", "chair"). attribute_types: the GQA type of each attribute ("red": "color"), "" or missing if
+        it is not known.
+
+    >>> lexicon = Lexicon({"furniture": ("toaster",)}, {"red": "color"})
+    >>> lexicon.is_a(("toaster",), "furniture"), lexicon.is_a(("couch",), "furniture")
+    (True, True)
     """
 
     def __init__(self, categories: Mapping[str, Iterable[str]], attribute_types: Mapping[str, str]) -> None:
@@ -113,15 +138,17 @@ class Lexicon:
         )
 
     def get_attribute_type(self, attribute: str) -> str:
+        """Return the GQA type of an attribute, or "" if it is not known."""
         return self.attribute_types.get(attribute, "")
 
-    @cache  # noqa: B019  (lexicons live as long as the process)
+    @cache  # noqa: B019
     def is_a(self, names: tuple[str, ...], name: str, dataset_only: bool = False) -> bool:
-        """Whether a thing that goes by these names is one that `name`, in any number, selects.
+        """Return whether an object of these names is one that `name` selects.
 
-        Args:
-            own: by the data set's own categories alone: in a world that is drawn by them, a duck is a bird
-                only if they say so.
+        Args: names: the names of the object. name: a name in any number, a pronoun or a wildcard.
+            dataset_only: whether to ignore WordNet. In a synthetic world made from the data set's categories,
+            a duck is
+                a bird only if these say so.
         """
         meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
         return name in WILDCARD_NAMES or any(
@@ -130,8 +157,10 @@ class Lexicon:
 
     @cache  # noqa: B019
     def evaluate_is_a(self, names: tuple[str, ...], name: str) -> bool | None:
-        """The same where more may be true of a thing than is known: None if it may be (known as a person,
-        asked for a man; as a man, asked for a skater), False if not (known as a dog, asked for a cat)."""
+        """Return whether an object of these names is one that `name` selects, or None if it may be.
+
+        An object that is known as a person may be a man, and a man may be a skater. A dog is no cat.
+        """
         if self.is_a(names, name):
             return True
         groups = self.get_hypernyms(lemmatize(name))
@@ -146,18 +175,26 @@ class Lexicon:
 
     @cache  # noqa: B019
     def get_hyponym_closure(self, name: str) -> frozenset[str] | None:
-        """The known names that `name`, in any number, selects: itself, synonyms, members; None for anything."""
+        """Return the names that `name`, in any number, selects: itself, its synonyms and all hyponyms.
+
+        Returns None for a name that selects any object.
+        """
         return None if name in WILDCARD_NAMES else compute_closure(lemmatize(name), self._get_direct_hyponyms)
 
     @cache  # noqa: B019
     def get_hypernyms(self, name: str) -> frozenset[str]:
-        """More general names of whatever goes by a name."""
+        """Return all hypernyms of a name, without its synonyms."""
         kind = PRONOUN_REFERENTS.get(name, (name,))[0]
         return self.get_hypernym_closure(kind) - get_synonyms(kind)
 
     @cache  # noqa: B019
     def get_hypernym_closure(self, name: str, dataset_only: bool = False) -> frozenset[str]:
-        """All that a thing of a name may be called: the name, its synonyms and categories (own: as in `is_one`)."""
+        """Return all names of an object of this name: the name, its synonyms and all hypernyms.
+
+        Args:
+            name: the name.
+            dataset_only: whether to ignore WordNet.
+        """
         return compute_closure(
             name,
             (lambda one: self._dataset_hypernyms.get(one, ()))
@@ -166,7 +203,7 @@ class Lexicon:
         )
 
     def _get_direct_hypernyms(self, name: str) -> Iterable[str]:
-        """One step up. Where a member is by WordNet the more general name, the data set's word is a slip."""
+        # A member that is more general than its category according to WordNet is an error of the data set.
         below = load_hyponyms().get(name, frozenset())
         return {*self._dataset_hypernyms.get(name, ())} - below | get_synonyms(name) | get_hypernyms(name)
 
@@ -176,7 +213,11 @@ class Lexicon:
 
 
 def compute_closure(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
-    """A name and all others to which steps lead."""
+    """Return a name with all names that are reached from it by repeated steps.
+
+    >>> sorted(compute_closure("a", lambda name: {"a": ["b"], "b": ["c"]}.get(name, [])))
+    ['a', 'b', 'c']
+    """
     found: set[str] = set()
     waiting = [start]
     while waiting:

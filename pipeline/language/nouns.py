@@ -1,5 +1,4 @@
-"""Forms of nouns: number, plural, singular, the article before a word, each worked out once; and what has to change around
-a noun when its number does: determiner, verb. Only where that is certain."""
+"""Inflect nouns, and make determiners and verbs agree with a noun's number."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ if TYPE_CHECKING:
 GrammaticalNumber = Literal["singular", "plural", "mass"]
 
 
-# Plural without a singular of the same meaning.
+# Plural nouns without a singular of the same meaning.
 PLURAL_ONLY_NOUNS = parse_words("""
 glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, pants, trousers, jeans, shorts,
 slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones, earphones, earbuds,
 bleachers, people, cattle, stairs, groceries, ruins
 """)
-# Neither "a grass" nor "two grasses".
+# Mass nouns: neither "a grass" nor "two grasses".
 MASS_NOUNS = parse_words("""
 grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, meat, bread, cheese, rice, pasta,
 lettuce, bacon, ham, chicken, beef, pork, broccoli, spinach, butter, cream, frosting, icing, chocolate, sauce,
@@ -34,7 +33,8 @@ fabric, smoke, steam, fog, dust, sky, trash, garbage, litter, soap, toothpaste, 
 wildlife, countryside, ground, land, wheat, lace, tape, foil, plastic wrap, signage, lighting, writing, text,
 sunlight, skin, cotton, wool, rubber, snowfall, rain, tennis
 """)
-_INVARIANT_NOUNS = parse_words("bison, elk, shrimp")  # where `inflect` knows a plural
+# Nouns whose plural equals the singular, though `inflect` knows another plural.
+_INVARIANT_NOUNS = parse_words("bison, elk, shrimp")
 _NON_PLURAL_ENDINGS = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
 _PLURAL_ENDINGS = ("s", "men", "children", "feet", "teeth", "mice", "geese", "oxen")
 _IRREGULAR_SINGULARS = {"skis": "ski", "taxis": "taxi", "cacti": "cactus", "octopi": "octopus"}
@@ -48,26 +48,26 @@ _SINGULAR_VERB_BY_PLURAL = {
     plural: singular for singular, plural in _PLURAL_VERB_BY_SINGULAR.items() if singular != "'s"
 }
 AGREEING_VERBS = _PLURAL_VERB_BY_SINGULAR.keys() | _SINGULAR_VERB_BY_PLURAL.keys()
-BASE_FORM_VERBS = parse_words(
-    "look, appear, seem, wear, hold, sit, stand, have, share"
-)  # "Does it look ...": no agreement
-_INVERTIBLE_VERBS = parse_words(
-    "is, are, was, were, does, do, isn, aren, 's"
-)  # these may stand before their subject
+# After "do" or "can", these do not agree with a subject ("Does it look red?").
+BASE_FORM_VERBS = parse_words("look, appear, seem, wear, hold, sit, stand, have, share")
+# Verbs that may stand before their subject.
+_INVERTIBLE_VERBS = parse_words("is, are, was, were, does, do, isn, aren, 's")
 _RELATIVE_PRONOUNS = parse_words("that, which, who")
 _QUESTION_WORDS = parse_words("what, which, who, where, how")
 _PLURAL_DEMONSTRATIVES = {"this": "these", "that": "those"}
 _SINGULAR_DETERMINERS = parse_words("a, an, each, every, another, either, one")
 _PLURAL_DETERMINERS = parse_words("all, both, two, three, several, many")
 
-TokenEdit = tuple[int, str]  # token, what it becomes ("" for: it goes)
+# The index of a token and its replacement ("" deletes it).
+TokenEdit = tuple[int, str]
 
 
 @lru_cache(maxsize=1)
 def _load_inflect() -> inflect.engine:
-    import typeguard  # slow to load, and not needed by every stage that asks for a number
+    # It is slow to load, and not every stage that asks for a number needs it.
+    import typeguard
 
-    # Checks of types that inflect would build into itself take three quarters of the time that it takes to load.
+    # The type checks that inflect adds to its own functions take three quarters of its loading time.
     kept, typeguard.typechecked = typeguard.typechecked, lambda function: function
     try:
         import inflect
@@ -78,9 +78,9 @@ def _load_inflect() -> inflect.engine:
 
 @lru_cache(maxsize=1 << 16)
 def singularize(name: str) -> str:
-    """`traffic lights` -> `traffic light`; a name that has no singular stays.
+    """Return the singular of a name. A name without a singular stays as it is.
 
-    >>> singular("shelves"), singular("jeans"), singular("grass")
+    >>> singularize("shelves"), singularize("jeans"), singularize("grass")
     ('shelf', 'jeans', 'grass')
     """
     head, space, word = name.rpartition(" ")
@@ -94,9 +94,9 @@ def singularize(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def lemmatize(name: str) -> str:
-    """The form under which a name is looked up: the singular, "person" for "people", which `singular` leaves as it is.
+    """Return the form under which a name is looked up: its singular, and "person" for "people".
 
-    >>> lemma("teddy bears"), lemma("people"), lemma("jeans")
+    >>> lemmatize("teddy bears"), lemmatize("people"), lemmatize("jeans")
     ('teddy bear', 'person', 'jeans')
     """
     head, space, word = name.strip().rpartition(" ")
@@ -105,7 +105,11 @@ def lemmatize(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def pluralize(name: str) -> str:
-    """`teddy bear` -> `teddy bears`; plural and mass names stay."""
+    """Return the plural of a name. Plural and mass names stay as they are.
+
+    >>> pluralize("teddy bear"), pluralize("grass")
+    ('teddy bears', 'grass')
+    """
     if get_grammatical_number(name) != "singular":
         return name
     head, space, word = name.rpartition(" ")
@@ -114,9 +118,9 @@ def pluralize(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def get_grammatical_number(name: str) -> GrammaticalNumber:
-    """Whether the name itself is plural ("jeans", "trees"), mass ("grass") or neither.
+    """Return whether a name is plural ("jeans", "trees"), a mass noun ("grass") or singular.
 
-    >>> number_of("kites"), number_of("sea foam"), number_of("glass")
+    >>> get_grammatical_number("kites"), get_grammatical_number("sea foam"), get_grammatical_number("glass")
     ('plural', 'mass', 'singular')
     """
     word = name.rpartition(" ")[2]
@@ -128,13 +132,17 @@ def get_grammatical_number(name: str) -> GrammaticalNumber:
 
 
 def _is_plural_only(name: str) -> bool:
-    """Wine glasses have a singular, which glasses have not."""
+    # "Wine glasses" have a singular. "Glasses" have none.
     return name in PLURAL_ONLY_NOUNS or name.rpartition(" ")[2] in PLURAL_ONLY_NOUNS - {"glasses"}
 
 
 @lru_cache(maxsize=1 << 16)
 def choose_article(word: str) -> str:
-    """`a` or `an`, by the sound with which the word begins."""
+    """Return "a" or "an", depending on the first sound of a word.
+
+    >>> choose_article("uniform"), choose_article("hour")
+    ('a', 'an')
+    """
     return _load_inflect().a(word).partition(" ")[0]
 
 
@@ -146,11 +154,19 @@ def compute_agreement_edits(
     new_number: GrammaticalNumber,
     in_phrase: bool,
 ) -> list[TokenEdit] | None:
-    """The changes that a noun's new number asks for, or None where they are not certain.
+    """Return the changes of determiners and verbs that a new number of a noun requires.
 
-    Args:
-        tokens: of the question, lower case. start: where its phrase starts. head: the noun's last token.
-        in_phrase: the noun stands after a preposition or verb, so that a verb after it has another subject.
+    Args: tokens: the question's tokens in lower case. start: the token that starts the noun's phrase. head:
+        the noun's last token. old_number: the noun's number before the change. new_number: the noun's number
+        after the change. in_phrase: whether the noun stands after a preposition or verb, so that a verb after
+        it has another subject.
+
+    Returns:
+        The edits, or None if it is not certain what has to change.
+
+    >>> tokens = "what color is this cup".split()
+    >>> compute_agreement_edits(tokens, 3, 4, "singular", "plural", False)
+    [(3, 'these'), (2, 'are')]
     """
     determiner = tokens[start] if tokens[start] in DETERMINERS or tokens[start] == "'s" else ""
     changes: list[TokenEdit] = []
@@ -167,13 +183,13 @@ def compute_agreement_edits(
     joined = {"and", "or"} & {*before, *after} or "both" in tokens
     if joined or determiner == "'s" or "'s" in after:
         return None
-    this = (
+    demonstratives = (
         _PLURAL_DEMONSTRATIVES
         if new_number == "plural"
-        else {several: one for one, several in _PLURAL_DEMONSTRATIVES.items()}
+        else {plural: singular for singular, plural in _PLURAL_DEMONSTRATIVES.items()}
     )
-    if determiner in this:
-        changes.append((start, this[determiner]))
+    if determiner in demonstratives:
+        changes.append((start, demonstratives[determiner]))
     governed = _find_governed_verbs(tokens, start, head, in_phrase)
     for index in _find_finite_verbs(tokens):
         if index in governed:
@@ -186,7 +202,7 @@ def compute_agreement_edits(
 
 
 def _find_finite_verbs(tokens: Sequence[str]) -> list[int]:
-    """Verbs that agree with a subject."""
+    """Return the tokens of verbs that agree with a subject."""
     verbs, helped = [], False
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
@@ -198,7 +214,7 @@ def _find_finite_verbs(tokens: Sequence[str]) -> list[int]:
 
 
 def _find_governed_verbs(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
-    """Verbs whose subject the noun is: right before its phrase, right after it, or after "that"."""
+    """Return the tokens at which a verb has the noun as its subject."""
     governed = set() if in_phrase else {head + 1}
     if start > 0 and tokens[start - 1] in _INVERTIBLE_VERBS:
         governed.add(start - 1)
@@ -208,7 +224,7 @@ def _find_governed_verbs(tokens: Sequence[str], start: int, head: int, in_phrase
 
 
 def _has_other_subject(tokens: Sequence[str], index: int) -> bool:
-    """Whether a verb has another subject for certain: one that follows it, or the word that asks."""
+    """Return whether a verb certainly has another subject: one that follows it, or the question word."""
     after = tokens[index + 1 : index + 2]
     return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or (
         index > 0 and tokens[index - 1] in _QUESTION_WORDS

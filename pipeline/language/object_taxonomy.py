@@ -1,4 +1,7 @@
-"""The kinds of everyday things that common sense speaks of: people, what is worn, what one sits on, what the ground is."""
+"""Classify everyday objects into kinds, such as people, clothing, seats and surfaces.
+
+The rules in `commonsense.py` are written for these kinds.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from pipeline.language.lexicon import compute_closure, get_hypernyms, invert_map
 from pipeline.language.nouns import lemmatize
 from pipeline.language.word_lists import PRONOUN_REFERENTS, parse_groups, parse_headed_groups
 
-# kind: what is of it, by our own judgement where WordNet's kinds do not tell. A thing's main kind is the first one.
+# kind: its members that WordNet does not give, by our own judgement. The main kind of an object is the first one
+# that applies.
 _TAXONOMY = parse_headed_groups("""
 person: pitcher
 plush: teddy bear, stuffed animal, stuffed bear, stuffed dog, doll, mannequin, statue, figurine, figure, rubber duck, snowman, action figure
@@ -33,7 +37,7 @@ device: clock, machine, cable
 linen: blanket, pillow, towel, sheet, comforter, cushion, quilt, bedspread, tablecloth, rug, carpet, mat, place mat, washcloth
 drapery: curtain, drape, blind, shade
 paper: book, notebook, magazine, newspaper, letter, menu, card, binder, envelope, map, toilet paper, tissue, paper towel, document
-image: painting, poster, photo, photograph, frame, artwork, drawing, calendar; sign: banner, flag, billboard
+picture: painting, poster, photo, photograph, frame, artwork, drawing, calendar; sign: banner, flag, billboard
 marking: number, writing, word, logo, sticker, stripe, spot, star, text, graffiti, symbol, design, label, arrow
 instrument: drum; paddle: bat, racket, baseball bat, golf club, hockey stick, ski pole, oar
 ball: basketball, football, frisbee, kite, balloon
@@ -56,26 +60,26 @@ place: room, zoo, farm, park, yard, garden, city, town, restaurant, background, 
 
 
 _KINDS_BY_NAME = invert_mapping(_TAXONOMY)
-# A list of things: words that are in, words that are out ("bag, -suitcase").
+# The names and kinds to include, and those to exclude. "bag, -suitcase" is every bag except suitcases.
 NameFilter = tuple[frozenset[str], frozenset[str]]
 
 
 @lru_cache(maxsize=1 << 16)
 def get_kinds(name: str) -> frozenset[str]:
-    """The name itself, its kinds here and in WordNet, and what these are of.
+    """Return a name with all kinds and hypernyms that it has here and in WordNet.
 
-    >>> sorted(classes("sneakers") & {"sneaker", "shoe", "footwear", "garment", "person"})
+    >>> sorted(get_kinds("sneakers") & {"sneaker", "shoe", "footwear", "garment", "person"})
     ['footwear', 'garment', 'shoe', 'sneaker']
     """
-    meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
-    return compute_closure(meant[0], lambda one: _KINDS_BY_NAME.get(one, frozenset()) | get_hypernyms(one))
+    lemmas = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
+    return compute_closure(lemmas[0], lambda one: _KINDS_BY_NAME.get(one, frozenset()) | get_hypernyms(one))
 
 
 @lru_cache(maxsize=1 << 16)
 def get_main_kind(name: str) -> str:
-    """The first kind of the table to which a thing belongs, "" for none.
+    """Return the first kind of the table that applies to a name, or "" if none does.
 
-    >>> main_kind("zebras"), main_kind("street"), main_kind("gizmo")
+    >>> get_main_kind("zebras"), get_main_kind("street"), get_main_kind("gizmo")
     ('animal', 'surface', '')
     """
     return next((kind for kind in _TAXONOMY if kind in get_kinds(name)), "")
@@ -83,18 +87,23 @@ def get_main_kind(name: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def parse_name_filter(text: str) -> NameFilter:
-    """A list as the tables write it: names or kinds, "-x" takes x out again, "*" or nothing is anything."""
+    """Parse a list of names and kinds. "-x" excludes x, and "*" or an empty list selects everything.
+
+    >>> parse_name_filter("dish, -cup")
+    (frozenset({'dish'}), frozenset({'cup'}))
+    """
     words = [word for group in parse_groups(text) for word in group]
-    inside = frozenset(word for word in words if word[0] != "-")
-    return inside or frozenset("*"), frozenset(word[1:] for word in words if word[0] == "-")
+    included = frozenset(word for word in words if word[0] != "-")
+    return included or frozenset("*"), frozenset(word[1:] for word in words if word[0] == "-")
 
 
 @lru_cache(maxsize=1 << 18)
 def is_selected(name: str, name_filter: NameFilter) -> bool:
-    """Whether a name is on a list.
+    """Return whether a filter selects a name.
 
-    >>> is_among("mug", listed("dish, -plate")), is_among("plate", listed("dish, -plate"))
+    >>> dishes = parse_name_filter("dish, -plate")
+    >>> is_selected("mug", dishes), is_selected("plate", dishes)
     (True, False)
     """
-    known, (inside, outside) = get_kinds(name), name_filter
-    return ("*" in inside or not known.isdisjoint(inside)) and known.isdisjoint(outside)
+    kinds, (included, excluded) = get_kinds(name), name_filter
+    return ("*" in included or not kinds.isdisjoint(included)) and kinds.isdisjoint(excluded)

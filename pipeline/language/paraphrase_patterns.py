@@ -51,7 +51,7 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
         "y": r"[^,?]+?",
         "acting": rf"(?:\w+ing\b|{_join_alternatives(PREPOSITIONS)} )[^,?]*?",
         "kind": f"(?i:{a_kind})",
-        "the_picture": f"{_join_alternatives(parse_groups(PLACEHOLDER_WORDS['this'])[0])} {_join_alternatives(parse_groups(PLACEHOLDER_WORDS['picture'])[0])}",
+        "the_image": f"{_join_alternatives(parse_groups(PLACEHOLDER_WORDS['this'])[0])} {_join_alternatives(parse_groups(PLACEHOLDER_WORDS['image'])[0])}",
         "look": _join_alternatives(either),
         "one": _join_alternatives(options),
         "two": _join_alternatives(options),

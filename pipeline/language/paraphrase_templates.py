@@ -36,8 +36,8 @@ class TemplateGroup(NamedTuple):
 def parse_templates(table: str) -> tuple[TemplateGroup, ...]:
     """The rows of a table, which empty lines part; `|` or a line's end parts wordings.
 
-    >>> rows("a lamp | a light\\n= Is it a lamp? -> Is it a light?")
-    (Row(wordings=('a lamp', 'a light'), text='Is it a lamp?', becomes='Is it a light?', nameless=None),)
+    >>> parse_templates("a lamp | a light\\n= Is it a lamp? -> Is it a light?")
+    (TemplateGroup(templates=('a lamp', 'a light'), example='Is it a lamp?', example_paraphrase='Is it a light?', is_nameless=None),)
     """
     found = []
     for block in table.strip().split("\n\n"):
@@ -54,7 +54,7 @@ PLACEHOLDER_WORDS = {
     "this": "the, this",
     "of": "of, in",
     "that": "that, which, who",
-    "image": "image, photo, image, photograph, scene",
+    "image": "picture, photo, image, photograph, scene",
     "person": "man, woman, boy, girl, person, people, lady, guy, child, player, skateboarder, surfer, men, women, children",
     "does": "is, are, wears, wear, holds, hold, looks, look",
     "ask": "What, Who, Where, How",
@@ -185,8 +185,8 @@ pieces of {furniture} | items of {furniture}
 {clothing} items | pieces of {clothing} | items of {clothing} | articles of {clothing}
 = What are the blue pieces of clothing? -> What are the blue items of clothing?
 
-{of} {this} image | {of} {this} photo | {of} {this} image | {of} {this} photograph
-= Is there a lamp in the image? -> Is there a lamp in the photograph?
+{of} {this} picture | {of} {this} photo | {of} {this} image | {of} {this} photograph
+= Is there a lamp in the picture? -> Is there a lamp in the photograph?
 
 on the {side} side of {the_image} | on the {side} of {the_image}
 = Is the lamp on the left side of the photo red? -> Is the lamp on the left of the photo red?

@@ -1,13 +1,14 @@
-"""What a question takes for granted: its premises, without one of which it has no answer, or asks for another thing.
+"""Find the presuppositions of a question: what must hold so that it has an answer.
 
-    "What is the red cup to the left of the plate made of?"   fixed: the cup, that it is red, the plate, where the cup is
-    "What animal is to the left of the plate?"                fixed: the plate; weak: an animal, where it is
-    "Who is wearing a hat?"                                   weak: a person, a hat, that it is worn
-    "Is the cup red?" "Is there a cup?" "Is it a red cup?"    asserted, no premise: red, a cup, a red cup
+    "What is the red cup to the left of the plate made of?"   fixed: the cup, its color, the plate, where the
+    cup is "What animal is to the left of the plate?"                fixed: the plate; query-only: an animal,
+    where it is "Who is wearing a hat?"                                   query-only: a person, a hat, that it
+    is worn "Is the cup red?" "Is there a cup?" "Is it a red cup?"    asserted: red, a cup, a red cup
 
-Where what is asked for is not there, "nothing", "nobody" or "none" is a true answer, and often there is another such thing:
-a premise of it is weak. What is asserted may be anything: the answer is no. The values of `verify` and the options of a
-choice are always asserted.
+A presupposition is query-only if it concerns only what the question asks for. If it fails, "nothing",
+"nobody" or "none" is a true answer, and often another object fits. What a question asserts is no
+presupposition, as the answer may be no. The values of `verify` and the options of a choice are always
+asserted.
 """
 
 from __future__ import annotations
@@ -39,17 +40,18 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS
 
 @dataclass(frozen=True, slots=True)
 class Presupposition:
-    """Something that a question takes for granted.
+    """A presupposition of a question.
 
-    Attributes:
-        kind: a thing is an "object", a look an "attribute"; where a thing is, be it "on the left", a "relation".
-        step, value: the program's step, and which of its values (-1: its name); step -1: the text alone says it.
-        span: where it stands. word: what the program calls it. type: of a look or a position, "" if not said.
-        weak: it is a thing that the question asks for, or said of one. denied: "not red".
-        start: the token at which its noun phrase starts (its determiner); things only.
-        of: the step that names the thing.
-        said: what more the text says of a thing than the program.
-        closed: the text says more of a thing than can be read, so that nothing else may be put there.
+    Attributes: kind: "object", "attribute", or "relation" for relations and positions ("on the left"). step:
+        the step of the program, or -1 if only the text expresses it. value_index: the index of the step's
+        value, or -1 for the step's name. span: where it stands in the text. word: the name, attribute or
+        relation as the program writes it. phrase_start: the token that starts an object's noun phrase (its
+        determiner), otherwise -1. object_step: the step that names the object, or -1. is_query_only: whether
+        it concerns only what the question asks for. is_negated: whether the attribute must be absent ("not
+        red"). type: the type of an attribute or position, or "" if not given. modifiers: what the text says
+        of an object and the program does not. has_unparsed_modifiers: whether the text says more of an object
+        than can be parsed, so that the object cannot be
+            replaced safely.
     """
 
     kind: EditKind
@@ -68,11 +70,14 @@ class Presupposition:
 
 @dataclass(frozen=True, slots=True)
 class Presuppositions:
-    """All premises of a question.
+    """All presuppositions of a question.
 
     Attributes:
-        persons: those that pronouns stand for ("he"), and things ("it").
-        asserted: the kinds of what it asserts.
+        objects: objects that it names.
+        pronouns: persons and objects that pronouns stand for ("he", "it").
+        attributes: attributes of objects.
+        relations: relations and positions of objects.
+        asserted_kinds: the kinds of what the question asserts.
     """
 
     objects: tuple[Presupposition, ...] = ()
@@ -83,71 +88,92 @@ class Presuppositions:
 
 
 def find_presuppositions(program: Program, sentence: Sentence) -> Presuppositions:
-    """What a question takes for granted, as far as its program and its words tell."""
+    """Return the presuppositions of a question.
+
+    Args:
+        program: the parsed program.
+        sentence: the question's text, aligned with the program (`align_program`).
+    """
     phrases = _find_noun_phrases(sentence)
-    asserted, weak = (
-        find_asserted_steps(program, sentence, phrases),
-        _find_query_only_steps(program, sentence, phrases),
-    )
-    things, looks = [], []
+    asserted = find_asserted_steps(program, sentence, phrases)
+    query_only = _find_query_only_steps(program, sentence, phrases)
+    objects: list[Presupposition] = []
+    attributes: list[Presupposition] = []
     for step, (span, start) in phrases.items():
         if step not in asserted:
-            own, more = (
-                list(_find_text_attributes(sentence, span, start, step)),
-                parse_postmodifier(sentence, span.end_token),
+            of_text = list(_find_text_attributes(sentence, span, start, step))
+            postmodifier = parse_postmodifier(sentence, span.end_token)
+            more_attributes, relations = postmodifier or NO_MODIFIERS
+            obj = Presupposition(
+                "object",
+                step,
+                -1,
+                span,
+                program[step].name,
+                phrase_start=start,
+                object_step=step,
+                is_query_only=step in query_only,
+                modifiers=((*(row.word for row in of_text), *more_attributes), relations),
+                has_unparsed_modifiers=postmodifier is None,
             )
-            attributes, relations = more or NO_MODIFIERS
-            said = (*(look.word for look in own), *attributes), relations
-            thing = Presupposition("object", step, -1, span, program[step].name, start, step, step in weak)
-            things.append(replace(thing, modifiers=said, has_unparsed_modifiers=more is None))
-            looks += (replace(look, is_query_only=thing.is_query_only) for look in own)
-    if not things and all(operation.name != SCENE for operation in program):
-        things = list(_find_who(program, sentence)) or list(_find_definite_objects(sentence))
-        looks += [
-            look
-            for thing in things
-            for look in _find_text_attributes(sentence, thing.span, thing.phrase_start, thing.step)
+            objects.append(obj)
+            attributes += (replace(row, is_query_only=obj.is_query_only) for row in of_text)
+    if not objects and all(operation.name != SCENE for operation in program):
+        objects = list(_find_who(program, sentence)) or list(_find_definite_objects(sentence))
+        attributes += [
+            row
+            for obj in objects
+            for row in _find_text_attributes(sentence, obj.span, obj.phrase_start, obj.step)
         ]
-    rows = list(_find_in_steps(program, sentence, asserted, weak))
-    looks += [row for row in rows if row.kind == "attribute"]
-    places = [row for row in rows if row.kind == "relation"]
-    kinds = _collect_asserted_kinds(program, asserted)
+    of_steps = list(_find_in_steps(program, sentence, asserted, query_only))
+    attributes += [row for row in of_steps if row.kind == "attribute"]
     return Presuppositions(
-        tuple(things), tuple(_find_pronouns(program, sentence)), tuple(looks), tuple(places), kinds
+        objects=tuple(objects),
+        pronouns=tuple(_find_pronouns(program, sentence)),
+        attributes=tuple(attributes),
+        relations=tuple(row for row in of_steps if row.kind == "relation"),
+        asserted_kinds=_collect_asserted_kinds(program, asserted),
     )
 
 
 def _find_in_steps(
-    program: Program, sentence: Sentence, asserted: Container[int], weak: Container[int]
+    program: Program, sentence: Sentence, asserted: Container[int], query_only: Container[int]
 ) -> Iterator[Presupposition]:
-    """The looks and relations that steps have, of things that are not asserted, where their words stand in the text."""
-    for (step, value), span in sorted(sentence.value_spans.items()):
-        operation, of = (
-            program[step],
-            find_root_step(program, step) if program[step].verb in OBJECT_SET_VERBS else -1,
-        )
-        if of >= 0 and of not in asserted:
-            kind, word = _get_edit_kind(operation), operation.values[value]
+    """Yield the attributes and relations of steps whose objects are not asserted."""
+    for (step, value_index), span in sorted(sentence.value_spans.items()):
+        operation = program[step]
+        object_step = find_root_step(program, step) if operation.verb in OBJECT_SET_VERBS else -1
+        if object_step >= 0 and object_step not in asserted:
             yield Presupposition(
-                kind, step, value, span, word, -1, of, of in weak, operation.is_negated, operation.type
+                _get_edit_kind(operation),
+                step,
+                value_index,
+                span,
+                operation.values[value_index],
+                object_step=object_step,
+                is_query_only=object_step in query_only,
+                is_negated=operation.is_negated,
+                type=operation.type,
             )
 
 
 def _get_edit_kind(operation: Operation) -> EditKind:
-    """Whether a step says how a thing looks or where it is."""
+    """Return "relation" for relations and positions, otherwise "attribute"."""
     spatial = operation.verb == "relate" or operation.type in POSITION_TYPES | {"rel"}
     return "relation" if spatial else "attribute"
 
 
 def _collect_asserted_kinds(program: Program, asserted: Collection[int]) -> frozenset[EditKind]:
-    said = (
+    stated = (
         operation
         for step, operation in enumerate(program)
         if operation.values
         and (operation.verb not in OBJECT_SET_VERBS or find_root_step(program, step) in asserted)
     )
     kinds: set[EditKind] = {
-        _get_edit_kind(operation) for operation in said if operation.type not in NON_ATTRIBUTE_TYPES - {"rel"}
+        _get_edit_kind(operation)
+        for operation in stated
+        if operation.type not in NON_ATTRIBUTE_TYPES - {"rel"}
     }
     if asserted:
         kinds.add("object")
@@ -161,50 +187,62 @@ def _find_pronouns(program: Program, sentence: Sentence) -> Iterator[Presupposit
 
 
 def find_queried_step(program: Program) -> int | None:
-    """The step that names what the question asks to be named."""
+    """Return the step of the object whose name the question asks for, or None if it asks for something else."""
     return find_root_step(program, program[-1].inputs[0]) if program and program[-1].type == "name" else None
 
 
 def _find_query_only_steps(
     program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]]
 ) -> set[int]:
-    """The steps of what need not be there: the thing asked for, but for "the animal on the left" and "this animal", and
-    what an indefinite phrase relates to it: "Who is wearing A HAT?"."""
+    """Return the steps whose objects need not exist.
+
+    These are the object that is asked for, unless it is definite ("the animal on the left"), and the objects
+    of indefinite phrases related to it ("Who is wearing A HAT?").
+    """
     asked = find_queried_step(program)
-    if asked is None or program[-1].verb == "verify":  # "Is the animal a cow?": there has to be one
+    # "Is the animal a cow?" presupposes an animal.
+    if asked is None or program[-1].verb == "verify":
         return set()
     if asked in phrases:
         span, start = phrases[asked]
-        # "What animal IS IT?" presupposes that it is an animal. The text may end after the noun.
+        # "What animal IS IT?" presupposes that it is an animal.
         is_asked_of_it = (
             sentence.get_token(span.end_token) in ("is", "are")
             and sentence.get_token(span.end_token + 1) in REFERRING_PRONOUNS
         )
         if _is_definite(sentence, start) or is_asked_of_it:
             return set()
-    weak = [asked]
-    for step in weak:
+    query_only = [asked]
+    for step in query_only:
         other = find_root_step(program, program[step].inputs[0]) if program[step].verb == "relate" else step
         if other != step and other in phrases and not _is_definite(sentence, phrases[other][1]):
-            weak.append(other)
-    return set(weak)
+            query_only.append(other)
+    return set(query_only)
 
 
 def _is_definite(sentence: Sentence, start: int) -> bool:
-    """Whether a phrase that starts there says that there is such a thing: "the cup", "the girl's cup"."""
+    """Return whether a phrase presupposes its object: "the cup", "the girl's cup"."""
     return sentence.get_token(start) in DEFINITE_DETERMINERS or sentence.get_token(start) == "'s"
 
 
 def _find_noun_phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
-    """The noun of each step that the text names, and the token that starts its phrase."""
+    """Return for each step that the text names its noun and the token that starts the noun's phrase."""
     return {step: expand_noun(sentence, span) for step, span in sorted(sentence.name_spans.items())}
 
 
 def find_asserted_steps(
     program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]] | None = None
 ) -> set[int]:
-    """The steps of the things that are asserted: what an `exist` asks, and what an indefinite phrase brings up in a
-    statement: "wearing A HAT", "to the right of A MAN", "Is there a cup on A TABLE?", "Is it A CUP?"."""
+    """Return the steps whose objects the question asserts instead of presupposing them.
+
+    These are the objects that an `exist` asks for and the indefinite phrases of a statement: "wearing A HAT",
+    "Is there a cup on A TABLE?", "Is it A CUP?".
+
+    Args:
+        program: the parsed program.
+        sentence: the question's text, aligned with the program.
+        phrases: the noun phrases of the steps, or None to find them.
+    """
     phrases = _find_noun_phrases(sentence) if phrases is None else phrases
     exists = any(operation.verb == "exist" for operation in program)
     related = {i for o in program if o.verb == "verify" and o.type == "rel" for i in o.inputs}
@@ -212,21 +250,21 @@ def find_asserted_steps(
     for step, operation in enumerate(program):
         if not operation.name:
             continue
-        stated, definite = exists or operation.verb == "verify" or step in related, operation.verb != "verify"
+        is_in_statement = exists or operation.verb == "verify" or step in related
+        is_definite = operation.verb != "verify"
         if step in phrases:
             start = phrases[step][1]
-            definite = _is_definite(sentence, start)
-            stated = stated or _is_predicate_noun(sentence, start)
-        if operation.is_asserted or (stated and not definite):
+            is_definite = _is_definite(sentence, start)
+            is_in_statement = is_in_statement or _is_predicate_noun(sentence, start)
+        if operation.is_asserted or (is_in_statement and not is_definite):
             asserted.add(step)
     return asserted
 
 
 def _is_predicate_noun(sentence: Sentence, start: int) -> bool:
-    """Whether a phrase says what something is: "Is this A YOUNG WOMAN?"."""
-    while (
-        sentence.is_matched(start - 1) or sentence.get_word_class(start - 1) == "attribute"
-    ):  # "Are they YOUNG women?"
+    """Return whether a phrase says what something is: "Is this A YOUNG WOMAN?"."""
+    # Go back over the attributes of a phrase without a determiner: "Are they YOUNG women?".
+    while sentence.is_matched(start - 1) or sentence.get_word_class(start - 1) == "attribute":
         start -= 1
     return sentence.get_previous_token(start) in REFERRING_PRONOUNS and sentence.get_previous_token(
         start - 1
@@ -234,7 +272,10 @@ def _is_predicate_noun(sentence: Sentence, start: int) -> bool:
 
 
 def _find_text_attributes(sentence: Sentence, span: Span, start: int, step: int) -> Iterator[Presupposition]:
-    """The looks in a noun's phrase that no step has: GQA's programs leave out those of what a choice is about."""
+    """Yield the attributes in a noun's phrase that no step has.
+
+    GQA's programs leave out the attributes of the object that a choice is about.
+    """
     for index in range(start, span.first_token):
         if (
             sentence.get_word_class(index) == "attribute"
@@ -246,7 +287,7 @@ def _find_text_attributes(sentence: Sentence, span: Span, start: int, step: int)
 
 
 def _find_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
-    """ "Who is standing?" names a person in a word of its own."""
+    # "Who is standing?" presupposes a person.
     step = find_queried_step(program)
     if step is not None and program[step].name == "person" and sentence.get_token(0) == "who":
         yield Presupposition(
@@ -255,38 +296,40 @@ def _find_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
 
 
 def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
-    """The things that no step of a program names and that stand after "the": all of a question without a program, and of
-    "Is he in front of the wall?" GQA's program names a man and no wall."""
+    """Yield the objects after "the" that no step names.
+
+    These are all objects of a question without a program, and objects that GQA's program leaves out. Of "Is
+    he in front of the wall?" it names a man and no wall.
+    """
     last = 0
     for index, word in sorted(sentence.tagged_words.items()):
         if word.word_class == "object" and not sentence.matched[index] and index >= last:
             span, start = expand_noun(sentence, sentence.get_word_span(index))
-            last, following = (
-                span.end_token,
-                sentence.tokens[span.end_token : min(span.end_token + 3, sentence.num_content_tokens)],
-            )
-            said = parse_postmodifier(sentence, last)
-            of_it = not DETERMINERS.isdisjoint(following[:1]) or (
+            last = span.end_token
+            following = sentence.tokens[last : min(last + 3, sentence.num_content_tokens)]
+            postmodifier = parse_postmodifier(sentence, last)
+            # "the cup THE man holds", "the cup MADE of glass".
+            has_clause = not DETERMINERS.isdisjoint(following[:1]) or (
                 following[:1] == ("made",) and following[2:] != ()
             )
             if start < span.first_token and _is_definite(sentence, start):
-                looks = (look.word for look in _find_text_attributes(sentence, span, start, -1))
-                attributes, relations = said or NO_MODIFIERS
-                more = (*looks, *attributes), (*relations, *_find_adjacent_relations(sentence, span, start))
+                of_text = (row.word for row in _find_text_attributes(sentence, span, start, -1))
+                attributes, relations = postmodifier or NO_MODIFIERS
+                adjacent = _find_adjacent_relations(sentence, span, start)
                 yield Presupposition(
                     "object",
                     -1,
                     -1,
                     span,
                     word.name,
-                    start,
-                    modifiers=more,
-                    has_unparsed_modifiers=of_it or said is None,
+                    phrase_start=start,
+                    modifiers=((*of_text, *attributes), (*relations, *adjacent)),
+                    has_unparsed_modifiers=has_clause or postmodifier is None,
                 )
 
 
 def _find_adjacent_relations(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
-    """The relations that stand right before and right behind a noun's phrase: (relation, its role in it, the other thing)."""
+    """Yield the relations directly before and after a noun's phrase, with its role and the other object's name."""
     nouns = [index for index, word in sorted(sentence.tagged_words.items()) if word.word_class == "object"]
     for index, word in sorted(sentence.tagged_words.items()):
         end = sentence.get_word_span(index).end_token

@@ -105,8 +105,8 @@ def get_implied_relation(name: str) -> str:
 def extract_spatial_relation(relation: str) -> str:
     """The part of a relation that has an opposite.
 
-    >>> spatial("sitting on"), spatial("to the left of"), spatial("wearing")
-    ('on', 'to the left of', 'wearing')
+    >>> extract_spatial_relation("sitting on"), extract_spatial_relation("wearing")
+    ('on', 'wearing')
     """
     preposition = relation.partition(" ")[2]
     return preposition if relation not in ANTONYMS and preposition in ANTONYMS else relation
@@ -115,7 +115,7 @@ def extract_spatial_relation(relation: str) -> str:
 def get_antonym(relation: str) -> str | None:
     """The opposite of a spatial relation, or None if it has none.
 
-    >>> antonym("in front of"), antonym("sitting on"), antonym("wearing")
+    >>> get_antonym("in front of"), get_antonym("sitting on"), get_antonym("wearing")
     ('behind', 'sitting under', None)
     """
     if relation in ANTONYMS:
@@ -127,8 +127,8 @@ def get_antonym(relation: str) -> str | None:
 def get_excluded_relations(relation: str) -> tuple[str, ...]:
     """The relations and positions that are false of two things where this one is true, the opposite first.
 
-    >>> exclusive("behind"), exclusive("sitting above"), exclusive("near"), exclusive("wearing")
-    (('in front of', 'on', 'in', 'under', 'on top of', 'underneath'), ('sitting below', 'sitting under', 'sitting underneath'), (), ())
+    >>> get_excluded_relations("sitting above"), get_excluded_relations("near")
+    (('sitting below', 'sitting under', 'sitting underneath'), ())
     """
     verb, space, preposition = relation.partition(" ")
     if relation in ANTONYMS or relation in _EXCLUDED_RELATIONS:
@@ -142,8 +142,8 @@ def get_excluded_relations(relation: str) -> tuple[str, ...]:
 def get_excluded_attributes(attribute: str) -> tuple[str, ...]:
     """The looks or doings that a thing of this look cannot have as well; () where none is known.
 
-    >>> excluded("ripe"), excluded("playing"), excluded("wearing")
-    (('unripe',), ('sleeping', 'resting'), ())
+    >>> get_excluded_attributes("ripe"), get_excluded_attributes("playing")
+    (('unripe',), ('sleeping', 'resting'))
     """
     return _EXCLUDED_BY_ATTRIBUTE.get(attribute, ())
 

@@ -28,7 +28,7 @@ class Span:
 def tokenize_text(text: str) -> SurfaceForm:
     """Return a text's words and marks in lower case.
 
-    >>> tokens_of("What’s THE cup?")
+    >>> tokenize_text("What’s THE cup?")
     ('what', "'s", 'the', 'cup', '?')
     """
     return tuple(map(_normalize_token, TOKEN_PATTERN.finditer(text)))
@@ -41,8 +41,8 @@ def _normalize_token(match: re.Match[str]) -> str:
 def parse_word_range(position: str) -> tuple[int, int] | None:
     """Return the words [first, last) that a position of GQA's annotations names, or None if it names none.
 
-    >>> annotated_words("3"), annotated_words("2:4"), annotated_words("4:"), annotated_words("x")
-    ((3, 4), (2, 4), (4, 5), None)
+    >>> [parse_word_range(position) for position in ("3", "2:4", "4:", "x")]
+    [(3, 4), (2, 4), (4, 5), None]
     """
     match = _POSITION_PATTERN.fullmatch(position)
     if match is None:

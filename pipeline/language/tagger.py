@@ -59,7 +59,7 @@ class Tagger:
 def get_verb_forms(relation: str) -> tuple[str, ...]:
     """A relation as it may be said ("wearing": "wears", "wear"), itself first.
 
-    >>> verb_forms("sitting on"), verb_forms("behind")
+    >>> get_verb_forms("sitting on"), get_verb_forms("behind")
     (('sitting on', 'sits on', 'sit on'), ('behind',))
     """
     verb, space, rest = relation.partition(" ")

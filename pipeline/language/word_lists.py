@@ -12,7 +12,7 @@ import re
 def parse_words(text: str) -> frozenset[str]:
     """The words of a list.
 
-    >>> sorted(words("cup, side table"))
+    >>> sorted(parse_words("cup, side table"))
     ['cup', 'side table']
     """
     return frozenset(word for group in parse_groups(text.replace("\n", " ")) for word in group)
@@ -21,7 +21,7 @@ def parse_words(text: str) -> frozenset[str]:
 def parse_groups(text: str) -> list[list[str]]:
     """The groups of a table.
 
-    >>> groups("couch, sofa; cup")
+    >>> parse_groups("couch, sofa; cup")
     [['couch', 'sofa'], ['cup']]
     """
     rows = ([word.strip() for word in row.split(",") if word.strip()] for row in re.split(r"[;\n]", text))
@@ -31,7 +31,7 @@ def parse_groups(text: str) -> list[list[str]]:
 def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
     """The words that stand before a colon, with those that follow it.
 
-    >>> heads("couch, settee: sofa; man: guy, gentleman")
+    >>> parse_headed_groups("couch, settee: sofa; man: guy, gentleman")
     {'couch': ('sofa',), 'settee': ('sofa',), 'man': ('guy', 'gentleman')}
     """
     rows = [row.partition(":") for row in re.split(r"[;\n]", text) if ":" in row]
@@ -41,7 +41,7 @@ def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
 
 
 FRAME_WORDS = parse_words("""
-photo, photograph, image, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
+photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
 left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
 materials, pattern, shape, size, length, width, height, thickness, hardness, cleanliness, weight, texture, tone,
 state, condition, age, gender, race, pose, activity, expression, weather, place, location, room, position,

@@ -145,23 +145,23 @@ def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Sc
     leave of AUAF."""
     if not (options.detect_abstention or "abstention" in options.scores):
         return {
-            "absent": "the words of the answers were not read (--detect-abstention, or --scores abstention)"
+            "unavailable": "the words of the answers were not read (--detect-abstention, or --scores abstention)"
         }
     at = answered.select(~answered.missing)
     said = (
         at.confidence
         if options.detect_abstention
-        else classify_abstention(at.items["asked"].tolist(), at.answer, at.items.answer_words)
+        else classify_abstention(at.items["question_text"].tolist(), at.answer, at.items.answer_words)
     )
     abstains = said == ABSTAINED
     on_aqs, answered_uqs = abstains[at.answerable], said[~at.answerable] > UNCLEAR
     counts: Scores = {
         "abstentions": int(abstains.sum()),
         "unclear": int((said == UNCLEAR).sum()),
-        "wrong": int(on_aqs.sum()),
-        "missed": int(answered_uqs.sum()),
-        "wrong_share": nan_mean(on_aqs),
-        "missed_share": nan_mean(answered_uqs),
+        "aq_abstentions": int(on_aqs.sum()),
+        "answered_uqs": int(answered_uqs.sum()),
+        "aq_abstention_rate": nan_mean(on_aqs),
+        "answered_uq_rate": nan_mean(answered_uqs),
     }
     return counts | (_auaf_range(answered) if options.detect_abstention else {})
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .abstention_features import NUM_WORD_FEATURES, compute_word_features, tokenize_pair
 
-WEIGHTS_FILE = Path(__file__).with_name("reply_reader.npz")
+WEIGHTS_FILE = Path(__file__).with_name("abstention_classifier.npz")
 PADDING_TOKEN, UNKNOWN_TOKEN = "<padding>", "<unknown>"  # the first two words of the list
 MAX_TOKENS_PER_BATCH = 4096  # words of replies, padding included, that are read together
 Weights = Mapping[str, np.ndarray]

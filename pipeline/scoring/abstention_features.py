@@ -25,7 +25,7 @@ NUMBER_PATTERN = re.compile(r"(?!0$)\d")
 _FUNCTION_WORD_LIST = """
 a an the of in on at to is are was were be been do does did what which who whom whose where when why how many much color
 colour kind type sort there any this that these those it its his her their he she they you i and or with for from by as
-have has had can could will would should image image photo photograph one ones
+have has had can could will would should picture image photo photograph one ones
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 SUFFIX_RULES = (

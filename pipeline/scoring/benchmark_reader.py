@@ -149,7 +149,7 @@ def _with_provenance(items: Items, known: Mapping[str, Mapping[str, Any]]) -> It
         for name in (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
-    return items.with_columns(edits=edits, pair=[row.get("pair_id") or "" for row in details], **texts)
+    return items.with_columns(edits=edits, pair_id=[row.get("pair_id") or "" for row in details], **texts)
 
 
 def _parse_values(data: bytes, path: Path) -> Iterable[Any]:
@@ -166,8 +166,8 @@ def _build_items(
     """
     with suppress(UserError):
         columns: dict[str, list[Any]] = defaultdict(list)
-        for split in iterate_chunks(rows()):
-            for name, values in columns_of(split).items():
+        for chunk in iterate_chunks(rows()):
+            for name, values in columns_of(chunk).items():
                 columns[name] += values
         count = len(columns["id"])
         items = Items(columns, count)
@@ -205,7 +205,7 @@ class _RgqaColumnBuilder:
             answers = [*map(self.label_cache.__getitem__, map(tuple, map(dict.items, labels)))]
         except (KeyError, TypeError):
             answers = [self.parse_label(name, label) for name, label in zip(names, labels, strict=True)]
-        return {"id": names, "image": images, "answers": answers, "asked": asked}
+        return {"id": names, "image": images, "answers": answers, "question_text": asked}
 
     def parse_label(self, name: str, label: Any) -> dict[str, float]:
         found = _parse_label(name, label)
@@ -247,7 +247,7 @@ def _build_vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
         "id": names,
         "image": [str(row.get("image_id", "")) for row in rows],
         "answers": [dict.fromkeys(answers, 1.0) for answers in people],
-        "people": people,
+        "human_answers": people,
         "structural": [str(row.get("answer_type", "")) for row in rows],
     }
 
@@ -260,7 +260,7 @@ def _build_gqa_items(questions: Mapping[str, dict[str, Any]], path: Path) -> Ite
         "id": questions,
         "image": [str(question.get("imageId", "")) for question in questions.values()],
         "answers": [{question["answer"]: 1.0} for question in questions.values()],
-        "question": questions.values(),
+        "gqa_question": questions.values(),
         **{kind: [row.get(kind) or "" for row in types] for kind in QUESTION_TYPE_FIELDS},
     }
     return Items(columns, len(questions))

@@ -82,18 +82,18 @@ def make_score_statistic(
         options: Risks, costs and the threshold of dual accuracy.
         groups: Those wanted, of "realistic", "pairs", "answers", "selective" and "calibration".
     """
-    splits: list[ScoreStatistic] = []
+    statistics: list[ScoreStatistic] = []
     if "realistic" in groups:
-        splits.append(make_realistic_statistic(rank_items(*answered.metric_inputs), cluster))
+        statistics.append(make_realistic_statistic(rank_items(*answered.metric_inputs), cluster))
     if "pairs" in groups and has_enough_pairs(answered):
-        splits.append(_make_pair_statistic(answered, cluster, options))
+        statistics.append(_make_pair_statistic(answered, cluster, options))
     if "answers" in groups:
-        splits.append(_make_mean_statistic(compute_item_scores(answered), cluster))
+        statistics.append(_make_mean_statistic(compute_item_scores(answered), cluster))
     if "selective" in groups and answered.has_confidence:
-        splits += _make_selective_statistics(answered, cluster, options)
+        statistics += _make_selective_statistics(answered, cluster, options)
     if "calibration" in groups and not find_calibration_obstacle(answered):
-        splits += _make_calibration_statistics(answered, cluster)
-    return lambda counts: {name: values for split in splits for name, values in split(counts).items()}
+        statistics += _make_calibration_statistics(answered, cluster)
+    return lambda counts: {name: values for statistic in statistics for name, values in statistic(counts).items()}
 
 
 class _RankedClass(NamedTuple):
@@ -283,14 +283,14 @@ def _make_selective_statistics(
 ) -> list[ScoreStatistic]:
     """C@R with thresholds of each replicate; Phi_c with those chosen on validation, which stay."""
     accuracy = compute_item_accuracy(answered)
-    splits: list[ScoreStatistic] = [
+    statistics: list[ScoreStatistic] = [
         make_risk_coverage_statistic(answered.confidence, accuracy, cluster, options.risks)
     ]
     if answered.validation:
         thresholds = choose_thresholds(
             answered.validation.confidence, compute_item_accuracy(answered.validation), options.costs
         )
-        splits.append(
+        statistics.append(
             _make_mean_statistic(
                 {
                     f"effective_reliability/{cost:g}/phi": np.where(
@@ -301,7 +301,7 @@ def _make_selective_statistics(
                 cluster,
             )
         )
-    return splits
+    return statistics
 
 
 def make_risk_coverage_statistic(
@@ -356,7 +356,7 @@ def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarra
     """ECE and Brier. By falling confidence the items of a bin stand side by side, so that its sums are differences."""
     at, happened = get_calibration_outcomes(answered)
     cluster = cluster[~answered.missing]
-    by = rank_items(at.confidence, happened["right"], at.answerable)
+    by = rank_items(at.confidence, happened["correct"], at.answerable)
     ordered = cluster[by.rows]
     of_width = np.searchsorted(np.linspace(0, 1, NUM_BINS + 1)[1:-1], by.thresholds)
     width_starts = np.flatnonzero(np.diff(of_width, prepend=-1))

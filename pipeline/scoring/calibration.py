@@ -11,12 +11,12 @@ from .answer_scores import most_frequent_answer
 from .input_validation import check_fractions
 from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
-Binning = Literal["width", "mass"]
+Binning = Literal["equal_width", "equal_mass"]
 NUM_BINS = 15
 
 
 def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "equal_width"
 ) -> float:
     """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
     NaN without items.
@@ -37,15 +37,15 @@ def expected_calibration_error(
 
 
 def reliability_table(
-    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "width"
+    confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "equal_width"
 ) -> np.ndarray:
     """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
     confidence, correct = check_fractions(confidence=confidence, correct=correct)
     if num_bins < 1:
         raise ValueError(f"bins is {num_bins}, wanted 1 or more")
-    if binning == "width":
+    if binning == "equal_width":
         place = np.searchsorted(np.linspace(0, 1, num_bins + 1)[1:-1], confidence)
-    elif binning == "mass":
+    elif binning == "equal_mass":
         order = np.argsort(confidence)
         confidence, correct = confidence[order], correct[order]
         starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))  # of each distinct confidence
@@ -85,23 +85,23 @@ def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredict
     at = answered.select(~answered.missing)
     right = at.correct
     if answered.has_human_answers:
-        pairs = zip(at.answer, at.items["people"], strict=True)
+        pairs = zip(at.answer, at.items["human_answers"], strict=True)
         right = np.array([float(said == most_frequent_answer(people)) for said, people in pairs])
-    return at, {"right": right} if answered.answerable.all() else {
+    return at, {"correct": right} if answered.answerable.all() else {
         "answerable": at.answerable,
-        "right": right,
+        "correct": right,
     }
 
 
 def score_calibration(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """ECE and Brier of each of the `outcomes`."""
     if why := find_calibration_obstacle(answered):
-        return {"absent": why}
+        return {"unavailable": why}
     at, happened = get_calibration_outcomes(answered)
     scores: Scores = {
         name: {
             "ece": expected_calibration_error(at.confidence, outcome),
-            "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="mass"),
+            "ece_equal_mass": expected_calibration_error(at.confidence, outcome, binning="equal_mass"),
             "brier": brier_score(at.confidence, outcome),
         }
         for name, outcome in happened.items()

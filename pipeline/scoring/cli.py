@@ -51,7 +51,7 @@ def load_inputs(
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("exclude_errata")):
         benchmark = attempt(exclude_errata, benchmark, arguments.benchmark, errata)
-    as_written = options is not None and options.mode == "parity"
+    as_written = options is not None and options.mode == "published"
     models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
     devs = [attempt(read_predictions, path, as_written) for path in arguments.validation]
     for name in ("validation", "abstention_labels"):
@@ -86,7 +86,7 @@ def load_inputs(
     groups = (*(options.scores or list_score_groups(benchmark)), EFFICIENCY_GROUP)
     has_validation = any(model.validation for model in read_models) or (
         options.split == "test"
-        and options.mode != "parity"
+        and options.mode != "published"
         and _has_validation_predictions(benchmark, read_models)
     )
     if vain := find_ineffective_options(given, options, benchmark, groups, has_validation):
@@ -105,7 +105,7 @@ def _with_score_groups(
 ) -> ScoringOptions:
     """The groups of scores that are to be shown or written: those named, all, or what one screen needs and files serve."""
     if options.scores:
-        return options._replace(scores=(*options.scores, *(("by",) if options.group_by else ())))
+        return options._replace(scores=(*options.scores, *(("subgroups",) if options.group_by else ())))
     if any((arguments.full, arguments.json, arguments.out, arguments.table)):
         return options
     wanted = {
@@ -114,7 +114,7 @@ def _with_score_groups(
         *(("abstention",) if options.detect_abstention else ()),
     }
     screen = [name for name in list_score_groups(benchmark) if name in wanted]
-    return options._replace(scores=("by",) if options.group_by else tuple(screen))
+    return options._replace(scores=("subgroups",) if options.group_by else tuple(screen))
 
 
 def format_json(report: ScoreReport) -> str:

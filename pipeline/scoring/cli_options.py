@@ -38,7 +38,7 @@ class CommandOption(NamedTuple):
 
 def _format_default(value: Any) -> str:
     if isinstance(value, tuple):
-        return " ".join(f"{split:g}" for split in value)
+        return " ".join(f"{number:g}" for number in value)
     return "no" if value is False else "none" if value is None else str(value)
 
 
@@ -68,7 +68,7 @@ OPTION_GROUPS = {
             "none",
             {"type": Path} | REPEATABLE_KWARGS,
         ),
-        CommandOption("--missing", "items without a prediction: refuse, wrong (accepted) or drop", "wrong"),
+        CommandOption("--missing", "items without a prediction: error, wrong (accepted) or drop", "wrong"),
         CommandOption(
             "--allow-missing",
             "as --missing wrong",
@@ -78,7 +78,7 @@ OPTION_GROUPS = {
         ),
     ],
     "how it is scored": [
-        CommandOption("--mode", "strict, or parity: the numbers of the published scripts", "parity"),
+        CommandOption("--mode", "strict, or published: the numbers of the published scripts", "published"),
         CommandOption(
             "--match", "what answers lose before they are compared: exact (nothing), vqa or squad", "squad"
         ),
@@ -152,12 +152,12 @@ OPTION_GROUPS = {
 }
 # What some options must be, and whether a value is.
 VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "mode": ("strict or parity", lambda mode: mode in ("strict", "parity")),
+    "mode": ("strict or published", lambda mode: mode in ("strict", "published")),
     "split": ("test, validation or all", lambda split: split in ("test", "validation", "all")),
     "risks": ("numbers from 0 to 1", lambda risks: all(0 <= risk <= 1 for risk in risks)),
     "costs": ("numbers from 0 to 1,000,000", lambda costs: all(0 <= cost <= 1_000_000 for cost in costs)),
     "match": ("exact, vqa or squad", lambda match: match in ("exact", "vqa", "squad")),
-    "missing": ("refuse, wrong or drop", lambda missing: missing in ("refuse", "wrong", "drop")),
+    "missing": ("error, wrong or drop", lambda missing: missing in ("error", "wrong", "drop")),
     "bootstrap": ("0 to 1,000,000", lambda count: 0 <= count <= 1_000_000),
     "seed": ("0 to 4,294,967,295", lambda seed: 0 <= seed < 2**32),
     "threshold": ("a number", lambda threshold: not math.isnan(threshold)),
@@ -170,7 +170,7 @@ def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
-        description="Score predictions on a benchmark with unanswerable questions (docs/scores.md defines every score).",
+        description="Score predictions on a benchmark with unanswerable questions (docs/reference/scores.md defines every score).",
         epilog=f"--resource NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
@@ -219,9 +219,9 @@ def find_ineffective_options(
         why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
     elif has_validation and "answerability" not in score_groups:
         why["threshold"] = "validation items choose the threshold of the scores that are shown"
-    if options.mode == "parity":
-        why |= dict.fromkeys(("bootstrap", "seed"), "--mode parity gives no intervals")
-        why |= {"match": "--mode parity compares exactly", "split": "--mode parity scores all parts"}
+    if options.mode == "published":
+        why |= dict.fromkeys(("bootstrap", "seed"), "--mode published gives no intervals")
+        why |= {"match": "--mode published compares exactly", "split": "--mode published scores all parts"}
     found = [no_effect_message(f"--{name}", reason) for name, reason in why.items() if name in arguments]
     suited = [*list_score_groups(benchmark), EFFICIENCY_GROUP]
     for text in arguments.get("resource", ()):
@@ -249,7 +249,7 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
     }
     for name in ("scores", "group_by"):
         if name in given:
-            given[name] = tuple(split.strip() for split in given[name].split(",") if split.strip())
+            given[name] = tuple(text.strip() for text in given[name].split(",") if text.strip())
     for name in ("risks", "costs"):
         if name in given:
             given[name] = tuple(given[name])
@@ -261,7 +261,7 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
         ("scores", options.scores, GROUP_NAMES),
         ("group_by", options.group_by, GROUPING_FIELDS),
     ):
-        wrong = [split for split in asked if split not in there]
+        wrong = [one for one in asked if one not in there]
         if wrong or (asked == () and name in given):
             problems.append(
                 f"--{name.replace('_', '-')}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}"

@@ -85,11 +85,11 @@ def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """
     if not answered.has_pairs:
         return {
-            "absent": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
+            "unavailable": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
         }
     count = len(find_pairs(*answered.paired_metric_inputs)[0])
     if not has_enough_pairs(answered):
-        return {"pairs": count, "absent": f"too few pairs ({count}); wanted {MIN_PAIRS} or more"}
+        return {"pairs": count, "unavailable": f"too few pairs ({count}); wanted {MIN_PAIRS} or more"}
     threshold = (
         choose_dual_threshold(*answered.validation.paired_metric_inputs)
         if answered.validation
@@ -99,7 +99,7 @@ def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
         "pairs": count,
         "dual_accuracy": dual_accuracy(*answered.paired_metric_inputs),
         "threshold": threshold,
-        "threshold_from": "validation"
+        "threshold_source": "validation"
         if answered.validation
         else "default"
         if threshold == ScoringOptions().threshold

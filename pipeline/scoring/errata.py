@@ -34,8 +34,8 @@ def exclude_errata(benchmark: Benchmark, release: Path, errata: str) -> Benchmar
 def _is_listed_or_paired(items: Items, ids: set[str]) -> np.ndarray:
     """Which items are in the list, or paired with one that is; [n] booleans."""
     listed = items.isin(ids)
-    pairs = {pair for pair in items["pair"][listed] if pair}
-    return listed | np.array([pair in pairs for pair in items["pair"]], bool)
+    pairs = {pair for pair in items["pair_id"][listed] if pair}
+    return listed | np.array([pair in pairs for pair in items["pair_id"]], bool)
 
 
 def _read_errata_ids(path: Path, given: str) -> set[str]:

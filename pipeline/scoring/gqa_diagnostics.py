@@ -27,7 +27,7 @@ def compute_gqa_diagnostics(
     scenes: GqaRecords | None = None,
     attention: Any = None,
 ) -> dict[str, Score]:
-    """Each score with how many items it rests on, or {"absent": why} where a file that it needs is not there.
+    """Each score with how many items it rests on, or {"unavailable": why} where a file that it needs is not there.
 
     Args:
         questions: GQA's questions by id; those marked `isBalanced: false` are not scored, as in GQA's own script.
@@ -79,9 +79,9 @@ def count_reasoning_steps(question: Mapping[str, Any]) -> int:
 
 
 def score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> dict[str, Any]:
-    questions = dict(zip(answered.items["id"], answered.items["question"], strict=True))
+    questions = dict(zip(answered.items["id"], answered.items["gqa_question"], strict=True))
     if not all(questions.values()):
-        return {"absent": "needs GQA's questions file as the benchmark"}
+        return {"unavailable": "needs GQA's questions file as the benchmark"}
     said = dict(zip(questions, answered.answer, strict=True)) | answered.predictions.answer_by_id
     names = ("all_questions", "choices", "scenes", "attention")
     return compute_gqa_diagnostics(questions, said, **{name: getattr(options, name) for name in names})
@@ -89,7 +89,7 @@ def score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> dict[str,
 
 def _mean(values: Sequence[float]) -> Score:
     if not len(values):
-        return {"absent": "no such question"}
+        return {"unavailable": "no such question"}
     return {"value": float(np.mean(values)), "items": len(values)}
 
 
@@ -114,21 +114,21 @@ def _consistency(
             if known:
                 scores.append(np.mean([said[other] == everything[other]["answer"] for other in known]))
     if not entailing:
-        return {"absent": "no question of this file names entailed ones (GQA's test splits do not)"}
+        return {"unavailable": "no question of this file names entailed ones (GQA's test splits do not)"}
     if lost:
         return {
-            "absent": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"
+            "unavailable": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"
         }
-    return _mean(scores) if scores else {"absent": "no question that entails others was answered right"}
+    return _mean(scores) if scores else {"unavailable": "no question that entails others was answered right"}
 
 
 def _choice_rate(questions: GqaRecords, said: Answers, choices: GqaRecords | None, which: str) -> Score:
     if choices is None:
         absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
-        return {"absent": absent}
+        return {"unavailable": absent}
     if lost := sum(which not in choices.get(name, {}) for name in questions):
         return {
-            "absent": f"the file of choices has nothing `{which}` for {lost} of {format_count(len(questions), 'question')}"
+            "unavailable": f"the file of choices has nothing `{which}` for {lost} of {format_count(len(questions), 'question')}"
         }
     marks = []
     for name, question in questions.items():
@@ -147,7 +147,7 @@ def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
             truth[group][question["answer"]] += 1
             said[group][predictions[name]] += 1
     if not truth:
-        return {"absent": "no question of this file has a global group"}
+        return {"unavailable": "no question of this file has a global group"}
     total = sum(counts.total() for counts in truth.values())
     chi_squares = (
         counts.total() * sum((said[group][answer] - n) ** 2 / n for answer, n in counts.items())
@@ -162,15 +162,15 @@ def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any)
     without boxes scores 0, and none points to the whole image (its test for the scene looks among the *keys* of a
     step, where it never is)."""
     if attention is None:
-        return {"absent": "needs the model's attention over the image (--resource attention=FILE)"}
+        return {"unavailable": "needs the model's attention over the image (--resource attention=FILE)"}
     if scenes is None:
         return {
-            "absent": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
+            "unavailable": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
         }
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
         return {
-            "absent": f"{lost} of {format_count(len(questions), 'question')} have no attention or no scene graph"
+            "unavailable": f"{lost} of {format_count(len(questions), 'question')} have no attention or no scene graph"
         }
     scores, faults = [], []
     for name, question in questions.items():

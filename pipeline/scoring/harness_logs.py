@@ -1,6 +1,6 @@
 """What the rows of evaluation harnesses' logs say: lmms-eval, inspect_ai, OpenAI's batches, VLMEvalKit.
 
-A log is known by the keys of its rows, never by its file's name (docs/scores.md has the table).
+A log is known by the keys of its rows, never by its file's name (docs/reference/scores.md has the table).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _parse_inspect(row: Row) -> Sample:
         **{f"scores.{name}.metadata": as_mapping(score.get("metadata")) for name, score in scores.items()},
         "metadata": more,
     }
-    choices, alike = _only_dicts(output.get("choices")), more.get("items")
+    choices, alike = _only_dicts(output.get("choices")), more.get("item_ids")
     answer = find_field(beside, ["prediction"])
     failure, stop = "", choices[0].get("stop_reason") if choices else None
     if not answer[0]:

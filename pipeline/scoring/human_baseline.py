@@ -77,10 +77,10 @@ def score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -
     """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
     study = options.human_judgments
     if study is None:
-        return {"absent": "needs people's judgements (--resource human=FILE)"}
+        return {"unavailable": "needs people's judgements (--resource human-judgments=FILE)"}
     at = answered.select(answered.items.isin(study))
     if not len(at.items):
-        return {"absent": "the human study has no item of this subset"}
+        return {"unavailable": "the human study has no item of this subset"}
     judgements = [study[name] for name in at.items["id"]]
     people = compute_human_rejection(
         np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements)))

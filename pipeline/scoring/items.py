@@ -97,8 +97,8 @@ class Items:
         ([False, False, True], [True, True, False])
         """
         there = self.isin(ids)
-        broken = {pair for pair in self["pair"][~there].tolist() if pair}
-        return there & ~np.fromiter(map(broken.__contains__, self["pair"]), bool, self._count)
+        broken = {pair for pair in self["pair_id"][~there].tolist() if pair}
+        return there & ~np.fromiter(map(broken.__contains__, self["pair_id"]), bool, self._count)
 
     def with_columns(self, **columns: Iterable[Any]) -> Items:
         """The same items with other values."""
@@ -164,5 +164,5 @@ class Benchmark(NamedTuple):
 
     def human_answer_words(self) -> set[str]:
         """All words of people's answers, lower-cased."""
-        texts = {text for items in self.subsets.values() for people in items["people"] for text in people}
+        texts = {text for items in self.subsets.values() for people in items["human_answers"] for text in people}
         return {word for text in texts for word in text.lower().split()}

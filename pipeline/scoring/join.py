@@ -34,7 +34,7 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
     if predictions.validation:
         yield from _explain_misplaced_ids(benchmark, said, validation, options)
     everything = not (unknown or validation or extra) and len(said) == len(benchmark.ids)
-    if options.missing == "refuse" and not everything:
+    if options.missing == "error" and not everything:
         yield from _explain_missing_items(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.detect_abstention
     if needs_confidences and predictions.confidence is None and not predictions.faults:
@@ -216,6 +216,6 @@ def _classify_answers(items: Items, said: Sequence[str], model: Predictions) -> 
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
         labels[open_ones] = classify_abstention(
-            items["asked"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
+            items["question_text"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
         )
     return labels

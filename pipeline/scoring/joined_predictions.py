@@ -16,7 +16,7 @@ MAX_EXAMPLES = 5  # failures that are named
 EMPTY_REPLY_WARNING_RATE = 0.05  # proportion of replies without text from which on there is a warning
 MatchMode = Literal["exact", "vqa", "squad"]
 
-# Numbers and texts by name, or the same of several that belong together. What could not be scored is {"absent": why}.
+# Numbers and texts by name, or the same of several that belong together. What could not be scored is {"unavailable": why}.
 Scores = dict[str, Any]
 
 
@@ -49,8 +49,8 @@ class PredictionFileInfo(NamedTuple):
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
         """
         fields = {"id": self.id_field, "answer": self.answer_field, "confidence": self.confidence_field}
-        splits = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
-        lines = [f"read as {self.file_format}: " + "; ".join([", ".join(splits), *self.notes])]
+        sources = [f"{kind} from {field}" if field else f"no {kind}" for kind, field in fields.items()]
+        lines = [f"read as {self.file_format}: " + "; ".join([", ".join(sources), *self.notes])]
         if self.failures:
             reasons = ", ".join(
                 f"{n:,} {why}" for why, n in Counter(self.failures.values()).most_common(MAX_EXAMPLES)
@@ -162,12 +162,12 @@ class JoinedPredictions(NamedTuple):
     @property
     def has_human_answers(self) -> bool:
         """Are there the answers of several people (VQA)?"""
-        return bool(self.items["people"][0])
+        return bool(self.items["human_answers"][0])
 
     @property
     def reference_answers(self) -> list[list[str]]:
         """The answers of people to each item, or the right answers where no people were asked."""
-        both = zip(self.items["people"], self.items["answers"], strict=True)
+        both = zip(self.items["human_answers"], self.items["answers"], strict=True)
         return [list(people or answers) for people, answers in both]
 
     @property
@@ -181,12 +181,12 @@ class JoinedPredictions(NamedTuple):
     @property
     def has_pairs(self) -> bool:
         """Does every item name its pair?"""
-        return bool(self.items["pair"].all())
+        return bool(self.items["pair_id"].all())
 
     @property
     def paired_metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """These columns and the name of each item's pair, "" where it has none."""
-        return *self.metric_inputs, self.items["pair"].astype(str)
+        return *self.metric_inputs, self.items["pair_id"].astype(str)
 
 
 class ScoringOptions(NamedTuple):
@@ -194,11 +194,11 @@ class ScoringOptions(NamedTuple):
 
     Attributes:
         scores: groups of scores, () for all that the benchmark allows.
-        by: of group "by", the kinds of items that are told apart, with intervals; () for all, without.
+        by: of group "subgroups", the kinds of items that are told apart, with intervals; () for all, without.
         part: which part of a release is scored; thresholds come from validation where test is.
         mode: strict definitions, or those of the published RGQA script.
         match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
-            (docs/scores.md). `mode` parity always compares exactly.
+            (docs/reference/scores.md). `mode` published always compares exactly.
         bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
         risks, costs: of selective prediction.
         threshold: accept where confidence >= threshold, in the scores that need a fixed one.
@@ -212,14 +212,14 @@ class ScoringOptions(NamedTuple):
     scores: tuple[str, ...] = ()
     group_by: tuple[str, ...] = ()
     split: Literal["test", "validation", "all"] = "test"
-    mode: Literal["strict", "parity"] = "strict"
+    mode: Literal["strict", "published"] = "strict"
     match: MatchMode = "vqa"
     bootstrap: int = 1000
     seed: int = 0
     risks: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2)
     costs: tuple[float, ...] = (1, 10, 100)
     threshold: float = 0.5
-    missing: Literal["refuse", "wrong", "drop"] = "refuse"
+    missing: Literal["error", "wrong", "drop"] = "error"
     detect_abstention: bool = False
     synonyms: Mapping[str, str] | None = None
     word_vectors: Mapping[str, np.ndarray] | None = None

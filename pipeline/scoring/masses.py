@@ -105,12 +105,12 @@ def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold:
 def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """The means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `THRESHOLDS`."""
     if not answered.has_human_answers:
-        return {"absent": "needs several people's answers to each question (VQA's annotations)"}
+        return {"unavailable": "needs several people's answers to each question (VQA's annotations)"}
     said, people, vectors = answered.answer, answered.reference_answers, options.word_vectors
     ma, s = _factors(said, people)
     scores: Scores = {"ma": nan_mean(ma), "s": nan_mean(s), "ma_x_s": nan_mean(ma * s)}
     if vectors is None:
-        return scores | {"ses": {"absent": "needs word vectors (--resource vectors=FILE)"}}
+        return scores | {"ses": {"unavailable": "needs word vectors (--resource word-vectors=FILE)"}}
     for t in SIMILARITY_THRESHOLDS:
         ma, ses = _factors(said, people, vectors, t)
         scores |= {f"ses_{t}": nan_mean(ses), f"masses_{t}": nan_mean(ma * ses)}

@@ -54,7 +54,7 @@ SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scor
     "abstention": (score_abstention, KINDS_WITH_UQS),
     "human": (resources.lazy_score_human_baseline, KINDS_WITH_UQS),
     "gqa": (resources.lazy_score_gqa, KINDS_WITHOUT_UQS),
-    "by": (score_subgroups, KINDS_WITH_UQS),
+    "subgroups": (score_subgroups, KINDS_WITH_UQS),
 }
 EFFICIENCY_GROUP = "efficiency"  # of the whole run, not of a subset
 GROUP_NAMES = sorted([*SCORE_GROUPS, EFFICIENCY_GROUP])
@@ -184,8 +184,8 @@ def restrict_to_common_items(
 
 
 def resolve_options(options: ScoringOptions) -> ScoringOptions:
-    """The options as they are applied: mode parity settles some others."""
-    return options._replace(match="exact", split="all") if options.mode == "parity" else options
+    """The options as they are applied: mode published settles some others."""
+    return options._replace(match="exact", split="all") if options.mode == "published" else options
 
 
 def list_score_groups(benchmark: Benchmark) -> list[str]:
@@ -215,7 +215,7 @@ def _score_model(
     joined = {name: join_predictions(items, model, options) for name, items in common.subsets.items()}
     chosen = [name for name in list_score_groups(benchmark) if not options.scores or name in options.scores]
     repeated: Replicates = {}
-    if options.bootstrap and options.mode != "parity" and not set(COMPARED_GROUPS).isdisjoint(chosen):
+    if options.bootstrap and options.mode != "published" and not set(COMPARED_GROUPS).isdisjoint(chosen):
         repeated = bootstrap_subsets(joined, partial(make_score_statistic, groups=chosen), options)
     subsets = {}
     for name, answered in joined.items():
@@ -254,10 +254,10 @@ def _count_items(answered: JoinedPredictions, all_items: int, without_prediction
         "uqs": int((~answered.answerable).sum()),
         "images": len(set(answered.items["image"].tolist())),
         "missing": int(answered.missing.sum()),
-        "left_out": left_out,
-        "left_out_for_others": max(0, left_out - without_prediction),
+        "excluded": left_out,
+        "excluded_for_other_models": max(0, left_out - without_prediction),
         "validation": len(answered.validation.items) if answered.validation else 0,
-        "says_uq": sum(
+        "num_uq_answers": sum(
             times for text, times in Counter(answered.answer).items() if text.strip().upper() == "UQ"
         ),
     }

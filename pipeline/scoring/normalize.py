@@ -1,4 +1,4 @@
-"""Bringing answers to a common form before they are compared. docs/scores.md lists how the forms differ."""
+"""Bringing answers to a common form before they are compared. docs/reference/scores.md lists how the forms differ."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _reply_warnings(answered: JoinedPredictions, options: ScoringOptions) -> Ite
         ]
         said = [at.answer[i] for i in read]
         unknown = np.flatnonzero(
-            is_unknown_language(at.items["asked"][read].tolist(), said, at.items.answer_words)
+            is_unknown_language(at.items["question_text"][read].tolist(), said, at.items.answer_words)
         ).tolist()
         if unknown:
             verb = "is" if len(unknown) == 1 else "are"

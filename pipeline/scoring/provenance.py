@@ -48,7 +48,7 @@ def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
         if (value := item.get(name)) is not None and not isinstance(value, str):
             yield f"{name} is {value!r}, wanted a text"
         elif name == "split" and value not in ALLOWED_SPLITS:
-            yield f"part is {value!r}, wanted validation or test"
+            yield f"split is {value!r}, wanted validation or test"
     edits = item.get("edits", [])
     if not isinstance(edits, list) or not all(
         isinstance(edit, dict) and isinstance(edit.get("kind"), str) for edit in edits

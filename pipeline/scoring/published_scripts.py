@@ -3,7 +3,7 @@
 What it does otherwise than the strict scores: it drops points between which the curve is straight, reads FPR off the
 *end* of a flat part, gives 0 where nothing is right, takes AUPR by trapezoids, compares answers letter by letter,
 accepts where confidence > tau (not >=) in the four numbers at a fixed threshold, counts "UQ" as the right answer to a
-UQ there, and gives nine numbers fewer when everything is accepted. docs/scores.md shows each in a case.
+UQ there, and gives nine numbers fewer when everything is accepted. docs/reference/scores.md shows each in a case.
 """
 
 from __future__ import annotations

@@ -183,8 +183,8 @@ def _aupr_out(swept: ThresholdSweep) -> float:
 # What each score is of a sweep; a score that is added here stands in every report, with an interval.
 REALISTIC_SCORES = {
     "auaf": ReportedScore("AUAF", area_under_curve),
-    "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.right, swept.uqs, 0.95), True),
-    "facc": ReportedScore("FACC", lambda swept: safe_divide(swept.right[-1], swept.aqs[-1])),
+    "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.correct, swept.uqs, 0.95), True),
+    "facc": ReportedScore("FACC", lambda swept: safe_divide(swept.correct[-1], swept.aqs[-1])),
     "auroc": ReportedScore("AUROC", partial(area_under_curve, count_all_accepted=True)),
     "aupr_in": ReportedScore("AUPR-in", _aupr_in),
     "aupr_out": ReportedScore("AUPR-out", _aupr_out),
@@ -194,8 +194,8 @@ REALISTIC_SCORES = {
 
 
 def score_realistic_vqa(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """The strict scores, or in mode "parity" those of the published script."""
-    if options.mode == "parity":
+    """The strict scores, or in mode "published" those of the published script."""
+    if options.mode == "published":
         return published_scores(answered.confidence, answered.is_literal_match, answered.answerable)
     return realistic_scores(*answered.metric_inputs)
 

@@ -64,7 +64,7 @@ def _read_attention(path: str, words: set[str]) -> Any:
 
 # By the names of the fields of `Options` that they fill, with dashes.
 RESOURCES = {
-    "vectors": Resource(
+    "word-vectors": Resource(
         "word vectors (a text file, or a spaCy model that has them), for MaSSeS", "masses", _read_word_vectors
     ),
     "wordnet": Resource("WordNet's folder dict, for WUPS", "wups", _read_wordnet),
@@ -72,7 +72,7 @@ RESOURCES = {
     "choices": Resource("GQA's choices, for validity and plausibility", "gqa", _read_choices),
     "scenes": Resource("GQA's scene graphs, for grounding", "gqa", _read_scenes),
     "attention": Resource("the model's attention by question, for grounding", "gqa", _read_attention),
-    "human": Resource(
+    "human-judgments": Resource(
         "people's judgements, a list of {question_id, accepted}", "human", _read_human_judgments
     ),
     "run-log": Resource("JSON lines with seconds, items, memory_bytes", "efficiency", _read_run_log),

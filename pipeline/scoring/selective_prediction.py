@@ -218,13 +218,13 @@ def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
 def score_selective_prediction(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Thresholds are chosen on the items of validation and applied to those that are scored."""
     if not answered.has_confidence:
-        return {"absent": "the predictions give no confidences"}
+        return {"unavailable": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, compute_item_accuracy(answered)
     test, validation = (confidence, accuracy), None
     if answered.validation:
         validation = answered.validation.confidence, compute_item_accuracy(answered.validation)
     risks, costs = options.risks, options.costs
-    if options.mode == "parity":
+    if options.mode == "published":
         return published_selective_scores(*test, *(validation or (None, None)), risks=risks, costs=costs)
     best = oracle_confidence(accuracy)
     scores: Scores = {
@@ -236,7 +236,7 @@ def score_selective_prediction(answered: JoinedPredictions, options: ScoringOpti
     }
     if not validation:
         absent = {
-            "absent": "no items to choose a threshold on: a release has a split validation; else give --validation PREDICTIONS"
+            "unavailable": "no items to choose a threshold on: a release has a split validation; else give --validation PREDICTIONS"
         }
         return scores | {"effective_reliability": absent, "threshold_transfer": absent}
     return scores | {

@@ -61,7 +61,7 @@ def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Sco
                     intervals[score] = percentile_interval(drawn[kind][score])
             slices.setdefault(name, {})[kind] = row | {"intervals": intervals}
     return slices or {
-        "absent": "the benchmark does not say of what kind its items are (a release folder does)"
+        "unavailable": "the benchmark does not say of what kind its items are (a release folder does)"
     }
 
 

@@ -40,7 +40,7 @@ def format_report(report: ScoreReport) -> str:
 
 
 def format_subgroups(report: ScoreReport) -> str:
-    """The tables of group "by" alone."""
+    """The tables of group "subgroups" alone."""
     lines = [
         format_benchmark_line(report),
         "in %, with 95 % intervals: images resampled; of fewer than 20 items the exact interval alone",
@@ -50,7 +50,7 @@ def format_subgroups(report: ScoreReport) -> str:
             lines += [
                 "",
                 format_subset_line(model.name, subset, groups["counts"]),
-                *_format_subgroup_tables(groups["by"]),
+                *_format_subgroup_tables(groups["subgroups"]),
             ]
     return "\n".join(lines) + "\n"
 
@@ -82,12 +82,12 @@ def format_count_warnings(counts: Scores) -> Iterator[str]:
     """What of a subset was not answered as it should be."""
     if counts["missing"]:
         yield f"{counts['missing']:,} MISSING, counted as accepted with a wrong answer"
-    if own := counts["left_out"] - counts["left_out_for_others"]:
+    if own := counts["excluded"] - counts["excluded_for_other_models"]:
         yield f"{own:,} without a prediction LEFT OUT"
-    if counts["left_out_for_others"]:
-        yield f"{counts['left_out_for_others']:,} LEFT OUT because another file has no prediction for them"
-    if counts["says_uq"]:
-        yield f'{counts["says_uq"]:,} answers read "UQ": never right as an answer (--detect-abstention reads them as abstentions)'
+    if counts["excluded_for_other_models"]:
+        yield f"{counts['excluded_for_other_models']:,} LEFT OUT because another file has no prediction for them"
+    if counts["num_uq_answers"]:
+        yield f'{counts["num_uq_answers"]:,} answers read "UQ": never right as an answer (--detect-abstention reads them as abstentions)'
 
 
 def _format_model(model: ModelReport) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _format_model(model: ModelReport) -> Iterator[str]:
         yield from ("", format_subset_line(model.name, subset, groups["counts"]))
         yield from (f"  WARNING: {text}" for text in model.warnings.get(subset, ()))
         for group, values in groups.items():
-            if group == "by":
+            if group == "subgroups":
                 yield from _format_subgroup_tables(values)
             elif group not in ("counts", "intervals"):
                 yield from format_score_group(group, values, groups["intervals"])
@@ -113,8 +113,8 @@ def _format_model(model: ModelReport) -> Iterator[str]:
 def format_score_group(title: str, values: Mapping[str, Any], intervals: Scores) -> Iterator[str]:
     """A group of scores, a line each, or for several that belong together."""
     yield f"  {title}"
-    if "absent" in values:
-        yield f"    not scored: {values['absent']}"
+    if "unavailable" in values:
+        yield f"    not scored: {values['unavailable']}"
         return
     for name, value in values.items():
         yield from _format_score(name, name, value, intervals)
@@ -125,8 +125,8 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
     title = format_heading(name)
     if not isinstance(value, Mapping):
         yield f"{indent}{title:<38} {_format_value(name.split('/')[-1], value):>10}{format_interval(intervals.get(way))}"
-    elif "absent" in value:
-        yield f"{indent}{title}: not scored: {value['absent']}"
+    elif "unavailable" in value:
+        yield f"{indent}{title}: not scored: {value['unavailable']}"
     elif set(value) == {"value", "items"}:
         yield f"{indent}{title:<38} {_format_value(name, value['value']):>10}  of {value['items']:,}"
     elif any(isinstance(inner, Mapping) or f"{way}/{key}" in intervals for key, inner in value.items()):
@@ -134,14 +134,14 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
         for key, inner in value.items():
             yield from _format_score(f"{way}/{key}", key, inner, intervals, indent + "  ")
     else:
-        splits = (f"{key.replace('_', ' ')}: {_format_value(key, inner)}" for key, inner in value.items())
-        yield f"{indent}{title:<20} " + ", ".join(splits)
+        cells = (f"{key.replace('_', ' ')}: {_format_value(key, inner)}" for key, inner in value.items())
+        yield f"{indent}{title:<20} " + ", ".join(cells)
 
 
 def _format_subgroup_tables(values: Scores) -> Iterator[str]:
     """A table for each sort of kinds; of few items the interval stands alone."""
-    if "absent" in values:
-        yield f"  by kind: {values['absent']}"
+    if "unavailable" in values:
+        yield f"  by kind: {values['unavailable']}"
         return
     for name, kinds in values.items():
         rows = [[f"by {name}", *map(format_heading, REPORTED_SCORES), "AQs", "UQs"]]

@@ -52,8 +52,8 @@ def format_summary(report: ScoreReport, extra_groups: Collection[str] = ()) -> s
 
 
 def _describe_units(options: Mapping[str, Any]) -> str:
-    if options["mode"] == "parity":
-        return "in %; mode parity gives no intervals"
+    if options["mode"] == "published":
+        return "in %; mode published gives no intervals"
     if not options["bootstrap"]:
         return "in %; no intervals without --bootstrap"
     return f"in %, 95 % intervals in brackets: images resampled {options['bootstrap']:,} times"
@@ -91,8 +91,8 @@ def _format_item_counts(model: ModelReport) -> Iterator[str]:
     yield from _format_labelled_table(head, rows)
     absent: dict[str, list[str]] = {}
     for place, groups in model.subsets.items():
-        if "absent" in groups.get("pairs", {}):
-            absent.setdefault(groups["pairs"]["absent"], []).append(place)
+        if "unavailable" in groups.get("pairs", {}):
+            absent.setdefault(groups["pairs"]["unavailable"], []).append(place)
     for why, places in absent.items():
         where = f" of {', '.join(places)}" if len(places) < len(model.subsets) else ""
         yield f"no dual accuracy{where}: {why}"
@@ -100,14 +100,14 @@ def _format_item_counts(model: ModelReport) -> Iterator[str]:
 
 def _dual_accuracy_cells(groups: Mapping[str, Scores]) -> list[str]:
     pairs, validation = groups["pairs"], groups["counts"]["validation"]
-    if "absent" in pairs:
+    if "unavailable" in pairs:
         return ["-"] * 4
     return [
         format_cell(pairs["dual_accuracy"], groups["intervals"].get("dual_accuracy")),
         format_percent(pairs["dual_accuracy_at_threshold"]),
         format_number(pairs["threshold"]),
         {"validation": f"validation ({validation:,})", "option": "--threshold"}.get(
-            pairs["threshold_from"], "the default"
+            pairs["threshold_source"], "the default"
         ),
     ]
 

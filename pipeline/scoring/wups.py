@@ -76,7 +76,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
     if not files:
         raise UserError(
-            f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/scores.md says where to get one)"
+            f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/reference/scores.md says where to get one)"
         )
     senses: dict[str, list[str]] = {}
     parents: dict[str, tuple[str, ...]] = {}
@@ -123,7 +123,7 @@ def wups(
 
 def score_wups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     if options.wordnet is None:
-        return {"absent": "needs WordNet's dict folder (--resource wordnet=FOLDER)"}
+        return {"unavailable": "needs WordNet's dict folder (--resource wordnet=FOLDER)"}
     columns = answered.answer, answered.reference_answers, options.wordnet
     thresholds = (0.9, 0.0)
     acm = {f"acm_{t}": nan_mean(wups(*columns, threshold=t)) for t in thresholds}

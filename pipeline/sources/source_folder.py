@@ -21,15 +21,19 @@ MAX_ID_LENGTH = 200  # characters of an id, which names files too; those have 25
 
 
 class IngestParams(Params):
-    """Parameters of ingest.
+    """Parameters of stage `ingest`.
 
     Attributes:
-        split: the benchmark is built from this split; its images must be there as files.
-        question_splits: questions read; besides `split`, they tell which attribute is of which type.
-        graph_splits: scene graphs read: the vocabulary, and the evidence where they cover `split`.
-        questions: GQA only: those asked are the balanced ones (the paper's choice) or all of them.
-        format: "auto" goes by what lies in source/.
-        paraphrase: say the questions of `split` in other words (`pipeline/paraphrasing`), drawn by `seed` and text.
+        split: Split whose images and questions make the benchmark. All its image files must exist.
+        question_splits: Splits whose questions are read. Besides `split`, they tell which attribute
+            belongs to which type and which names form a category.
+        graph_splits: Splits whose scene graphs are read. They fill the vocabulary and, where they cover
+            `split`, the evidence of the verifier.
+        question_set: GQA only: read the `balanced` questions (as the paper did) or `all` of them.
+        format: Format of the source folder. `auto` recognizes it by its files.
+        paraphrase: Whether the questions of `split` are reworded, so that a model cannot know them from
+            the public source.
+        seed: Seed of the paraphrases.
     """
 
     split: Split

@@ -5,7 +5,7 @@ within validation and within test; PT subsets pair each UQ with its original, an
 are taken out. Rule `image` is RGQA's: beside each UQ an AQ
 of the same image (CLIP) or its original (PT), duplicates among the AQs dropped.
 
-Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/own_scores.jsonl, rank/splits.json,
+Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/source_scores.jsonl, rank/splits.json,
         similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
@@ -61,16 +61,16 @@ def summarize_subset(
             "uqs": uqs,
             "aqs": len(inside) - uqs,
             "distinct_texts_per_uq": by_text.distinct_per_uq,
-            "text_margin": by_text.max_difference,
-            "image_margin": measure_imbalance(inside, lambda item: item.image_id).max_difference,
+            "text_imbalance": by_text.max_difference,
+            "image_imbalance": measure_imbalance(inside, lambda item: item.image_id).max_difference,
         }
     kept = margins["all"]["uqs"]
     return margins | {
         "verified": verified,
         "kept": kept,
-        "kept_share": round(kept / verified, 4) if verified else None,
-        "weak": sum(row.query_only for row in rows),
-        "left_out": Counter(reason for _, reason in excluded),
+        "kept_fraction": round(kept / verified, 4) if verified else None,
+        "query_only": sum(row.query_only for row in rows),
+        "excluded": Counter(reason for _, reason in excluded),
     }
 
 

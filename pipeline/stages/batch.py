@@ -68,6 +68,18 @@ MAX_SIMULATED_JUDGEMENTS = 8_000  # of their judgements; more do not sharpen the
 
 
 class BatchParams(Params):
+    """Parameters of stage `batch`.
+
+    Attributes:
+        seed: Seed of the tasks: gold questions, order, second questions.
+        template_proportion: Proportion (0 to 1) of gold questions that are made from the paper's
+            templates instead of source questions.
+        gold_proportion: Maximum proportion (above 0, up to 1) of tasks that contain a gold question
+            beside the candidate. The others repeat another candidate of the image.
+        num_negative_trials: Number of questions of other images tried for each image as gold questions
+            with the verdict "invalid".
+    """
+
     seed: Seed = 0
     # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
     # candidate), so few of them; 1.0 is the paper's way.
@@ -110,28 +122,28 @@ def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[s
         subsets[task.subset] += 1
         candidate_first += task.first.role == "candidate"
         for row in (task.first, task.second):
-            if row.role == "filter":
+            if row.role == "gold":
                 filters[f"{row.gold_source}, {row.expected_choice}"] += 1
                 expected[row.expected_choice] += 1
     return {
         "tasks": subsets,
-        "filters": filters,
-        "filters_valid": expected["valid"],
-        "filters_invalid": expected["invalid"],
+        "gold_questions": filters,
+        "gold_valid": expected["valid"],
+        "gold_invalid": expected["invalid"],
         "repeats": subsets.total() - filters.total(),
         "candidate_first": candidate_first,
-        "filters_told_by": leakage,
+        "gold_leakage": leakage,
     }
 
 
 def warn_about_leakage(report: Mapping[str, Any]) -> None:
     """Say what would let annotators pass without looking."""
-    for row in select_leaks(report["filters_told_by"]):
+    for row in select_leaks(report["gold_leakage"]):
         warn(
             f"filter questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
             f"more than {MAX_HIDDEN_AUROC}); annotators may learn it"
         )
-    if report["tasks"] and not report["filters_invalid"]:
+    if report["tasks"] and not report["gold_invalid"]:
         warn(
             "no filter question is known to be unanswerable, as nothing is known of these images: an annotator who calls every "
             "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate end-round)"

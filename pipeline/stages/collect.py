@@ -10,7 +10,7 @@ Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
                                              `simulate: rehearsal` instead of the truth
         scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
 Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones marked
-        set_aside.jsonl   SetAside: answers on candidates that do not count, each with a reason
+        excluded_answers.jsonl   ExcludedAnswer: answers on candidates that do not count, each with a reason
         verified.jsonl    Verified: every candidate with its votes and one status
         posteriors.jsonl  Posterior: how probably each is unanswerable, if the rule is dawid-skene; else empty
         aq_checks.jsonl   AqCheck: the images' own questions that were verified or refuted on the way
@@ -85,7 +85,7 @@ def gather_verdicts(
             [
                 f"{format_count(len(tasks), 'task waits', 'tasks wait')} for annotators: there are no verdicts yet",
                 held + (f" with annotations {counts}" if counts else ""),
-                "have them judged: make annotate (docs/annotation.md), then rgqa annotate pull, then dvc repro",
+                "have them judged: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
                 f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
             ]
         )
@@ -95,7 +95,7 @@ def gather_verdicts(
 def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
     """Raise a UserError if no candidate has votes enough, with what may be the cause."""
     rows, quality = collected.verified, collected.quality
-    if rows and all(row.status == "unjudged" for row in rows):
+    if rows and all(row.status == "no_votes" for row in rows):
         most = max(row.votes_invalid + row.votes_valid for row in rows)
         wanted = 1 if params.aggregation == "dawid-skene" else params.min_votes
         excluded = [
@@ -117,7 +117,7 @@ def main() -> None:
     folders, params = DatasetFolders(), load_params("collect", CollectParams)
     if params.simulate and params.aggregation != "dawid-skene" and params.min_votes > params.simulated_votes:
         raise UserError(
-            f"collect.min_votes is {params.min_votes}, more than collect.votes, {params.simulated_votes}: "
+            f"collect.min_votes is {params.min_votes}, more than collect.simulated_votes, {params.simulated_votes}: "
             "nothing could be verified"
         )
     out = folders.stage_dir("collect")
@@ -150,7 +150,7 @@ def main() -> None:
         f"{collected.quality.num_unanswerable:,} of {format_count(len(collected.verified), 'candidate')} unanswerable by {format_count(given, 'verdict')}",
         {
             "verified.jsonl": collected.verified,
-            "set_aside.jsonl": collected.excluded_answers,
+            "excluded_answers.jsonl": collected.excluded_answers,
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,

@@ -5,7 +5,7 @@ Writes  images.npy, image_ids.json   float32 [n, d]; row i is image i, ids sorte
         texts.npy, texts.json            float32 [m, d]; row i is text i, texts sorted
         embed.json                       the model, how many of each
 
-The model is loaded only if there is a vector neither in the cache nor in `vectors/`, or its folder does not say all of it.
+The model is loaded only if there is a vector neither in the cache nor in `embeddings/`, or its folder does not say all of it.
 """
 
 from __future__ import annotations

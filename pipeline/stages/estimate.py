@@ -47,7 +47,12 @@ CANDIDATES_PER_PROCESS = 20_000  # candidates for which another process is worth
 
 
 class EstimateParams(Params):
-    """Parameters of estimate: the seed of the questions that are tried on images with graphs."""
+    """Parameters of stage `estimate`.
+
+    Attributes:
+        seed: Seed of the questions that are tried at images with scene graphs to calibrate the
+            estimates.
+    """
 
     seed: Seed = 0
 

@@ -6,7 +6,7 @@ Writes  images.jsonl    Image: the images of the split that the benchmark is bui
         unbalanced.jsonl  Question: GQA's unbalanced questions about these images, where their file is there and no graph
                           is read: for what they tell of the images, never to be asked
         scenes.jsonl      Scene: the published scene graphs of the splits asked for; boxes clipped to their image
-        left_out.jsonl    UnusedQuestion: questions without an answer, that is, with one such as "unanswerable" or "n/a"
+        unused_questions.jsonl    UnusedQuestion: questions without an answer, that is, with one such as "unanswerable" or "n/a"
         ingest.json       counts per split; relations left out because they point to no object; questions said in other words
 All are sorted by id. Nothing is written unless everything is right.
 """
@@ -55,14 +55,14 @@ def main() -> None:
                 file.write(encode(record) + b"\n")
         report = source.make_report(paraphrased)
         left_out = source.get_unused_questions()
-        written.enter_context(atomic_write(out / "left_out.jsonl")).write(encode_jsonl(left_out))
+        written.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(left_out))
     questions = report.counts[params.split]["questions"]
     what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'image')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
     if left_out:
         examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in left_out])
         number = format_count(len(left_out), "question")
-        warn(f"left out {number} without an answer: {examples}; all are in {out / 'left_out.jsonl'}")
+        warn(f"left out {number} without an answer: {examples}; all are in {out / 'unused_questions.jsonl'}")
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
 
 

@@ -3,8 +3,8 @@
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, tag/tags.jsonl
 Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
-        unperturbed.jsonl    Dropped: questions that have no such edit, with the reason, per subset
-        perturb.json         counts: questions == candidates + unperturbed, in each subset
+        unedited.jsonl    Dropped: questions that have no such edit, with the reason, per subset
+        perturb.json         counts: questions == candidates + unedited, in each subset
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def apply_survey(
 def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
     """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none."""
     if isinstance(row, DroppedCandidate):
-        return [(row.subset, "unperturbed", row.reason)]
-    weak: list[CountKey] = [(row.subset, "weak", "")] if row.query_only else []
+        return [(row.subset, "unedited", row.reason)]
+    weak: list[CountKey] = [(row.subset, "query_only", "")] if row.query_only else []
     return [(row.subset, "candidates", ""), *weak, *((row.subset, "edits", edit.kind) for edit in row.edits)]
 
 
@@ -78,17 +78,17 @@ def make_report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     subsets = {}
     for subset in SUBSETS:
-        named = select_counts(counts, subset, "edits", "unperturbed")
+        named = select_counts(counts, subset, "edits", "unedited")
         candidates = counts[subset, "candidates", ""]
-        questions = candidates + sum(named["unperturbed"].values())
-        weak = counts[subset, "weak", ""]
-        subsets[subset] = {"questions": questions, "candidates": candidates, "weak": weak, **named}
+        questions = candidates + sum(named["unedited"].values())
+        weak = counts[subset, "query_only", ""]
+        subsets[subset] = {"questions": questions, "candidates": candidates, "query_only": weak, **named}
     return subsets
 
 
 def main() -> None:
     folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
-    files = {"candidates.jsonl": Candidate, "unperturbed.jsonl": DroppedCandidate}
+    files = {"candidates.jsonl": Candidate, "unedited.jsonl": DroppedCandidate}
     images = list_image_ids(folders)
     set_up, side_by_side = partial(read_inputs, folders, params), choose_num_workers(len(images))
     # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.

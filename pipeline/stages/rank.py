@@ -6,7 +6,7 @@ used, and the draw is spread so that every image is asked as many questions as i
 
 Reads   ingest/questions.jsonl, embed/images.npy, image_ids.json, texts.npy, texts.json
 Writes  candidates.jsonl   Candidate: clip-easy and clip-hard
-        own_scores.jsonl   OwnScore: the CLIP score of every question with its own image
+        source_scores.jsonl   SourceQuestionScore: the CLIP score of every question with its own image
         splits.json         validation or test, for every image
         rank.json          pairs left out by reason, margins, score quantiles, distance from the optimum
 """
@@ -46,11 +46,11 @@ def main() -> None:
     proposed, figures = propose_candidates(folders.read_questions_about(split), vectors, split, p)
     own = score_own_questions(folders.read_questions_about(split), vectors)
     in_splits, scores = Counter(split.values()), compute_quantiles([row.score for row in own])
-    report = {**figures, "splits": in_splits, "own_score_quantiles": scores}
+    report = {**figures, "splits": in_splits, "source_score_quantiles": scores}
     asked = UniqueIndex(folders.record_file(Question), Question, "question_id")
     files = {
         "candidates.jsonl": attach_programs(proposed, asked),
-        "own_scores.jsonl": own,
+        "source_scores.jsonl": own,
         "splits.json": split,
         "rank.json": report,
     }

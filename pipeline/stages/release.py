@@ -63,7 +63,7 @@ class AuditSummary(msgspec.Struct):
     subsets: dict[Subset, AuditedSubset]
 
 
-COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/set_aside.jsonl")
+COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/excluded_answers.jsonl")
 
 
 def main() -> None:
@@ -169,11 +169,11 @@ def count_votes(
         f"{format_interval(agreed.gwet_ac1)}, with 95 % intervals."
     )
     return VoteCounts(
-        aggregation_rule=str(quality.settings.get("rule", "")),
+        aggregation_rule=str(quality.settings.get("aggregation", "")),
         annotators=len(people),
         excluded=sum(bool(row.exclusion_reasons) for row in people),
         uqs_by_votes=dict(votes),
-        by_adjudicator=decided_by["expert"],
+        by_adjudicator=decided_by["adjudicator"],
         agreement_text=told
         if agreed.candidates
         else "No candidate sampled at random was judged twice: nothing is known of agreement.",

@@ -41,16 +41,16 @@ def count_keys(row: ScreenedCandidate | DroppedCandidate) -> list[CountKey]:
     if isinstance(row, DroppedCandidate):
         return [(row.subset, "dropped", row.reason)]
     subset, judgement = row.candidate.subset, row.verifier_result
-    return [(subset, "judged", judgement.answerability), (subset, "evidence", judgement.evidence_source)]
+    return [(subset, "verifier", judgement.answerability), (subset, "evidence", judgement.evidence_source)]
 
 
 def make_report(counts: Counts) -> dict[str, dict[str, object]]:
     """Counts per subset: in == kept + sum(dropped)."""
     subsets = {}
     for subset in SUBSETS:
-        named = select_counts(counts, subset, "judged", "evidence", "dropped")
-        kept = sum(named["judged"].values())
-        subsets[subset] = {"in": kept + sum(named["dropped"].values()), "kept": kept, **named}
+        named = select_counts(counts, subset, "verifier", "evidence", "dropped")
+        kept = sum(named["verifier"].values())
+        subsets[subset] = {"candidates": kept + sum(named["dropped"].values()), "kept": kept, **named}
     return subsets
 
 
@@ -61,7 +61,7 @@ def main() -> None:
     )
     inputs, images = partial(read_inputs, folders), list_image_ids(folders)
     counts = write_per_image(folders.stage_dir("screen"), images, files, inputs, screen_image, count_keys)
-    stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("judged", "dropped"))
+    stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("verifier", "dropped"))
     folders.write_stage_outputs(
         "screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": make_report(counts)}
     )

@@ -97,7 +97,7 @@ def main() -> None:
         model=model,
         candidates=len(scores),
         distinct_texts=len(distinct),
-        too_long=len(too_long),
+        texts_too_long=len(too_long),
         score_quantiles=compute_quantiles_by_subset(candidates, scores),
     )
     what = f"{len(scores):,} edited questions, {len(texts):,} texts ({asked - len(too_long):,} newly encoded)"

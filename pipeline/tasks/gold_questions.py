@@ -36,7 +36,7 @@ from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.verification import verify_question
 
 KnownVerdict = Literal["valid", "invalid"]
-GoldSource = Literal["template", "own question", "judged candidate", "foreign question", "verified candidate"]
+GoldSource = Literal["template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"]
 
 MAX_TEMPLATES_PER_KIND = 3  # of each kind per image
 TEMPLATE_RELATIONS = ("next to", "around", "under", "on", "above")
@@ -111,7 +111,7 @@ def collect_known_questions(
             if not is_existence_question(row)
         ),
         *(
-            _make_gold_question(row.candidate, "invalid", "judged candidate", row.verifier_result.detail)
+            _make_gold_question(row.candidate, "invalid", "candidate refuted by evidence", row.verifier_result.detail)
             for row in missing
         ),
         *(

@@ -55,7 +55,7 @@ class AnnotatorAdversary:
     def _extract_cues(self, image_id: str, text: str) -> list[str]:
         """Its words, and how often its text came before, at this image and anywhere."""
         here, anywhere = self.text_counts_by_image[image_id][text], self.text_counts[hash_text(text)]
-        return [*sorted(set(text.lower().split())), f"#here {here}", f"#anywhere {anywhere}"]
+        return [*sorted(set(text.lower().split())), f"#same_image {here}", f"#anywhere {anywhere}"]
 
 
 class Offer(Record):

@@ -174,7 +174,7 @@ class TaskBuilder:
                 f"no filter question for candidate {candidate.candidate_id}: its image has no other question "
                 "with a program, and no template fits"
             )
-        self._verdict_counts[candidate.subset][getattr(companion, "expected", None)] += 1
+        self._verdict_counts[candidate.subset][getattr(companion, "expected_choice", None)] += 1
         for row in (candidate, companion):
             onlooker.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))
         return make_task(candidate, companion, candidate_first=bool(rng.random() < 0.5))
@@ -204,7 +204,7 @@ def make_task(candidate: Candidate, second_question: GoldQuestion | Candidate, c
     if known:
         beside = replace(
             beside,
-            role="filter",
+            role="gold",
             expected_choice=known.expected_choice,
             gold_source=known.source,
             gold_explanation=known.explanation,

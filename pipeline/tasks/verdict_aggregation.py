@@ -25,6 +25,31 @@ from pipeline.scoring.bootstrap import percentile_interval
 
 
 class CollectParams(QualityRules):
+    """Parameters of stage `collect`.
+
+    Attributes:
+        aggregation: How votes become verdicts: `dawid-skene` (posterior from priors, votes and gold
+            questions), `majority` or `unanimity`.
+        min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
+            candidates are not released.
+        min_votes: Majority and unanimity: minimum number of votes for a verdict.
+        min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator
+            must recognize.
+        min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
+            recognize.
+        drift_window: Number of consecutive gold questions of one kind over which drift is checked.
+        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be
+            discarded. Above it the stage stops.
+        exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
+        min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.
+        max_fast_rate: Annotators with a larger proportion (0 to 1) of too fast tasks are excluded.
+        simulate: Whether verdicts are simulated from the complete truth (`true`), from the published
+            graphs (`rehearsal`), or collected from people (`false`). Simulated verdicts are marked in
+            every released row.
+        seed: Seed of the simulated verdicts.
+        simulated_votes: Simulated verdicts per task (1 to 8). Used only with `simulate`.
+    """
+
     # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
     # it, to see the machinery work before people are asked: what comes out is marked, and cannot be published.
     simulate: bool | Literal["rehearsal"] = False
@@ -35,7 +60,7 @@ class CollectParams(QualityRules):
 
     def get_active_values(self) -> dict[str, object]:
         """Name -> value, those of the simulation only if it runs: what the quality report rests on."""
-        simulation = ("simulate", "seed", "votes") if self.simulate else ("simulate",)
+        simulation = ("simulate", "seed", "simulated_votes") if self.simulate else ("simulate",)
         return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
 
 
@@ -112,23 +137,23 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
-        "alarms": quality.warnings,
+        "warnings": quality.warnings,
         "annotators": {
             row.name: {
-                **asdict(row.skill),
+                **asdict(row.gold_accuracy),
                 "excluded": bool(row.exclusion_reasons),
-                "since": row.excluded_since,
+                "excluded_from": row.excluded_since,
                 "reasons": row.exclusion_reasons,
             }
             for row in quality.annotators
         },
         "verdicts": quality.num_verdicts,
-        "set_aside": Counter(row.reason for row in aggregated.excluded_answers),
-        "filters_fallen": sorted(f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions),
+        "excluded_answers": Counter(row.reason for row in aggregated.excluded_answers),
+        "discarded_gold_questions": sorted(f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions),
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
-        "expected_wrong": asdict(quality.expected_error),
+        "expected_label_error": asdict(quality.expected_error),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
-        "by_expert": Counter(row.status for row in aggregated.verified if row.decided_by == "expert"),
+        "by_adjudicator": Counter(row.status for row in aggregated.verified if row.decided_by == "adjudicator"),
         "aqs": Counter(row.status for row in aggregated.aq_checks),
     }

@@ -1,1 +1,1 @@
-"""What scene graphs and programs tell of names, attributes and relations, counted for the vocabulary."""
+"""Decide whether a question has an answer: collect evidence about its image and execute its program on it."""

@@ -1,4 +1,4 @@
-"""Which names images show, and show together, counted."""
+"""Count which object names images show, and which names they show together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pipeline.core.records import ObjectCooccurrence
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemmatize
 
-MAX_PAIRS = 100_000  # of GQA's 85,000 graphs, some megabytes
+# GQA's 85,000 scene graphs yield about this many pairs, which take a few megabytes.
+MAX_PAIRS = 100_000
 
 
 def count_cooccurrences(
@@ -22,40 +23,48 @@ def count_cooccurrences(
     is_partial: bool,
     max_pairs: int = MAX_PAIRS,
 ) -> ObjectCooccurrence:
-    """Count what images show.
+    """Count how many images show each name, and how many show each pair of names.
 
-    Args:
-        images: of each, the names of its things; without repetition.
-        vocabulary: the names that count, of things and categories.
-        partial: whether only what questions say of the images is known.
-        most: pairs that are kept; more of them, and those shown together most seldom are left out.
+    Names are counted by their lemmas. An image that shows a couch also shows furniture.
+
+    Args: names_by_image: for each image the distinct names of its objects. vocabulary: the names of objects
+        and categories to count. lexicon: the categories of the data set. is_partial: whether the names come
+        from questions, so that most objects of an image are missing. max_pairs: the number of pairs to keep.
+        The rarest pairs are left out first, and `min_pair_count` says how
+            often a pair must occur to be listed.
     """
-    known = sorted(set(map(lemmatize, vocabulary)))
-    number = {name: index for index, name in enumerate(known)}
-    own: dict[str, str] = {name: lemmatize(name) for names in names_by_image for name in names}
-    rows = {
-        name: sorted(number[n] for n in lexicon.get_hypernym_closure(own[name]) if n in number)
-        for name in sorted(own)
+    lemmas = sorted(set(map(lemmatize, vocabulary)))
+    index_by_lemma = {name: index for index, name in enumerate(lemmas)}
+    lemma_by_name: dict[str, str] = {name: lemmatize(name) for names in names_by_image for name in names}
+    columns_by_name = {
+        name: sorted(
+            index_by_lemma[kind]
+            for kind in lexicon.get_hypernym_closure(lemma_by_name[name])
+            if kind in index_by_lemma
+        )
+        for name in sorted(lemma_by_name)
     }
-    shown = [sorted({row for name in names for row in rows[name]}) for names in names_by_image]
+    shown = [
+        sorted({column for name in names for column in columns_by_name[name]}) for names in names_by_image
+    ]
     starts = np.cumsum([0, *map(len, shown)])
-    columns = np.array([row for image in shown for row in image], dtype=np.int32)
-    size = (len(names_by_image), len(known))
-    shows = csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=size)
-    together = triu(shows.T @ shows, k=1).tocoo()
+    columns = np.array([column for image in shown for column in image], dtype=np.int32)
+    shape = (len(names_by_image), len(lemmas))
+    incidence = csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=shape)
+    together = triu(incidence.T @ incidence, k=1).tocoo()
     counts = np.sort(together.data)[::-1]
-    least = int(counts[max_pairs]) + 1 if len(counts) > max_pairs else 1
+    min_count = int(counts[max_pairs]) + 1 if len(counts) > max_pairs else 1
     pairs: defaultdict[str, dict[str, int]] = defaultdict(dict)
     order = np.lexsort((together.col, together.row))
-    for i in order[together.data[order] >= least].tolist():
-        pairs[known[together.row[i]]][known[together.col[i]]] = int(together.data[i])
-    showing = np.bincount(columns, minlength=len(known)).tolist()
-    different = sum(len({own[name] for name in names}) for names in names_by_image)
+    for i in order[together.data[order] >= min_count].tolist():
+        pairs[lemmas[together.row[i]]][lemmas[together.col[i]]] = int(together.data[i])
+    image_counts = np.bincount(columns, minlength=len(lemmas)).tolist()
+    num_distinct = sum(len({lemma_by_name[name] for name in names}) for names in names_by_image)
     return ObjectCooccurrence(
         num_images=len(names_by_image),
         from_questions=is_partial,
-        mean_names_per_image=round(different / max(len(names_by_image), 1), 3),
-        image_counts={name: count for name, count in zip(known, showing, strict=True) if count},
+        mean_names_per_image=round(num_distinct / max(len(names_by_image), 1), 3),
+        image_counts={name: count for name, count in zip(lemmas, image_counts, strict=True) if count},
         pair_counts=dict(pairs),
-        min_pair_count=least,
+        min_pair_count=min_count,
     )

@@ -1,4 +1,4 @@
-"""What is known of images: their scene graphs, with what these probably leave out, else what their questions tell."""
+"""Load the evidence about images from the files of the build's stages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from pipeline.verifier.verification import build_evidence
 def make_evidence_loader(
     folders: DatasetFolders, vocabulary: Vocabulary, is_complete: bool = False
 ) -> Callable[[str], Evidence | None]:
-    """`evidence_for` images, by the graphs that stages wrote; of these, only where they lie is held in memory."""
+    """Return a function that loads the evidence about an image by its id.
+
+    Graphs are read from disk on demand. Only their positions in the files are held in memory.
+
+    Args: folders: the data set whose stages ingest and vocabulary have run. vocabulary: the data set's
+        vocabulary. Its annotation recall, if known, tells how much scene graphs leave out. is_complete:
+        whether to treat every graph as complete, as a rehearsal without annotators does.
+    """
     return partial(
         build_evidence,
         scenes=UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id"),

@@ -1,8 +1,9 @@
-"""A partial scene graph of an image, put together from its answered questions: evidence where no graph was
-published (GQA's testdev).
+"""Build a partial scene graph of an image from its answered questions.
 
-The graph keeps with every fact the questions that state it, so that any of them can be left out again. Facts
-that contradict each other are listed, and neither is believed. Those that bear on a question can be cited to people.
+Partial graphs are the evidence for images without a published scene graph, such as GQA's testdev. A graph
+keeps with every fact the ids of the questions that state it, so that the facts of a question can be excluded
+later. Facts that contradict each other are listed, and neither of them is used as evidence. The facts that
+concern a question can be cited to annotators.
 """
 
 from __future__ import annotations
@@ -25,8 +26,15 @@ from pipeline.verifier.statements import (
 
 
 class Fact(Record):
-    """Something said: a name, an attribute of a `type`, a relation to `object_id`. `holds` is false when it was
-    said not to be so. `questions` are the ids of those that state it."""
+    """A stated fact with its sources.
+
+    Attributes:
+        value: a name, an attribute, a relation or a scene value.
+        type: the type of an attribute or a scene value.
+        object_id: the id of a relation's object.
+        holds: False if the questions state that it is not true.
+        question_ids: the questions that state it.
+    """
 
     value: str
     type: str = ""
@@ -36,8 +44,13 @@ class Fact(Record):
 
 
 class PartialGraphObject(Record):
-    """An object as far as known. `none` are things that do not exist, in GQA's spelling: "cup,on,s" of a table
-    says that no cup is on it."""
+    """An object of a partial graph.
+
+    Attributes: object_id: its id in GQA. names: its names, with "" for the fact that it exists. attributes:
+        its attributes and positions. relations: its relations to other objects. absent_relations: relations
+        in which no object is to it, as GQA writes them. "cup,on,s" of a table says that no
+            cup is on the table.
+    """
 
     object_id: str
     names: tuple[Fact, ...] = ()
@@ -46,21 +59,27 @@ class PartialGraphObject(Record):
     absent_relations: tuple[Fact, ...] = ()
 
 
-STATEMENT_KIND_BY_FIELD: dict[str, StatementKind] = {  # part of an object -> the kind of its facts
+# The fields of `PartialGraphObject` that hold facts, each with the kind of its statements.
+STATEMENT_KIND_BY_FIELD: dict[str, StatementKind] = {
     "names": "name",
     "attributes": "attribute",
     "relations": "relation",
-    "none": "none",
+    "absent_relations": "absent_relation",
 }
+# The kinds of statements about the whole image. Each is also a field of `PartialGraph`.
+_IMAGE_STATEMENT_KINDS: tuple[StatementKind, ...] = ("scene", "absent", "unique")
 
 
 class PartialGraph(Record):
-    """A partial graph. It is no published graph: what is missing in it was just not asked.
+    """A partial scene graph. It lists only what questions mention.
 
-    Attributes:
-        reconstructed: always true. questions: how many questions it rests on.
-        scene: place, weather, location. absent: names of which the image has none. alone: names said without
-            more ("the cup"): only one is called so, or all that are called so are alike.
+    Attributes: image_id: the image. split: the image's split. num_questions: the number of questions that it
+        is built from. objects: the objects, sorted by id. reconstructed: always true, to distinguish the file
+        from published graphs. scene: the scene's place, weather and location. absent: names of which the
+        image has no object. unique: names that a question uses without further description ("the cup"). There
+        is one such object, or
+            all of them are alike.
+        contradictions: the facts that contradict each other.
     """
 
     image_id: str
@@ -75,8 +94,14 @@ class PartialGraph(Record):
 
 
 def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> PartialGraph | None:
-    """The partial graph of the one image that all these questions are about; None when none of them has a
-    program and an answer.
+    """Build the partial graph of one image from its questions.
+
+    Args:
+        questions: questions about the same image. Those without a program or an answer are ignored.
+        lexicon: the categories and attribute types of the data set.
+
+    Returns:
+        The graph, or None if no question has both a program and an answer.
 
     Raises:
         UserError: a program is malformed.
@@ -84,7 +109,7 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
     answered = [question for question in questions if question.program and question.answer.strip()]
     if not answered:
         return None
-    stated: defaultdict[Statement, list[str]] = defaultdict(list)
+    sources: defaultdict[Statement, list[str]] = defaultdict(list)
     for question in sorted(answered, key=lambda question: question.question_id):
         program = parse_program(question.program, question.question_id)
         statements = [
@@ -92,12 +117,12 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
             *extract_full_answer_statements(question, program),
         ]
         for statement in dict.fromkeys(statements):
-            stated[statement].append(question.question_id)
+            sources[statement].append(question.question_id)
     facts: defaultdict[tuple[StatementKind, str], list[Fact]] = defaultdict(list)
-    for s, ids in sorted(stated.items()):
+    for s, ids in sorted(sources.items()):
         fact = Fact(value=s.value, type=s.type, object_id=s.other, holds=s.holds, question_ids=tuple(ids))
         facts[s.kind, s.subject].append(fact)
-    object_ids = {object_id for s in stated for object_id in (s.subject, s.other)} - {""}
+    object_ids = {object_id for s in sources for object_id in (s.subject, s.other)} - {""}
     return PartialGraph(
         image_id=answered[0].image_id,
         split=answered[0].split,
@@ -105,30 +130,29 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
         objects=tuple(
             PartialGraphObject(
                 object_id=key,
-                **{part: tuple(facts[kind, key]) for part, kind in STATEMENT_KIND_BY_FIELD.items()},
+                **{field: tuple(facts[kind, key]) for field, kind in STATEMENT_KIND_BY_FIELD.items()},
             )
             for key in sorted(object_ids)
         ),
         scene=tuple(facts["scene", ""]),
         absent=tuple(facts["absent", ""]),
-        unique=tuple(facts["alone", ""]),
-        contradictions=tuple(merge_statements(stated, lexicon)[1]),
+        unique=tuple(facts["unique", ""]),
+        contradictions=tuple(merge_statements(sources, lexicon)[1]),
     )
 
 
 def list_statements(graph: PartialGraph) -> dict[Statement, tuple[str, ...]]:
-    """The facts of a graph one by one, with the questions that state them."""
-    of_image: tuple[StatementKind, ...] = ("scene", "absent", "alone")
-    parts: list[tuple[StatementKind, str, tuple[Fact, ...]]] = [
-        (kind, "", getattr(graph, kind)) for kind in of_image
+    """Return the facts of a graph as statements, each with the ids of the questions that state it."""
+    groups: list[tuple[StatementKind, str, tuple[Fact, ...]]] = [
+        (kind, "", getattr(graph, kind)) for kind in _IMAGE_STATEMENT_KINDS
     ]
-    for thing in graph.objects:
-        parts.extend(
-            (kind, thing.object_id, getattr(thing, part)) for part, kind in STATEMENT_KIND_BY_FIELD.items()
+    for obj in graph.objects:
+        groups.extend(
+            (kind, obj.object_id, getattr(obj, field)) for field, kind in STATEMENT_KIND_BY_FIELD.items()
         )
     return {
         Statement(kind, subject, fact.type, fact.value, fact.object_id, fact.holds): fact.question_ids
-        for kind, subject, facts in parts
+        for kind, subject, facts in groups
         for fact in facts
     }
 
@@ -139,11 +163,13 @@ def build_question_evidence(
     is_complete: bool = False,
     excluded_question_ids: Collection[str] = (),
 ) -> Evidence:
-    """The facts of a partial graph, for the judge.
+    """Index the facts of a partial graph for the verifier.
 
     Args:
-        complete: as if the graph told everything there is: only for rehearsing without people.
-        without: ids of questions that tell nothing here.
+        graph: the partial graph.
+        lexicon: the categories and attribute types of the data set.
+        is_complete: whether to treat the graph as complete, as a rehearsal without annotators does.
+        excluded_question_ids: the questions whose facts to ignore.
     """
     return merge_statements(
         exclude_questions(list_statements(graph), excluded_question_ids), lexicon, is_complete
@@ -151,7 +177,7 @@ def build_question_evidence(
 
 
 def exclude_questions(sources: StatementSources, excluded_question_ids: Collection[str]) -> StatementSources:
-    """What other questions than these state."""
+    """Return the statements that other questions than the excluded ones make."""
     if not excluded_question_ids:
         return sources
     rest = {
@@ -162,7 +188,12 @@ def exclude_questions(sources: StatementSources, excluded_question_ids: Collecti
 
 
 class CitedFact(Record):
-    """A fact in words, `sweater (11): color blue`, and the ids of the questions that state it."""
+    """A fact in words, with the ids of the questions that state it.
+
+    Attributes:
+        fact: the fact, such as `sweater (11): color blue`.
+        question_ids: the questions that state it.
+    """
 
     fact: str
     question_ids: tuple[str, ...]
@@ -174,67 +205,80 @@ def cite_facts(
     lexicon: Lexicon,
     excluded_question_ids: Collection[str] = frozenset(),
 ) -> list[CitedFact]:
-    """The facts of a partial graph that concern what a program speaks of, without those that only the questions
-    `without` state; sorted. [] when there is no program."""
+    """Return the facts of a partial graph that concern a question, sorted by their words.
+
+    Args:
+        program: the question's program. Without a program no fact is cited.
+        graph: the partial graph of the image.
+        lexicon: the categories and attribute types of the data set.
+        excluded_question_ids: the questions whose facts to ignore.
+
+    Raises:
+        UserError: the program is malformed.
+    """
     if not program:
         return []
-    stated = exclude_questions(list_statements(graph), excluded_question_ids)
-    facts = merge_statements(stated, lexicon)[0]
-    labels = {thing.object_id: thing.label or next(iter(thing.names), "thing") for thing in facts.objects}
-    concerns = _make_relevance_filter(parse_program(program), stated, facts)
-    cited = {_format_statement(s, labels): tuple(ids) for s, ids in stated.items() if concerns(s)}
+    sources = exclude_questions(list_statements(graph), excluded_question_ids)
+    evidence = merge_statements(sources, lexicon)[0]
+    labels = {obj.object_id: obj.label or next(iter(obj.names), "object") for obj in evidence.objects}
+    is_relevant = _make_relevance_filter(parse_program(program), sources, evidence)
+    cited = {_format_statement(s, labels): tuple(ids) for s, ids in sources.items() if is_relevant(s)}
     return [CitedFact(fact=fact, question_ids=ids) for fact, ids in sorted(cited.items())]
 
 
 def _make_relevance_filter(
     program: Program, sources: StatementSources, evidence: Evidence
 ) -> Callable[[Statement], bool]:
-    """Tells which statements concern what a program speaks of."""
+    """Return a function that decides whether a statement concerns what a program mentions."""
     names = {operation.name for operation in program} - {"", SCENE}
-    kinds = {name: kinds for name in names if (kinds := evidence.lexicon.get_hyponym_closure(name))}
-    spoken_of = {
-        thing.object_id
-        for s in map(evidence.select_objects, kinds)
-        for thing in (*s.certain, *(thing for thing, _ in s.possible))
+    closures = {name: closure for name in names if (closure := evidence.lexicon.get_hyponym_closure(name))}
+    mentioned = {
+        obj.object_id
+        for selection in map(evidence.select_objects, closures)
+        for obj in (*selection.certain, *(obj for obj, _ in selection.possible))
     }
-    touching: set[str] = set()
-    if len(kinds) < len(names):  # "What is on the table?": things of any name
+    neighbours: set[str] = set()
+    # "What is on the table?" asks for an object of any name.
+    if len(closures) < len(names):
         pairs = [{s.subject, s.other} for s in sources if s.kind == "relation"]
-        touching = touching.union(*(pair for pair in pairs if pair & spoken_of))
-    ids = spoken_of | touching
-    called = frozenset[str]().union(*kinds.values())
-    lemmas = set(map(lemmatize, kinds))
-    groups = lemmas.union(*map(evidence.lexicon.get_hypernyms, lemmas))
+        neighbours = neighbours.union(*(pair for pair in pairs if pair & mentioned))
+    ids = mentioned | neighbours
+    hyponyms = frozenset[str]().union(*closures.values())
+    lemmas = set(map(lemmatize, closures))
+    hypernyms = lemmas.union(*map(evidence.lexicon.get_hypernyms, lemmas))
     types = {operation.type for operation in program} - {""}
     values = {value for operation in program for value in operation.values}
 
-    def concerns(statement: Statement) -> bool:
+    def is_relevant(statement: Statement) -> bool:
         subject, value = statement.subject, statement.value
-        named = "name" in types or subject in touching or lemmatize(value) in called
+        is_named = "name" in types or subject in neighbours or lemmatize(value) in hyponyms
         return {
-            "name": subject in ids and bool(value) and named,
+            "name": subject in ids and bool(value) and is_named,
             "attribute": subject in ids and (value in values or statement.type in types),
             "relation": {subject, statement.other} <= ids,
-            "none": subject in ids and value.split(",")[0] in groups,
+            "absent_relation": subject in ids and value.split(",")[0] in hypernyms,
             "scene": any(operation.name == SCENE for operation in program),
-            "absent": value in groups,
-            "alone": value in lemmas,
+            "absent": value in hypernyms,
+            "unique": value in lemmas,
         }[statement.kind]
 
-    return concerns
+    return is_relevant
 
 
 def _format_statement(statement: Statement, labels: Mapping[str, str]) -> str:
     subject, value, other = statement.subject, statement.value, statement.other
-    denied = "" if statement.holds else "not "
-    about = f"{labels.get(subject, 'thing')} ({subject})"
-    name, relation, role = (*value.split(","), "", "")[:3]  # of nothing that is in a relation to it
+    negation = "" if statement.holds else "not "
+    about = f"{labels.get(subject, 'object')} ({subject})"
+    # An absent relation is written "cup,on,s".
+    name, relation, role = (*value.split(","), "", "")[:3]
     return {
         "name": f"{subject} is called {value}",
-        "attribute": f"{about}: {denied}{statement.type} {value}".replace("  ", " "),
-        "relation": f"{about}: {denied}{value} {labels.get(other, 'thing')} ({other})",
-        "none": f"no {name} {relation} {about}" if role == "s" else f"{about}: {relation} no {name}",
-        "scene": f"{statement.type}: {denied}{value}",
+        "attribute": f"{about}: {negation}{statement.type} {value}".replace("  ", " "),
+        "relation": f"{about}: {negation}{value} {labels.get(other, 'object')} ({other})",
+        "absent_relation": f"no {name} {relation} {about}"
+        if role == "s"
+        else f"{about}: {relation} no {name}",
+        "scene": f"{statement.type}: {negation}{value}",
         "absent": f"no {value} in the image",
-        "alone": f"the {value}, said as of the only one",
+        "unique": f"the {value}, mentioned as the only one",
     }[statement.kind]

@@ -1,12 +1,14 @@
-"""How probably an image shows a thing of a name, and a thing of a name an attribute, given what else is known of it.
+"""Estimate how probably an image shows an object of a name, given what else is known of the image.
 
-A base rate, by how many images show such a thing, is moved by how much more often it is shown together with
-what the image is known to show. Where no graph was published, what is counted is what questions name of a
-image: two or three of about twenty things. Then a rate is raised to what it were if all were named, and what
-is nearly everywhere, which nobody asks for, stands in a table.
+The base rate is the proportion of images that show such an object. It is multiplied by the lift of each known
+object, that is how much more often the two are shown together than by chance. Without published scene graphs,
+only the objects that questions mention are counted, which are two or three of about twenty in an image. The
+rates are then raised to what they would be if all objects were mentioned, and a table adds the objects that
+nearly every photograph shows and nobody asks about.
 """
 
-# ruff: noqa: B019 - it lives as long as the process, and so does what it has worked out
+# The caches live as long as the process, and so does the object.
+# ruff: noqa: B019
 
 from __future__ import annotations
 
@@ -23,27 +25,32 @@ from pipeline.language.nouns import lemmatize
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES, WILDCARD_NAMES, parse_headed_groups
 from pipeline.verifier.evidence import Evidence
 
-# Different things of a photograph that have a name: GQA's scene graphs list 16 objects on average (Hudson and Manning
-# 2019, section 3.1), Visual Genome's 35.
+# Number of objects with different names in a photograph. GQA's scene graphs list 16 objects on average
+# (Hudson and Manning 2019, section 3.1), Visual Genome's 35.
 OBJECTS_PER_IMAGE = 20.0
-# Images that are added to those counted, in which a name is rare and two are shown together as if by chance: of what was
-# counted once or twice, little is known.
+# Number of images added to the counts, in which names are rare and independent of each other, as a rate of a
+# few images is unreliable.
 PSEUDOCOUNT = 4.0
-# No rate and no knowledge is taken for surer than this: names and graphs have errors.
+# No probability is higher than this, as names and graphs have errors.
 MAX_PROBABILITY = 0.98
 
 
 def _parse_rates(table: str) -> dict[str, dict[str, float]]:
-    """`animal 90: head, leg` -> {"animal": {"head": 0.9, "leg": 0.9}}; without a kind, of ""."""
-    shares: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    """Parse a table of percentages. The kind of a row without one is "".
+
+    >>> _parse_rates("animal 90: head, leg")["animal"]
+    {'head': 0.9, 'leg': 0.9}
+    """
+    rates: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for head, names in parse_headed_groups(table).items():
         kind, _, percent = head.rpartition(" ")
         for name in names:
-            shares[kind].setdefault(lemmatize(name), int(percent) / 100)
-    return shares
+            rates[kind].setdefault(lemmatize(name), int(percent) / 100)
+    return rates
 
 
-# Percentages of photographs of everyday life that show such a thing, asked for or not: our own judgement.
+# Percentages of everyday photographs that show such an object, whether or not a question mentions it. They
+# are our estimate.
 _COMMON_OBJECT_RATES = _parse_rates("""
 50: ground, person, clothing, shadow, head
 45: man, shirt, hair, sky, wall, face, hand, arm, eye, leg, tree, floor, plant
@@ -51,7 +58,8 @@ _COMMON_OBJECT_RATES = _parse_rates("""
 30: woman, table, chair, road, pole, cloud, letter, nose, ear, foot, mouth, container, vehicle
 20: street, door, jeans, jacket, hat, car, fence, bush, food, animal, sidewalk, dirt, field, water, number
 """)[""]
-# Percentages where something of a kind is shown: its parts, and what nearly every one has with it; our own judgement.
+# Percentages of photographs with an object of a kind that also show its parts and what usually comes with it.
+# They are our estimate.
 _PART_RATES = _parse_rates("""
 person 90: head, hair, face, arm, hand, clothing, person
 person 75: shirt, leg, ear, nose, mouth, eye
@@ -68,125 +76,139 @@ street 85: road, ground, pavement, line
 
 
 class PresenceModel:
-    """What an image probably shows, by a vocabulary's counts.
+    """Estimate what an image shows from the counts of a vocabulary.
 
     Attributes:
-        names, row: the names of the vocabulary in the order of `ObjectTable.names`, and back.
-        partial: no graph was published; what is counted is what questions name.
+        names: the names of objects and categories, in the order of `ObjectTable.names`.
+        index_by_name: the index of each name in `names`.
+        is_partial: whether the counts come from questions, as no scene graph was published.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        shown = vocabulary.cooccurrence
+        counts = vocabulary.cooccurrence
         self.names = sorted({*vocabulary.objects, *vocabulary.categories} - UNINFORMATIVE_NAMES - FRAME_WORDS)
         self.index_by_name = {name: index for index, name in enumerate(self.names)}
         self._vocabulary = vocabulary
         self._lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-        self.is_partial = shown.from_questions or not shown.num_images
-        everywhere = _COMMON_OBJECT_RATES if self.is_partial else {}
-        self._lemmas = sorted({*map(lemmatize, self.names), *everywhere})
+        self.is_partial = counts.from_questions or not counts.num_images
+        common_rates = _COMMON_OBJECT_RATES if self.is_partial else {}
+        self._lemmas = sorted({*map(lemmatize, self.names), *common_rates})
         self._index_by_lemma = {name: index for index, name in enumerate(self._lemmas)}
         self._lemma_index_of_names = np.array(
             [self._index_by_lemma[lemmatize(name)] for name in self.names], dtype=int
         )
-        # The last row is any other name.
-        seen = np.array([*(shown.image_counts.get(name, 0) for name in self._lemmas), 0], dtype=float)
-        rate = (seen + PSEUDOCOUNT * (1 - MAX_PROBABILITY)) / (shown.num_images + PSEUDOCOUNT)
+        # The last element stands for any other name.
+        image_counts = np.array(
+            [*(counts.image_counts.get(name, 0) for name in self._lemmas), 0], dtype=float
+        )
+        rate = (image_counts + PSEUDOCOUNT * (1 - MAX_PROBABILITY)) / (counts.num_images + PSEUDOCOUNT)
+        # If questions mentioned objects at random, they would mention one in OBJECTS_PER_IMAGE /
+        # mean_names_per_image. But they always mention an object that stands out. The geometric mean of the
+        # two exponents lies between them.
         if self.is_partial:
-            # Drawn by chance, one thing in THINGS / each were named; but what stands out is, whenever it is there. The
-            # geometric mean of the two lies between.
-            rate = 1 - (1 - rate) ** max(OBJECTS_PER_IMAGE / max(shown.mean_names_per_image, 1), 1) ** 0.5
-        floor = np.array([*(everywhere.get(name, 0) for name in self._lemmas), 0])
-        self._base_logits = logit(np.clip(np.maximum(rate, floor), 1e-4, MAX_PROBABILITY))
-        self._log_lift = self._compute_log_lift(seen)
+            rate = 1 - (1 - rate) ** max(OBJECTS_PER_IMAGE / max(counts.mean_names_per_image, 1), 1) ** 0.5
+        min_rate = np.array([*(common_rates.get(name, 0) for name in self._lemmas), 0])
+        self._base_logits = logit(np.clip(np.maximum(rate, min_rate), 1e-4, MAX_PROBABILITY))
+        self._log_lift = self._compute_log_lift(image_counts)
 
-    def _compute_log_lift(self, seen: np.ndarray) -> np.ndarray:
-        """Log of how much more often two things are shown together than by chance [lemma, lemma]."""
-        shown, number = self._vocabulary.cooccurrence, self._index_by_lemma
-        by_chance = np.outer(seen, seen) / max(shown.num_images, 1)
-        # Of pairs that were left out it is known that they were shown together less often than that.
-        both = np.minimum(by_chance, shown.min_pair_count - 1)
-        for name, others in shown.pair_counts.items():
+    def _compute_log_lift(self, image_counts: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the lift of each pair of names, shape [lemmas + 1, lemmas + 1]."""
+        counts, index = self._vocabulary.cooccurrence, self._index_by_lemma
+        by_chance = np.outer(image_counts, image_counts) / max(counts.num_images, 1)
+        # Pairs that the vocabulary leaves out were counted less often than min_pair_count.
+        together = np.minimum(by_chance, counts.min_pair_count - 1)
+        for name, others in counts.pair_counts.items():
             for other, count in others.items():
-                if name in number and other in number:
-                    both[number[name], number[other]] = both[number[other], number[name]] = count
-        return np.log((both + PSEUDOCOUNT) / (by_chance + PSEUDOCOUNT))
+                if name in index and other in index:
+                    together[index[name], index[other]] = together[index[other], index[name]] = count
+        return np.log((together + PSEUDOCOUNT) / (by_chance + PSEUDOCOUNT))
 
     def estimate_probabilities(self, known_names: Iterable[str]) -> np.ndarray:
-        """The probability of each name (in the order of `names`), given the names of things known to be in the image;
-        what they are themselves, and their categories, is there for (nearly) sure."""
+        """Return for each name of the vocabulary the probability that the image shows such an object.
+
+        Args: known_names: the names of objects that the image is known to show. These names and their
+            categories get the
+                highest probability.
+
+        Returns:
+            Probabilities in the order of `names`, shape [names].
+        """
         return self._estimate_lemma_probabilities(frozenset(map(lemmatize, known_names)))[
             self._lemma_index_of_names
         ]
 
     def estimate_probability(self, name: str, known_names: Collection[str]) -> float:
-        """The same of one name, which the vocabulary need not have."""
-        name, known = lemmatize(name), frozenset(map(lemmatize, known_names))
-        there = name not in self._index_by_lemma and name in self._get_hypernym_closure(known)
-        return (
-            MAX_PROBABILITY
-            if there
-            else float(self._estimate_lemma_probabilities(known)[self._index_by_lemma.get(name, -1)])
-        )
+        """Return the probability that the image shows an object of a name.
+
+        Args:
+            name: any name. The vocabulary need not contain it.
+            known_names: the names of objects that the image is known to show.
+        """
+        lemma, known = lemmatize(name), frozenset(map(lemmatize, known_names))
+        if lemma not in self._index_by_lemma and lemma in self._get_hypernym_closure(known):
+            return MAX_PROBABILITY
+        return float(self._estimate_lemma_probabilities(known)[self._index_by_lemma.get(lemma, -1)])
 
     @lru_cache(maxsize=1 << 10)
     def _estimate_lemma_probabilities(self, known: frozenset[str]) -> np.ndarray:
         rows = [self._index_by_lemma[name] for name in sorted(known) if name in self._index_by_lemma]
-        # Known things tell partly the same: k of them count as many times as its root.
-        moved = self._base_logits + self._log_lift[rows].sum(axis=0) / max(len(rows), 1) ** 0.5
-        probable = np.clip(expit(moved), 0, MAX_PROBABILITY)
-        above = self._get_hypernym_closure(known)
-        for kind in sorted(above.intersection(_PART_RATES if self.is_partial else ())):
-            for part, share in _PART_RATES[kind].items():
+        # Known objects are not independent of each other, so k of them count only sqrt(k) times.
+        logits = self._base_logits + self._log_lift[rows].sum(axis=0) / max(len(rows), 1) ** 0.5
+        probabilities = np.clip(expit(logits), 0, MAX_PROBABILITY)
+        kinds = self._get_hypernym_closure(known)
+        for kind in sorted(kinds.intersection(_PART_RATES if self.is_partial else ())):
+            for part, rate in _PART_RATES[kind].items():
                 if part in self._index_by_lemma:
-                    probable[self._index_by_lemma[part]] = max(probable[self._index_by_lemma[part]], share)
-        probable[[self._index_by_lemma[name] for name in sorted(above) if name in self._index_by_lemma]] = (
-            MAX_PROBABILITY
-        )
-        return probable
+                    index = self._index_by_lemma[part]
+                    probabilities[index] = max(probabilities[index], rate)
+        present = [self._index_by_lemma[name] for name in sorted(kinds) if name in self._index_by_lemma]
+        probabilities[present] = MAX_PROBABILITY
+        return probabilities
 
     def _get_hypernym_closure(self, names: Iterable[str]) -> frozenset[str]:
         return frozenset[str]().union(*(self._lexicon.get_hypernym_closure(name) for name in names))
 
     @cache
     def estimate_attribute_rate(self, attribute: str, name: str) -> float:
-        """Of the things of a name, the share that has an attribute: among those of which a value of its type was seen, as
-        not every thing's colour is told; where few were, as among all things."""
+        """Return the proportion of objects of a name that have an attribute.
+
+        Only objects with a known value of the attribute's type are counted, as not every object's color is
+        stated. If there are few of them, the rate moves towards the rate among all objects.
+        """
         objects, counts = self._vocabulary.objects, self._vocabulary.attributes
-        called = sorted({name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys())
+        names = sorted({name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys())
         type_ = self._lexicon.get_attribute_type(attribute)
-        alike = {attribute, *self._vocabulary.attribute_alternatives.get(attribute, ())}
-        alike |= {word for word in counts if type_ and self._lexicon.get_attribute_type(word) == type_}
-        of_all = sum(counts.get(word, 0) for word in alike)
-        share = (counts.get(attribute, 0) + 0.5) / (of_all + len(alike))
-        has = sum(objects[one].attributes.get(attribute, 0) for one in called)
-        of_type = sum(objects[one].attributes.get(word, 0) for one in called for word in alike)
-        return (has + PSEUDOCOUNT * share) / (of_type + PSEUDOCOUNT)
+        alternatives = {attribute, *self._vocabulary.attribute_alternatives.get(attribute, ())}
+        alternatives |= {word for word in counts if type_ and self._lexicon.get_attribute_type(word) == type_}
+        total = sum(counts.get(word, 0) for word in alternatives)
+        overall_rate = (counts.get(attribute, 0) + 0.5) / (total + len(alternatives))
+        count = sum(objects[one].attributes.get(attribute, 0) for one in names)
+        count_of_type = sum(objects[one].attributes.get(word, 0) for one in names for word in alternatives)
+        return (count + PSEUDOCOUNT * overall_rate) / (count_of_type + PSEUDOCOUNT)
 
     def estimate_attribute_presence(self, attribute: str, name: str) -> float:
-        """The probability that an image that shows things of a name shows one with an attribute."""
-        return min(
-            1 - (1 - self.estimate_attribute_rate(attribute, name)) ** self.estimate_objects_per_image(name),
-            MAX_PROBABILITY,
-        )
+        """Return the probability that an image with objects of a name shows one with an attribute."""
+        rate = self.estimate_attribute_rate(attribute, name)
+        return min(1 - (1 - rate) ** self.estimate_objects_per_image(name), MAX_PROBABILITY)
 
     @cache
     def estimate_objects_per_image(self, name: str) -> float:
-        """How many things of a name an image shows on average that shows any; of things of any name, of different ones."""
+        """Return the mean number of objects of a name in the images that show any.
+
+        For a name that matches any object ("thing"), it is the mean number of different names in an image.
+        """
+        counts = self._vocabulary.cooccurrence
         if name in WILDCARD_NAMES:
-            return (
-                OBJECTS_PER_IMAGE
-                if self.is_partial
-                else max(self._vocabulary.cooccurrence.mean_names_per_image, 1.0)
-            )
+            return OBJECTS_PER_IMAGE if self.is_partial else max(counts.mean_names_per_image, 1.0)
         objects = self._vocabulary.objects
-        called = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys()
-        images = self._vocabulary.cooccurrence.image_counts.get(lemmatize(name), 0)
-        return max(sum(objects[one].count for one in called) / images, 1.0) if images else 1.0
+        names = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys()
+        num_images = counts.image_counts.get(lemmatize(name), 0)
+        return max(sum(objects[one].count for one in names) / num_images, 1.0) if num_images else 1.0
 
 
 def get_known_names(evidence: Evidence | None) -> frozenset[str]:
-    """The most particular names of the things that the evidence lists, for `Presence.given`."""
-    things = evidence.objects if evidence else ()
+    """Return the most specific name of each object in the evidence."""
+    objects = evidence.objects if evidence else ()
     return frozenset(
-        lemmatize(name) for thing in things for name in [thing.label or next(iter(thing.names), "")] if name
+        lemmatize(name) for obj in objects for name in [obj.label or next(iter(obj.names), "")] if name
     )

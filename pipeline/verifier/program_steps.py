@@ -1,6 +1,10 @@
-"""The steps of a program on the facts of an image: those that find things, and those that answer.
+"""Execute the steps of a functional program on the evidence about an image.
 
-A step that certainly finds nothing voids the question, unless whether there is any is just what the question asks.
+`select`, `filter` and `relate` select objects, and the other steps give an answer. A step that probably
+selects no object makes the question unanswerable, unless the question asks whether there is one.
+
+Each function takes the operation, the selections of its input steps, the whole program and the evidence. It
+raises `PresuppositionFailure` if the question has no answer, or more than one.
 """
 
 from __future__ import annotations
@@ -20,8 +24,13 @@ from pipeline.language.functional_programs import (
     get_display_name,
 )
 from pipeline.verifier import step_answers
-from pipeline.verifier.evidence import Evidence
-from pipeline.verifier.known_objects import UNKNOWN_PROBABILITY, ObjectEvidence, Selection, TruthValue
+from pipeline.verifier.evidence import (
+    UNKNOWN_PROBABILITY,
+    Evidence,
+    ObjectEvidence,
+    Selection,
+    TruthValue,
+)
 from pipeline.verifier.step_answers import (
     NO,
     YES,
@@ -34,6 +43,7 @@ from pipeline.verifier.step_answers import (
 
 T = TypeVar("T")
 StepFunction = Callable[[Operation, Sequence[Selection], Program, Evidence], T]
+# The object that `select: scene` selects.
 SCENE_OBJECT = ObjectEvidence("", (SCENE,), SCENE)
 
 
@@ -50,82 +60,100 @@ def execute_select(
 
 
 def _select_presupposed(operation: Operation, evidence: Evidence) -> Selection:
-    """The things of the operation's name, which it takes for granted."""
-    if not (things := evidence.select_objects(operation.name)):
+    """Select the objects of an operation's name, whose existence it presupposes."""
+    selection = evidence.select_objects(operation.name)
+    if not selection:
         raise PresuppositionFailure(
-            "missing object", f"no {get_display_name(operation)} in the image", risk=things.expected_others
+            "missing object", f"no {get_display_name(operation)} in the image", risk=selection.expected_others
         )
-    return things
+    return selection
 
 
 def execute_filter(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> Selection:
-    value, type_, negated = operation.values[0], operation.type, operation.is_negated
+    value, type_, is_negated = operation.values[0], operation.type, operation.is_negated
 
-    def chance(thing: ObjectEvidence) -> float:
-        has = evidence.get_attribute_probability(thing, value, type_)
-        return 1 - has if negated and has != UNKNOWN_PROBABILITY else has
+    def get_probability(obj: ObjectEvidence) -> float:
+        probability = evidence.get_attribute_probability(obj, value, type_)
+        return 1 - probability if is_negated and probability != UNKNOWN_PROBABILITY else probability
 
-    name, share = program[find_root_step(program, operation.inputs[0])].name, UNKNOWN_PROBABILITY
-    if evidence.completeness and not negated and type_ not in POSITION_TYPES:
-        share = evidence.completeness.estimate_attribute_probability(value, name, False)
-    kept = _filter_selection(inputs[0], chance, share)
-    if not (kept or operation.is_asserted):
-        which = describe_objects(program, operation.inputs[0])
+    unlisted_probability = UNKNOWN_PROBABILITY
+    if evidence.completeness and not is_negated and type_ not in POSITION_TYPES:
+        name = program[find_root_step(program, operation.inputs[0])].name
+        unlisted_probability = evidence.completeness.estimate_attribute_probability(value, name, False)
+    selection = _filter_selection(inputs[0], get_probability, unlisted_probability)
+    if not (selection or operation.is_asserted):
+        description = describe_objects(program, operation.inputs[0])
         raise PresuppositionFailure(
-            "wrong attribute", f"no {which} is {'not ' if negated else ''}{value}", risk=kept.expected_others
+            "wrong attribute",
+            f"no {description} is {'not ' if is_negated else ''}{value}",
+            risk=selection.expected_others,
         )
-    return kept
+    return selection
 
 
 def execute_relate(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> Selection:
     relation, anchors = operation.values[0], inputs[0]
-    ends = operation.name, program[find_root_step(program, operation.inputs[0])].name
-    subject_name, other_name = ends if operation.is_subject else reversed(ends)
-    share = UNKNOWN_PROBABILITY
+    names = operation.name, program[find_root_step(program, operation.inputs[0])].name
+    subject_name, other_name = names if operation.is_subject else reversed(names)
+    pair_probability = UNKNOWN_PROBABILITY
     if evidence.completeness and not relation.startswith("same "):
-        share = evidence.completeness.estimate_relation_probability(subject_name, relation, other_name, False)
+        pair_probability = evidence.completeness.estimate_relation_probability(
+            subject_name, relation, other_name, False
+        )
 
-    def chance(thing: ObjectEvidence) -> float:
-        def with_anchor(anchor: ObjectEvidence) -> float:
-            subject, other = (thing, anchor) if operation.is_subject else (anchor, thing)
+    def get_probability(obj: ObjectEvidence) -> float:
+        def relate_to(anchor: ObjectEvidence) -> float:
+            subject, other = (obj, anchor) if operation.is_subject else (anchor, obj)
             return evidence.get_relation_probability(subject, relation, other)
 
-        chances = [with_anchor(anchor) for anchor in anchors.certain]
-        if 1 in chances:
+        to_certain = [relate_to(anchor) for anchor in anchors.certain]
+        if 1 in to_certain:
             return 1.0
-        perhaps = sum(known * with_anchor(anchor) for anchor, known in anchors.possible)
-        return min(sum(chances) + perhaps + anchors.expected_unlisted * share, UNKNOWN_PROBABILITY)
+        to_possible = sum(probability * relate_to(anchor) for anchor, probability in anchors.possible)
+        to_unlisted = anchors.expected_unlisted * pair_probability
+        return min(sum(to_certain) + to_possible + to_unlisted, UNKNOWN_PROBABILITY)
 
-    things = evidence.select_objects(operation.name)
-    kept = _filter_selection(
-        things, chance, min((len(anchors.certain) + anchors.expected_others) * share, UNKNOWN_PROBABILITY)
+    num_anchors = len(anchors.certain) + anchors.expected_others
+    selection = _filter_selection(
+        evidence.select_objects(operation.name),
+        get_probability,
+        min(num_anchors * pair_probability, UNKNOWN_PROBABILITY),
     )
-    if not (kept or operation.is_asserted):
+    if not (selection or operation.is_asserted):
         _select_presupposed(operation, evidence)
         raise PresuppositionFailure(
             "wrong relation",
             f"no {describe_relation(program, operation, relation)}",
-            risk=kept.expected_others,
+            risk=selection.expected_others,
         )
-    return kept
+    return selection
 
 
 def _filter_selection(
-    things: Selection, get_probability: Callable[[ObjectEvidence], float], unlisted_probability: float
+    selection: Selection,
+    get_probability: Callable[[ObjectEvidence], float],
+    unlisted_probability: float,
 ) -> Selection:
-    """Keep the things of which it is true, and as "maybe" those of which it may be; `share` is the chance of one that is
-    not listed."""
-    chances = [(thing, get_probability(thing)) for thing in things.certain]
-    perhaps = [(thing, value) for thing, value in chances if 0 < value < 1]
-    perhaps += [
-        (thing, known * value) for thing, known in things.possible if (value := get_probability(thing))
+    """Keep the objects of a selection for which a condition holds, or may hold.
+
+    Args:
+        selection: the objects.
+        get_probability: returns the probability that the condition holds for an object.
+        unlisted_probability: the probability that it holds for an object that is not listed.
+    """
+    probabilities = [(obj, get_probability(obj)) for obj in selection.certain]
+    possible = [(obj, probability) for obj, probability in probabilities if 0 < probability < 1]
+    possible += [
+        (obj, selected * probability)
+        for obj, selected in selection.possible
+        if (probability := get_probability(obj))
     ]
-    sure = tuple(thing for thing, value in chances if value == 1)
-    return Selection(sure, tuple(perhaps), things.expected_unlisted * unlisted_probability)
+    certain = tuple(obj for obj, probability in probabilities if probability == 1)
+    return Selection(certain, tuple(possible), selection.expected_unlisted * unlisted_probability)
 
 
 def execute_exist(
@@ -139,133 +167,129 @@ def execute_exist(
 def execute_verify(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    value, things, what = (
-        operation.values[0],
-        inputs[0].certain,
-        describe_objects(program, operation.inputs[0]),
-    )
+    value, objects = operation.values[0], inputs[0].certain
+    description = describe_objects(program, operation.inputs[0])
     if operation.type == "rel":
         others = _select_presupposed(operation, evidence)
         if not others.certain:
             return _make_doubtful_answer(f"nothing is known of any {get_display_name(operation)}")
+        # GQA asks "Is the man beside the boat?" with a program that asks whether the man is beside the man.
         if operation.object_ids and operation.object_ids == program[operation.inputs[0]].object_ids:
-            # GQA: "Is the man beside the boat?", with a program that asks if the man is beside the man.
-            return _make_doubtful_answer(f"it is not told what {what} is {value}")
-        # "Is the man wearing a hat?" (`o`) asks of the man whether he wears any; "Are the trees in front of the
-        # building?" (`s`) asks it of the trees.
+            return _make_doubtful_answer(f"the program does not say what {description} is {value}")
+        # "Is the man wearing a hat?" (`o`) asks whether the man wears any hat. "Are the trees in front of the
+        # building?" (`s`) asks about each of the trees.
         asked, rest = (others, inputs[0]) if operation.is_subject else (inputs[0], others)
         truths = [
             any_true(
                 (
-                    *(evidence.evaluate_relation(one, value, other) for other in rest.certain),
+                    *(evidence.evaluate_relation(obj, value, other) for other in rest.certain),
                     _get_truth_of_others(rest),
                 )
             )
-            for one in asked.certain
+            for obj in asked.certain
         ]
-        what = describe_relation(program, operation, value)
+        description = describe_relation(program, operation, value)
     else:
-        truths = [_evaluate_value(thing, value, operation.type, evidence) for thing in things]
-        indoors_perhaps = things == (SCENE_OBJECT,) and evidence.get_scene_value("location") != "outdoors"
-        if indoors_perhaps and truths == [None] and operation.type == "weather":
-            return _make_doubtful_answer("it is not known whether this is outdoors")
+        truths = [_evaluate_value(obj, value, operation.type, evidence) for obj in objects]
+        may_be_indoors = objects == (SCENE_OBJECT,) and evidence.get_scene_value("location") != "outdoors"
+        if may_be_indoors and truths == [None] and operation.type == "weather":
+            return _make_doubtful_answer("it is not known whether the scene is outdoors")
     return step_answers.aggregate_truths(
-        [negate_if(operation.is_negated, truth) for truth in truths], f"{what}, {value}"
+        [negate_if(operation.is_negated, truth) for truth in truths], f"{description}, {value}"
     )
 
 
 def execute_choose(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    options, things, what = (
-        operation.values,
-        inputs[0].certain,
-        describe_objects(program, operation.inputs[0]),
-    )
+    options, objects = operation.values, inputs[0].certain
+    description = describe_objects(program, operation.inputs[0])
     if operation.type == "rel":
         others = _select_presupposed(operation, evidence).certain
         if not others:
             return StepAnswer(doubt=f"nothing is known of any {get_display_name(operation)}")
-        what = f"{get_display_name(operation)} and {what}"
-        pairs = product(others, things) if operation.is_subject else product(things, others)
+        description = f"{get_display_name(operation)} and {description}"
+        pairs = product(others, objects) if operation.is_subject else product(objects, others)
         cases = [
             {option: evidence.evaluate_relation(subject, option, other) for option in options}
             for subject, other in pairs
             if subject is not other
         ]
     elif operation.type == "name":
-        rest = _get_truth_of_others(inputs[0])
+        truth_of_others = _get_truth_of_others(inputs[0])
         cases = [
             {
-                name: any_true((*(evidence.evaluate_name(one, name) for one in things), rest))
+                name: any_true((*(evidence.evaluate_name(obj, name) for obj in objects), truth_of_others))
                 for name in options
             }
         ]
     else:
         cases = [
-            {option: _evaluate_value(thing, option, operation.type, evidence) for option in options}
-            for thing in things
+            {option: _evaluate_value(obj, option, operation.type, evidence) for option in options}
+            for obj in objects
         ]
-    return step_answers.aggregate_options(cases, options, what)
+    return step_answers.aggregate_options(cases, options, description)
 
 
-def _get_truth_of_others(things: Selection) -> TruthValue:
-    """What is true of the things that may be meant besides those listed for certain: not known, if there are any."""
-    return None if things.has_possible_others else False
+def _get_truth_of_others(selection: Selection) -> TruthValue:
+    """Return None if objects besides the certain ones may be selected, otherwise False."""
+    return None if selection.has_possible_others else False
 
 
 def execute_query(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    type_, things, which = operation.type, inputs[0].certain, describe_objects(program, operation.inputs[0])
-    if things == (SCENE_OBJECT,):
+    type_, objects = operation.type, inputs[0].certain
+    description = describe_objects(program, operation.inputs[0])
+    if objects == (SCENE_OBJECT,):
         known = _get_scene_value(type_, evidence)
         return step_answers.aggregate_values(
             [frozenset({known} - {""})], f"scene's {type_}", is_complete=False
         )
+    # "What is on the table?" asks for one object. There may be more of them than questions mention.
     if evidence.is_partial and type_ == "name" and inputs[0].has_possible_others:
-        # "What is on the table?" asks for one thing; is it all?
-        return StepAnswer(doubt=f"there may be more than one {which}")
-    known = [evidence.get_values(thing, type_) for thing in things]
+        return StepAnswer(doubt=f"there may be more than one {description}")
+    known = [evidence.get_values(obj, type_) for obj in objects]
     return step_answers.aggregate_values(
-        known, f"{type_} of {which}", is_complete=evidence.is_complete and type_ not in POSITION_TYPES
+        known, f"{type_} of {description}", is_complete=evidence.is_complete and type_ not in POSITION_TYPES
     )
 
 
 def execute_compare(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    """Which of two things is older, larger, healthier: graphs do not tell."""
+    """Doubt which of two objects is older, larger or healthier, as scene graphs do not say it."""
     return StepAnswer(doubt=f"it is not known which of the two is {operation.type}")
 
 
 def execute_same_or_different(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    """`same`, `different`: of two things, or (one input) among all of a kind."""
-    type_, first, among = operation.type, inputs[0].certain, len(inputs) == 1
-    if not among:
+    """Compare two objects, or with a single input all objects of a kind."""
+    type_, first, is_among_all = operation.type, inputs[0].certain, len(inputs) == 1
+    if not is_among_all:
         pairs = [(a, b) for a, b in product(first, inputs[1].certain) if a is not b]
     elif len(first) > 1:
-        pairs = [(first[0], thing) for thing in first[1:]]
+        pairs = [(first[0], obj) for obj in first[1:]]
     elif evidence.is_complete:
         raise PresuppositionFailure(
             "missing object", f"only one {describe_objects(program, operation.inputs[0])} to compare"
         )
-    else:  # one object of an incomplete graph may be a whole herd
+    # An incomplete graph may list a whole herd as one object.
+    else:
         return _make_doubtful_answer(
             f"it is not known how many are meant by {describe_objects(program, operation.inputs[0])!r}"
         )
     truths: list[TruthValue] = []
     for pair in pairs:
-        first_values, second_values = (evidence.get_values(thing, type_) for thing in pair)
+        first_values, second_values = (evidence.get_values(obj, type_) for obj in pair)
         if first_values and second_values:
             truths.append(first_values.isdisjoint(second_values) is (operation.verb == "different"))
         elif evidence.is_complete and type_ not in POSITION_TYPES:
             raise PresuppositionFailure("no valid answer", f"{pair[bool(first_values)].label} has no {type_}")
         else:
             return _make_doubtful_answer(f"the {type_} of both is not known")
-    if among:
+    if is_among_all:
         return YES if (all if operation.verb == "same" else any)(truths) else NO
     return step_answers.aggregate_truths(truths, f"{operation.verb} {type_}")
 
@@ -273,15 +297,15 @@ def execute_same_or_different(
 def execute_common(
     operation: Operation, inputs: Sequence[Selection], program: Program, evidence: Evidence
 ) -> StepAnswer:
-    """The type of attribute in which two things agree."""
+    """Return the attribute type in which two objects agree."""
     shared = [
         frozenset(a.attributes[word] for word in a.attributes.keys() & b.attributes.keys()) - {""}
         for a, b in product(inputs[0].certain, inputs[1].certain)
         if a is not b
     ]
-    what = " and ".join(describe_objects(program, i) for i in operation.inputs)
+    description = " and ".join(describe_objects(program, i) for i in operation.inputs)
     return step_answers.aggregate_values(
-        shared, f"thing in common of {what}", is_complete=evidence.is_complete
+        shared, f"common attribute type of {description}", is_complete=evidence.is_complete
     )
 
 
@@ -289,16 +313,16 @@ def _make_doubtful_answer(doubt: str) -> StepAnswer:
     return StepAnswer(possible_answers=YES_OR_NO.possible_answers, doubt=doubt)
 
 
-def _evaluate_value(thing: ObjectEvidence, value: str, type_: str, evidence: Evidence) -> TruthValue:
-    """Whether a thing, or the scene, is so."""
-    if thing is not SCENE_OBJECT:
-        return evidence.evaluate_attribute(thing, value, type_)
+def _evaluate_value(obj: ObjectEvidence, value: str, type_: str, evidence: Evidence) -> TruthValue:
+    """Return whether an object has an attribute, or the scene a value."""
+    if obj is not SCENE_OBJECT:
+        return evidence.evaluate_attribute(obj, value, type_)
     known = _get_scene_value(type_, evidence)
     return known == value if known else None
 
 
 def _get_scene_value(type_: str, evidence: Evidence) -> str:
-    """The scene's place, weather or location, "" when not known. Indoors there is no weather to speak of."""
+    """Return a value of the scene, or "" if it is not known. An indoor scene has no weather."""
     known = evidence.get_scene_value(type_)
     if not known and (
         evidence.is_complete or (type_ == "weather" and evidence.get_scene_value("location") == "indoors")
@@ -307,6 +331,7 @@ def _get_scene_value(type_: str, evidence: Evidence) -> str:
     return known
 
 
+# The verbs that select objects, and the verbs that answer.
 OBJECT_SET_STEPS: dict[str, StepFunction[Selection]] = {
     "select": execute_select,
     "filter": execute_filter,

@@ -1,4 +1,4 @@
-"""What is believed of all that was stated of an image, and what contradicts itself."""
+"""Merge the statements about one image into evidence, and list the statements that contradict each other."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemmatize
 from pipeline.verifier.evidence import (
     Evidence,
+    ObjectEvidence,
     Triple,
     get_contradicted_triples,
     get_entailed_triples,
     get_triple_and_inverse,
 )
-from pipeline.verifier.known_objects import ObjectEvidence
 from pipeline.verifier.statements import Statement, StatementKind
 
-StatementSources = Mapping[Statement, Collection[str]]  # with the ids of the questions that state it
+# Each statement with the ids of the questions that state it.
+StatementSources = Mapping[Statement, Collection[str]]
 
 
 class Contradiction(Record):
-    """Facts that do not go together: of an object, or ("") of the whole image. `believed`: they are kept all
-    the same, as a thing may have two colours."""
+    """Statements that contradict each other.
+
+    Attributes:
+        object_id: the object that they are about, or "" for the whole image.
+        description: the contradiction in words.
+        question_ids: the questions that state them.
+        is_kept: whether all of them are kept as facts, as an object may have two colors.
+    """
 
     object_id: str
     description: str
@@ -36,118 +43,135 @@ class Contradiction(Record):
 def merge_statements(
     sources: StatementSources, lexicon: Lexicon, is_complete: bool = False
 ) -> tuple[Evidence, list[Contradiction]]:
-    """What is believed of all that was stated, and what contradicts itself."""
-    belief = _StatementMerger(sources, lexicon)
-    things = belief.merge_objects()
-    related, denied = belief.merge_relations(things)
-    facts = Evidence(
+    """Return the evidence that statements about one image give together, and their contradictions.
+
+    Of statements that contradict each other none is kept, except where `Contradiction.is_kept` is true.
+
+    Args:
+        sources: the statements, with the ids of the questions that state them.
+        lexicon: the categories and attribute types of the data set.
+        is_complete: whether everything that is not stated is false.
+    """
+    merger = _StatementMerger(sources, lexicon)
+    objects = merger.merge_objects()
+    relations, negated_relations = merger.merge_relations(objects)
+    evidence = Evidence(
         source="other questions",
         is_complete=is_complete,
         lexicon=lexicon,
-        objects=tuple(things[key] for key in sorted(things)),
-        relations=related,
-        negated_relations=denied,
-        scene=belief.merge_scene(),
-        absent_names=belief.merge_absent_names(things),
-        fully_listed_names=frozenset(s.value for s in belief.by_kind["alone"]),
+        objects=tuple(objects[key] for key in sorted(objects)),
+        relations=relations,
+        negated_relations=negated_relations,
+        scene=merger.merge_scene(),
+        absent_names=merger.merge_absent_names(objects),
+        fully_listed_names=frozenset(s.value for s in merger.by_kind["unique"]),
     )
-    return facts, belief.contradictions
+    return evidence, merger.contradictions
 
 
 class _StatementMerger:
-    """Goes through the statements kind by kind and notes what contradicts itself."""
+    """Merge statements kind by kind and collect the contradictions."""
 
-    def __init__(self, stated: StatementSources, lexicon: Lexicon) -> None:
-        self.sources, self.lexicon = stated, lexicon
-        self.by_kind: Mapping[StatementKind, list[Statement]] = group_by(stated, lambda s: s.kind)
+    def __init__(self, sources: StatementSources, lexicon: Lexicon) -> None:
+        self.sources, self.lexicon = sources, lexicon
+        self.by_kind: Mapping[StatementKind, list[Statement]] = group_by(sources, lambda s: s.kind)
         self.contradictions: list[Contradiction] = []
 
     def _add_contradiction(
-        self, statements: Collection[Statement], what: str, believed: bool = False
+        self, statements: Collection[Statement], description: str, is_kept: bool = False
     ) -> None:
-        questions = tuple(sorted({key for statement in statements for key in self.sources[statement]}))
+        question_ids = tuple(sorted({key for statement in statements for key in self.sources[statement]}))
         subjects = {statement.subject for statement in statements}
-        about = subjects.pop() if len(subjects) == 1 else ""
-        fault = Contradiction(object_id=about, description=what, question_ids=questions, is_kept=believed)
-        self.contradictions.append(fault)
+        self.contradictions.append(
+            Contradiction(
+                object_id=subjects.pop() if len(subjects) == 1 else "",
+                description=description,
+                question_ids=question_ids,
+                is_kept=is_kept,
+            )
+        )
 
     def merge_objects(self) -> dict[str, ObjectEvidence]:
-        called: defaultdict[str, list[str]] = defaultdict(list)  # object -> its names, once for each question
+        # Each object with its names, each name once for each question that uses it.
+        names_by_object: defaultdict[str, list[str]] = defaultdict(list)
         for name in self.by_kind["name"]:
-            called[name.subject] += [name.value] * len(self.sources[name]) if name.value else []
+            names_by_object[name.subject] += [name.value] * len(self.sources[name]) if name.value else []
         for relation in self.by_kind["relation"]:
             for key in (relation.subject, relation.other):
-                called[key] += []
-        things = {key: self._merge_names(key, names) for key, names in called.items()}
-        self._merge_attributes(things)
-        return things
+                names_by_object[key] += []
+        objects = {key: self._merge_names(key, names) for key, names in names_by_object.items()}
+        self._merge_attributes(objects)
+        return objects
 
     def _merge_names(self, key: str, names: list[str]) -> ObjectEvidence:
-        """The particular names first, of these the one said most often."""
-        said = Counter(map(lemmatize, names))
-        groups = frozenset(self.lexicon.categories).union(*map(self.lexicon.get_hypernyms, said))
-        often = sorted(said, key=lambda word: (word in groups, -said[word], word))
+        """Order an object's names: names that are no category first, of these the most frequent one."""
+        counts = Counter(map(lemmatize, names))
+        categories = frozenset(self.lexicon.categories).union(*map(self.lexicon.get_hypernyms, counts))
+        ordered = sorted(counts, key=lambda lemma: (lemma in categories, -counts[lemma], lemma))
         label = ""
-        if often and often[0] not in groups:
-            written = (name for name in names if lemmatize(name) == often[0])
-            label = min(written, key=lambda name: (-names.count(name), name))
-        return ObjectEvidence(key, tuple(often), label)
+        if ordered and ordered[0] not in categories:
+            spellings = (name for name in names if lemmatize(name) == ordered[0])
+            label = min(spellings, key=lambda name: (-names.count(name), name))
+        return ObjectEvidence(key, tuple(ordered), label)
 
-    def _merge_attributes(self, things: Mapping[str, ObjectEvidence]) -> None:
-        told = (a for a in self.by_kind["attribute"] if a.subject in things)
-        placed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
-        typed: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
-        for (key, value), statements in group_by(told, lambda a: (a.subject, a.value)).items():
+    def _merge_attributes(self, objects: Mapping[str, ObjectEvidence]) -> None:
+        of_objects = (a for a in self.by_kind["attribute"] if a.subject in objects)
+        by_position_type: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+        by_attribute_type: defaultdict[tuple[str, str], list[Statement]] = defaultdict(list)
+        for (key, value), statements in group_by(of_objects, lambda a: (a.subject, a.value)).items():
             type_ = next((a.type for a in statements if a.type), "") or self.lexicon.get_attribute_type(value)
             if statements[0].type in POSITION_TYPES:
-                placed[key, statements[0].type] += statements
+                by_position_type[key, statements[0].type] += statements
             elif len({a.holds for a in statements}) == 2:
                 self._add_contradiction(statements, f"{value}, and not {value}")
             elif statements[0].holds:
-                things[key].attributes[value] = type_
-                typed[key, type_] += statements
+                objects[key].attributes[value] = type_
+                by_attribute_type[key, type_] += statements
             else:
-                things[key].negated_attributes.add(value)
-        for (key, type_), statements in placed.items():
+                objects[key].negated_attributes.add(value)
+        for (key, type_), statements in by_position_type.items():
             possible = frozenset(POSITION_VALUES[type_])
             for a in statements:
                 possible &= {a.value} if a.holds else possible - {a.value}
             if possible:
-                things[key].possible_positions[type_] = possible
+                objects[key].possible_positions[type_] = possible
             else:
                 self._add_contradiction(statements, f"{type_}: " + ", ".join(_format_values(statements)))
-        for (_, type_), statements in typed.items():
+        for (_, type_), statements in by_attribute_type.items():
             if type_ not in MULTI_VALUED_TYPES and len({a.value for a in statements}) > 1:
                 self._add_contradiction(
-                    statements, f"{type_}: " + " and ".join(_format_values(statements)), believed=True
+                    statements, f"{type_}: " + " and ".join(_format_values(statements)), is_kept=True
                 )
 
-    def merge_relations(self, things: Mapping[str, ObjectEvidence]) -> tuple[set[Triple], set[Triple]]:
-        """Triples that hold and triples that do not, with what follows from them."""
-        held: defaultdict[Triple, set[Statement]] = defaultdict(set)
-        against: defaultdict[Triple, set[Statement]] = defaultdict(set)
+    def merge_relations(self, objects: Mapping[str, ObjectEvidence]) -> tuple[set[Triple], set[Triple]]:
+        """Return the relations that hold and those that do not, with everything that follows from them."""
+        supporting: defaultdict[Triple, set[Statement]] = defaultdict(set)
+        opposing: defaultdict[Triple, set[Statement]] = defaultdict(set)
         for relation in self.by_kind["relation"]:
-            related = relation.subject, relation.value, relation.other
-            for triple in get_entailed_triples(*related) if relation.holds else ():
-                held[triple].add(relation)
+            triple_parts = relation.subject, relation.value, relation.other
+            for triple in get_entailed_triples(*triple_parts) if relation.holds else ():
+                supporting[triple].add(relation)
             for triple in (
-                get_contradicted_triples(*related) if relation.holds else get_triple_and_inverse(*related)
+                get_contradicted_triples(*triple_parts)
+                if relation.holds
+                else get_triple_and_inverse(*triple_parts)
             ):
-                against[triple].add(relation)
-        for none in self.by_kind["none"]:
-            name, word, role = none.value.rsplit(",", 2)
-            for key, thing in things.items():
-                if key != none.subject and self.lexicon.is_a(thing.names, name):
-                    subject, other = (key, none.subject) if role == "s" else (none.subject, key)
-                    for triple in get_triple_and_inverse(subject, word, other):
-                        against[triple].add(none)
-        both = held.keys() & against.keys()
-        listed: dict[frozenset[Statement], Triple] = {}
-        for triple in sorted(both):
-            listed.setdefault(frozenset(held[triple] | against[triple]), triple)
-        for statements, triple in listed.items():
+                opposing[triple].add(relation)
+        for absent in self.by_kind["absent_relation"]:
+            name, relation_name, role = absent.value.rsplit(",", 2)
+            for key, obj in objects.items():
+                if key != absent.subject and self.lexicon.is_a(obj.names, name):
+                    subject, other = (key, absent.subject) if role == "s" else (absent.subject, key)
+                    for triple in get_triple_and_inverse(subject, relation_name, other):
+                        opposing[triple].add(absent)
+        contradicted = supporting.keys() & opposing.keys()
+        # One triple for each set of statements: the inverse of a contradiction is no second one.
+        examples: dict[frozenset[Statement], Triple] = {}
+        for triple in sorted(contradicted):
+            examples.setdefault(frozenset(supporting[triple] | opposing[triple]), triple)
+        for statements, triple in examples.items():
             self._add_contradiction(statements, f"{triple[0]} {triple[1]} {triple[2]}, and not")
-        return set(held) - both, set(against) - both
+        return set(supporting) - contradicted, set(opposing) - contradicted
 
     def merge_scene(self) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -159,15 +183,15 @@ class _StatementMerger:
                 (known[type_],) = values
         return known
 
-    def merge_absent_names(self, things: Mapping[str, ObjectEvidence]) -> frozenset[str]:
+    def merge_absent_names(self, objects: Mapping[str, ObjectEvidence]) -> frozenset[str]:
         names = set[str]()
         for absent in self.by_kind["absent"]:
-            there = {key: t for key, t in things.items() if self.lexicon.is_a(t.names, absent.value)}
-            if there:
-                called = [name for name in self.by_kind["name"] if name.subject in there]
-                first = next(iter(there.values()))
+            present = {key: obj for key, obj in objects.items() if self.lexicon.is_a(obj.names, absent.value)}
+            if present:
+                name_statements = [name for name in self.by_kind["name"] if name.subject in present]
+                first = next(iter(present.values()))
                 self._add_contradiction(
-                    [absent, *called], f"no {absent.value}, and {first.label or first.names[0]}"
+                    [absent, *name_statements], f"no {absent.value}, and {first.label or first.names[0]}"
                 )
             else:
                 names.add(absent.value)

@@ -1,9 +1,10 @@
-"""What one answered question states of its image, fact by fact.
+"""Extract what an answered question states about its image, one fact at a time.
 
-An answered question tells more than its answer: all that it presupposes holds, too. "What color is the cup on
-the table?" red -> there is a table, and no second one is meant; there is a cup on it; it is red. An answer in a full
-sentence tells more still. GQA marks in it which words are which object: "No, the hat is red." tells that this hat is
-red, "The woman is sleeping." that she whom the question called `she` is a woman.
+An answered question states more than its answer, as everything that it presupposes holds, too. "What color is
+the cup on the table?" with the answer "red" states that there is a table, that a cup is on it and that this
+cup is red. A full answer adds more. GQA annotates which of its words are which object: "No, the hat is red."
+states that a hat with a known id is red, and "The woman is sleeping." states that the object that the
+question calls "she" is a woman.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pipeline.language.word_lists import PRONOUN_REFERENTS, WILDCARD_NAMES
 
 _OPPOSITE_LOCATIONS = {"indoors": "outdoors", "outdoors": "indoors"}
 
-# Full answers in GQA's manner, with `#id` for each marked object.
+# The forms of GQA's full answers, in lower case, without commas and with `#id` for each annotated object.
 _ARTICLE_PATTERN = r"(?:the |an? |some )?"
 _OBJECT_PATTERN = _ARTICLE_PATTERN + r"#(\S+)"
 _PARTIAL_CORRECTION_PATTERN = re.compile(rf"no {_OBJECT_PATTERN} (?:is|are) ([^#]+) but ([^#]+)")
@@ -49,28 +50,37 @@ _TWO_VALUES_PATTERN = re.compile(
 _SHARED_VALUE_PATTERN = re.compile(rf"(?:yes|no) both {_OBJECT_PATTERN} and {_OBJECT_PATTERN} are ([^#]+)")
 _ALL_SAME_PATTERN = re.compile(r"yes all the [^#]+ are ([^#]+)")
 _SCENE_CORRECTION_PATTERN = re.compile(rf"no (?:it|this) is (?:showing )?{_ARTICLE_PATTERN}([^#]+)")
-# GQA's "piece of furniture", "food items"
+# Words around a name: "piece of furniture", "food items".
 _PARTITIVE_PATTERN = re.compile(r"^(?:pieces?|items?|types?|kinds?) of | items?$")
+# Words around a value: "made of wood", "on the left side of the image".
 _VALUE_AFFIX_PATTERN = re.compile(
     r"^(?:made (?:out )?of|made from|(?:on|in|at) the) |(?: side| part)? of the \w+$"
 )
 ObjectIds = tuple[str, ...]
-StatementKind = Literal["name", "attribute", "relation", "none", "scene", "absent", "alone"]
+StatementKind = Literal["name", "attribute", "relation", "absent_relation", "scene", "absent", "unique"]
 
 
 class Statement(msgspec.Struct, frozen=True, order=True):
-    """One fact.
+    """One fact about an image.
 
     Attributes:
-        kind: name        the object goes by the name `value` ("" for an object of which no name is told)
-              attribute   it has (`holds`), or has not, the attribute or position `value` of `type`
-              relation    it is, or is not, in the relation `value` to the object `other`
-              none        nothing is in a relation to it: `value` is GQA's spelling, "cup,on,s"
-              scene       the scene's place, weather ... (`type`) is, or is not, `value`
-              absent      the image has no `value`
-              alone       something was asked of "the cup" without more: there is one, or all are alike. Who speaks of
-                          "the furniture" and means a cupboard has not said that there is no chair
-        subject: the object's id; "" for scene, absent and alone.
+        kind: what the fact says:
+
+            - `name`: the object `subject` has the name `value`, or exists if `value` is "".
+            - `attribute`: the object has the attribute or position `value` of the type `type`.
+            - `relation`: the object is in the relation `value` to the object `other`.
+            - `absent_relation`: no object is in this relation to the object. `value` is written as in GQA:
+              "cup,on,s".
+            - `scene`: the scene's place, weather or location (`type`) is `value`.
+            - `absent`: the image has no object of the name `value`.
+            - `unique`: a question speaks of "the cup" without any further description. So there is one object
+              of the name `value`, or all of them are alike. A question about "the furniture" may mean a
+              cupboard, so it does not exclude chairs.
+        subject: the object's id, or "" for the kinds scene, absent and unique.
+        type: the type of the value, or "".
+        value: the name, attribute, relation or scene value.
+        other: the id of the relation's object, or "".
+        holds: False if the question states that the attribute, relation or scene value is not true.
     """
 
     kind: StatementKind
@@ -82,32 +92,45 @@ class Statement(msgspec.Struct, frozen=True, order=True):
 
 
 def extract_program_statements(program: Program, answer: str) -> Iterator[Statement]:
-    """What a program with this answer states."""
+    """Yield what a program with its answer states.
+
+    Args:
+        program: the parsed program.
+        answer: the short answer.
+    """
     truths = _infer_step_truths(program, answer)
     ids = [program[find_root_step(program, index)].object_ids for index in range(len(program))]
-    if program[-1].verb == "query" and program[-1].type == "name":  # first: it is what the object is called
+    # The answer to "What is it?" is the object's name. It comes before the name in the program.
+    if program[-1].verb == "query" and program[-1].type == "name":
         yield from make_name_statements(answer, ids[program[-1].inputs[0]])
     for index, operation in enumerate(program):
         if operation.verb == "select":
             yield from _extract_select_statements(program, index)
         elif operation.verb in ("filter", "relate", "verify", "query", "choose"):
             source = operation.inputs[0]
-            of_scene = program[source].name == SCENE and operation.verb not in OBJECT_SET_VERBS
+            is_of_scene = program[source].name == SCENE and operation.verb not in OBJECT_SET_VERBS
             for value, truth in _get_stated_values(operation, answer, truths[index]):
-                if of_scene:
+                if is_of_scene:
                     yield from _extract_scene_statements(operation, value, truth)
                 else:
                     yield from _extract_object_statements(operation, value, ids[source], truth)
 
 
 def make_name_statements(name: str, ids: ObjectIds) -> Iterator[Statement]:
-    """The things of these ids exist and go by a name."""
-    word = "" if name in WILDCARD_NAMES or name == SCENE else "person" if name in PRONOUN_REFERENTS else name
+    """Yield the statements that the objects of these ids exist and have a name.
+
+    A pronoun names a person, or nothing.
+
+    >>> [statement.value for statement in make_name_statements("she", ("7",))]
+    ['person']
+    """
+    value = "" if name in WILDCARD_NAMES or name == SCENE else "person" if name in PRONOUN_REFERENTS else name
     for object_id in ids:
-        yield Statement("name", object_id, value=word)
+        yield Statement("name", object_id, value=value)
 
 
 def make_scene_statement(type_: str, value: str, holds: bool = True) -> Statement:
+    """Return a statement about the scene. The types "" and "room" mean its place."""
     return Statement("scene", type="place" if type_ in ("", "room") else type_, value=value, holds=holds)
 
 
@@ -115,17 +138,20 @@ def _extract_select_statements(program: Program, index: int) -> Iterator[Stateme
     operation = program[index]
     yield from make_name_statements(operation.name, operation.object_ids)
     users = [user for user in program if index in user.inputs]
-    directly = users and all(map(_is_direct_query, users)) and operation.name not in WILDCARD_NAMES
-    word = lemmatize(operation.name)
-    if operation.is_absent:  # also before a filter: "red windows" has an id where there are others
-        yield Statement("absent", value=word)
-    elif operation.object_ids and directly:
-        yield Statement("alone", value=word)
+    is_asked_directly = users and all(map(_is_direct_query, users)) and operation.name not in WILDCARD_NAMES
+    lemma = lemmatize(operation.name)
+    # This also holds before a filter: in "Are there red windows?", the windows have an id if there are any.
+    if operation.is_absent:
+        yield Statement("absent", value=lemma)
+    elif operation.object_ids and is_asked_directly:
+        yield Statement("unique", value=lemma)
 
 
 def _is_direct_query(user: Operation) -> bool:
-    """Whether a step asks something of "the cup", so that only one can be meant. "Who is wearing a hat?" does not,
-    nor does "Are all the cups red?"."""
+    """Return whether a step asks about "the cup", so that only one object can be meant.
+
+    "Who is wearing a hat?" and "Are all the cups red?" do not.
+    """
     compares = user.verb in ("same", "different", "common") and len(user.inputs) == 2
     return compares or user.verb in ("query", "verify", "choose")
 
@@ -140,7 +166,7 @@ def _extract_scene_statements(operation: Operation, value: str, truth: bool | No
 def _extract_object_statements(
     operation: Operation, value: str, ids: ObjectIds, truth: bool | None
 ) -> Iterator[Statement]:
-    """A value of things, or how the operation's things relate to them; None says nothing."""
+    """Yield what an operation states of objects, if the value is true or false. None states nothing."""
     holds = truth is not operation.is_negated
     if operation.verb == "relate" or operation.type == "rel":
         yield from make_name_statements(operation.name, operation.object_ids)
@@ -160,15 +186,16 @@ def _extract_relation_statements(
     for anchor in anchors:
         if operation.is_absent and not holds:
             role = "s" if operation.is_subject else "o"
-            yield Statement("none", anchor, value=f"{lemmatize(operation.name)},{relation},{role}")
+            yield Statement("absent_relation", anchor, value=f"{lemmatize(operation.name)},{relation},{role}")
         for object_id in operation.object_ids:
             subject, other = (object_id, anchor) if operation.is_subject else (anchor, object_id)
-            if subject != other:  # GQA: "the car behind the other car", with one id for both
+            # GQA gives one id to both cars of "the car behind the other car".
+            if subject != other:
                 yield Statement("relation", subject, value=relation, other=other, holds=holds)
 
 
 def _infer_step_truths(program: Program, answer: str) -> list[bool | None]:
-    """Which steps are known to be true or false, from the final answer down; what is presupposed is true."""
+    """Return which steps are known to be true or false. What is presupposed is true."""
     truths: list[bool | None] = [
         True if operation.verb in OBJECT_SET_VERBS else None for operation in program
     ]
@@ -181,7 +208,8 @@ def _infer_step_truths(program: Program, answer: str) -> list[bool | None]:
         elif operation.verb == "exist":
             phrase = collect_noun_phrase(program, operation.inputs[0])
             claims = sum(program[i].verb in ("filter", "relate") for i in phrase)
-            for i in phrase:  # "no" to several claims at once tells of none
+            # A "no" to several claims at once does not say which of them is false.
+            for i in phrase:
                 truths[i] = truth if truth or claims == 1 else None
     return truths
 
@@ -189,21 +217,31 @@ def _infer_step_truths(program: Program, answer: str) -> list[bool | None]:
 def _get_stated_values(
     operation: Operation, answer: str, truth: bool | None
 ) -> list[tuple[str, bool | None]]:
-    """What is said of each value: of `query` the answer, of `choose` each option, else the one there is."""
+    """Return each value of an operation with its truth.
+
+    The value of `query` is the answer, and `choose` has a value for each option.
+    """
     if operation.verb == "query":
         return [(answer, True)]
     if operation.verb != "choose":
         return [(operation.values[0], truth)]
-    meant = [
+    chosen = [
         option
         for option in operation.values
         if is_same_answer(option, answer) or option_to_answer(option) == answer
     ]
-    return [(option, option == meant[0]) for option in operation.values] if len(meant) == 1 else []
+    return [(option, option == chosen[0]) for option in operation.values] if len(chosen) == 1 else []
 
 
 def extract_full_answer_statements(question: Question, program: Program) -> Iterator[Statement]:
-    """What the full answer of a question tells; sentences of another form than GQA's tell nothing but names."""
+    """Yield what the full answer of a question states.
+
+    A sentence that does not have one of GQA's forms states only the names of its annotated objects.
+
+    Args:
+        question: the question, with its full answer and the annotations of that.
+        program: the question's parsed program.
+    """
     sentence, names = _mark_objects(question)
     yield from names
     if program[-1].verb in ("same", "different"):
@@ -213,11 +251,13 @@ def extract_full_answer_statements(question: Question, program: Program) -> Iter
 
 
 def _mark_objects(question: Question) -> tuple[str, list[Statement]]:
-    """The sentence with `#id` for each marked object, and by which names it calls them."""
+    """Return the full answer with `#id` in place of each annotated object, and the names that it uses."""
     words = question.full_answer.lower().replace(",", "").replace("#", "").rstrip(". ").split()
     names: list[Statement] = []
-    marks = question.full_answer_annotations
-    spans = [(*found, marks[position]) for position in marks if (found := parse_word_range(position))]
+    annotations = question.full_answer_annotations
+    spans = [
+        (*found, annotations[position]) for position in annotations if (found := parse_word_range(position))
+    ]
     for start, stop, object_id in sorted(spans, key=lambda span: span[0]):
         name = _PARTITIVE_PATTERN.sub("", " ".join(words[start:stop]).removesuffix("'s"))
         if name and "#" not in name and "," not in object_id:
@@ -227,7 +267,7 @@ def _mark_objects(question: Question) -> tuple[str, list[Statement]]:
 
 
 def _parse_correction(sentence: str, program: Program) -> Iterator[Statement]:
-    """ "No, ...": what is so instead."""
+    """Yield what "No, ..." says to be true instead."""
     asked = program[-1]
     if match := _EXISTS_BUT_PATTERN.fullmatch(sentence):
         types = {op.type for op in program if op.verb == "filter" and op.is_asserted and not op.is_negated}
@@ -239,10 +279,10 @@ def _parse_correction(sentence: str, program: Program) -> Iterator[Statement]:
         if asked.verb == "verify" and asked.type not in ("rel", "name") and not asked.is_negated:
             yield _make_attribute_statement(match[1], asked.type, match[2])
     elif match := _RELATION_CORRECTION_PATTERN.fullmatch(sentence):
-        names = {
+        relations = {
             canonicalize_relation(op.values[0]) for op in program if op.verb == "relate" or op.type == "rel"
         }
-        if canonicalize_relation(match[2]) in names | {ANTONYMS.get(name) for name in names}:
+        if canonicalize_relation(match[2]) in relations | {ANTONYMS.get(name) for name in relations}:
             yield Statement("relation", match[1], value=match[2], other=match[3])
     elif (
         (match := _SCENE_CORRECTION_PATTERN.fullmatch(sentence))
@@ -253,19 +293,22 @@ def _parse_correction(sentence: str, program: Program) -> Iterator[Statement]:
 
 
 def _parse_partial_correction(
-    object_id: str, confirmed_value: str, instead: str, program: Program
+    object_id: str, confirmed_value: str, correct_value: str, program: Program
 ) -> Iterator[Statement]:
-    """ "No, the knives are metallic but silver." to "black and metallic": they are metal, and silver in colour."""
+    """Parse "No, the knives are metallic but silver.", the answer to "Are the knives black and metallic?".
+
+    It states that the knives are of metal and silver in color.
+    """
     asked = [op for op in program if op.verb == "verify" and op.type != "rel" and not op.is_negated]
     confirmed = [op for op in asked if is_same_answer(op.values[0], confirmed_value)]
     if (len(asked), len(confirmed)) == (2, 1):
         (wrong,) = (op for op in asked if op is not confirmed[0])
         yield Statement("attribute", object_id, confirmed[0].type, confirmed[0].values[0])
-        yield _make_attribute_statement(object_id, wrong.type, instead)
+        yield _make_attribute_statement(object_id, wrong.type, correct_value)
 
 
 def _parse_comparison(sentence: str, program: Program) -> Iterator[Statement]:
-    """ "Yes, the jacket is blue and the hat is white.", "Yes, all the animals are horses." """
+    """Parse "Yes, the jacket is blue and the hat is white." and "Yes, all the animals are horses."."""
     asked = program[-1]
     values: list[tuple[str, str]] = []
     if match := _TWO_VALUES_PATTERN.fullmatch(sentence):

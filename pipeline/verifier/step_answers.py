@@ -1,4 +1,4 @@
-"""The values of steps in three-valued logic, and what several things come to: one answer, or none."""
+"""Combine the answers of program steps in three-valued logic."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from pipeline.core.records import Category
 from pipeline.language.similarity import option_to_answer
-from pipeline.verifier.known_objects import TruthValue
+from pipeline.verifier.evidence import TruthValue
 
 
 @dataclass(frozen=True, slots=True)
 class StepAnswer:
-    """The value of a step that finds nothing.
+    """The answer of a program step.
 
     Attributes:
-        right: the answer, when it is known.
-        possible: what it may be; () when nothing limits it.
-        doubt: why it is not known whether there is an answer at all; "" when there is one.
+        correct_answers: the answer, if it is known.
+        possible_answers: the answers that may be correct, or () if nothing limits them.
+        doubt: why it is not known whether there is an answer, or "" if there is one.
     """
 
     correct_answers: tuple[str, ...] = ()
@@ -25,38 +25,49 @@ class StepAnswer:
     doubt: str = ""
 
 
-YES, NO, YES_OR_NO = (
-    StepAnswer(("yes",), ("yes",)),
-    StepAnswer(("no",), ("no",)),
-    StepAnswer((), ("yes", "no")),
-)
+YES = StepAnswer(("yes",), ("yes",))
+NO = StepAnswer(("no",), ("no",))
+YES_OR_NO = StepAnswer((), ("yes", "no"))
 
 
 class PresuppositionFailure(Exception):
-    """The question has no answer, or more than one (`answers`), but for a small `risk` that something was left out."""
+    """Report that the question has no answer, or more than one.
+
+    Attributes: category: why the question is unanswerable. detail: the reason in words. answers: the several
+        correct answers, if there are any. risk: the probability that the question has an answer after all, as
+        the evidence may leave out an object.
+    """
 
     def __init__(
         self, category: Category, detail: str, answers: Iterable[str] = (), risk: float = 0.0
     ) -> None:
         self.category: Category = category
-        self.detail = f"{detail}, or left out (chance {risk:.3f})" if risk else detail
+        self.detail = f"{detail}, or left out (probability {risk:.3f})" if risk else detail
         super().__init__(self.detail)
         self.answers, self.risk = tuple(sorted(answers)), risk
 
 
-def negate_if(negated: bool, truth: TruthValue) -> TruthValue:
-    """The truth, or its opposite under `not(...)`."""
-    return truth if truth is None or not negated else not truth
+def negate_if(is_negated: bool, truth: TruthValue) -> TruthValue:
+    """Return a truth value, or its opposite under `not(...)`.
+
+    >>> negate_if(True, False), negate_if(True, None)
+    (True, None)
+    """
+    return truth if truth is None or not is_negated else not truth
 
 
 def any_true(truths: Iterable[TruthValue]) -> TruthValue:
-    """True if one is, False if all are, else not known."""
+    """Return True if any value is true, False if all are false, otherwise None.
+
+    >>> any_true([False, True]), any_true([False, None]), any_true([])
+    (True, None, False)
+    """
     known = set(truths)
     return True if True in known else None if None in known else False
 
 
 def combine_answers(verb: str, answers: Sequence[StepAnswer]) -> StepAnswer:
-    """`and`, `or`: one false (true) decides, else one unknown leaves it unknown."""
+    """Return the answer of `and` or `or` over yes-no answers (Kleene's three-valued logic)."""
     decisive = NO if verb == "and" else YES
     if decisive in answers:
         return decisive
@@ -64,8 +75,17 @@ def combine_answers(verb: str, answers: Sequence[StepAnswer]) -> StepAnswer:
 
 
 def aggregate_truths(truths: Sequence[TruthValue], description: str) -> StepAnswer:
-    """Yes or no when the truth is the same for all. If it is not known of the only one, there is an answer
-    all the same; of several it may differ."""
+    """Return yes or no if a statement is true of all objects or of none.
+
+    Of a single object, yes or no is correct even if it is not known which. Several objects may differ.
+
+    Args:
+        truths: the truth of the statement for each object.
+        description: the statement in words.
+
+    Raises:
+        PresuppositionFailure: it is true of some objects and false of others.
+    """
     if True in truths and False in truths:
         raise PresuppositionFailure(
             "underspecified", f"{description}: true of some, not of others", YES_OR_NO.possible_answers
@@ -78,7 +98,16 @@ def aggregate_truths(truths: Sequence[TruthValue], description: str) -> StepAnsw
 
 
 def aggregate_values(values: Sequence[frozenset[str]], description: str, *, is_complete: bool) -> StepAnswer:
-    """The one value that all have. `closed`: a value that is not listed does not exist."""
+    """Return the one value that all objects have.
+
+    Args:
+        values: the known values of each object.
+        description: what the values are, in words.
+        is_complete: whether a value that is not listed does not exist.
+
+    Raises:
+        PresuppositionFailure: the objects have no value, or several.
+    """
     every = frozenset[str]().union(*values)
     differ = all(values) and not frozenset.intersection(*values) if values else False
     if len(every) > 1 and (is_complete or differ):
@@ -99,15 +128,24 @@ def aggregate_values(values: Sequence[frozenset[str]], description: str, *, is_c
 def aggregate_options(
     cases: Sequence[dict[str, TruthValue]], options: Sequence[str], description: str
 ) -> StepAnswer:
-    """The one option that is true, the same in every case (a thing, or a pair of things)."""
+    """Return the one option that is true in every case.
+
+    Args:
+        cases: for each object, or pair of objects, the truth of each option.
+        options: the options in the order of the question.
+        description: what the options are said of, in words.
+
+    Raises:
+        PresuppositionFailure: no option is true, several are, or the cases differ.
+    """
     if len(set(options)) < len(options):
         raise PresuppositionFailure("no valid answer", f"the same choice twice: {' or '.join(options)}")
     outcomes: set[str] = set()
-    unknown = not cases
+    is_unknown = not cases
     for case in cases:
         true = [option for option in options if case[option]]
         if None in case.values() and len(true) < 2:
-            unknown = True
+            is_unknown = True
         else:
             outcomes.add(true[0] if len(true) == 1 else "both" if true else "neither")
     if len(outcomes) > 1:
@@ -115,7 +153,7 @@ def aggregate_options(
         raise PresuppositionFailure(
             "underspecified", f"{description}: {', '.join(sorted(outcomes))}", answers
         )
-    if unknown:
+    if is_unknown:
         possible = (o for o in options if not cases or any(case[o] is not False for case in cases))
         doubt = f"{description}: it is not known whether {' or '.join(options)}"
         return StepAnswer(possible_answers=tuple(map(option_to_answer, possible)), doubt=doubt)

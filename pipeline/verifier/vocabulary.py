@@ -1,5 +1,9 @@
-"""The vocabulary: what is counted in scene graphs, and where there is none in what questions say of images, whose partial
-graphs are made on the way; and what programs tell of words: types of attributes, categories of things, what is asked for."""
+"""Build the vocabulary of a data set.
+
+Objects, attributes and relations are counted in the scene graphs. Without scene graphs they are counted in
+the partial graphs, which are built here from the answered questions. The functional programs show the types
+of attributes, the members of categories and how often a name or attribute is presupposed.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +40,21 @@ from pipeline.verifier.cooccurrence import count_cooccurrences
 from pipeline.verifier.evidence import Evidence, Triple
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph, build_question_evidence
 
-# What `query`, `choose` and `filter` speak of that is not a look of one thing.
+# Types of `query`, `choose` and `filter` that are no attributes of one object.
 _NON_ATTRIBUTE_TYPES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {""}
 
 
 class VocabularyParams(Params):
-    """Parameters of vocabulary.
+    """Parameters of stage `vocabulary`.
 
     Attributes:
-        min_count: object names seen less often are left out (typing errors, one-off names).
-        min_members: a name is a category from this many different members on.
-        listed_at_most: how much of what images show their scene graphs list at most: shares of "object", "attribute",
-            "relation". What questions take for granted tells more, but not where they were made from the graphs.
+        min_count: Object names that occur less often are left out (typing errors, one-off names). A
+            higher value gives fewer, safer replacements.
+        min_members: Number of different members from which on a name counts as a category.
+        max_annotation_recall: Upper bound on the proportion (0 to 1) of what images show that their
+            scene graphs annotate, for "object", "attribute" and "relation". Lower values make
+            `estimate` expect more answerable candidates. Needed where the questions were made from the
+            graphs.
     """
 
     min_count: Count = 1
@@ -58,21 +65,23 @@ class VocabularyParams(Params):
 
 
 class SceneGraphCounter:
-    """How often things, their attributes and their relations are seen.
+    """Count the objects, attributes and relations of scene graphs.
 
     Attributes:
-        names: how often things of each name are seen. attributes, subject_of, object_of: with which attributes, and
-            on which side of which relations. related: (relation, subject, object), sideways ones left out.
-        places, weathers: of how many images.
-        images: the names that each shows.
+        name_counts: number of objects of each name.
+        attribute_counts: number of objects of each name with each attribute.
+        subject_of: how often an object of each name is the subject of each relation.
+        object_of: how often an object of each name is the object of each relation.
+        relation_counts: number of each (relation, subject name, object name), without left and right.
+        place_counts: number of images of each place.
+        weather_counts: number of images of each weather.
+        names_by_image: the distinct names of each image.
     """
 
     def __init__(self) -> None:
-        self.name_counts, self.place_counts, self.weather_counts = (
-            Counter[str](),
-            Counter[str](),
-            Counter[str](),
-        )
+        self.name_counts: Counter[str] = Counter()
+        self.place_counts: Counter[str] = Counter()
+        self.weather_counts: Counter[str] = Counter()
         self.attribute_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.subject_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.object_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -81,27 +90,29 @@ class SceneGraphCounter:
 
     def add_scene(self, scene: SceneGraph) -> None:
         """Count a scene graph."""
-        things = scene.objects
-        edges = ((thing.object_id, edge.name, edge.object_id) for thing in things for edge in thing.relations)
-        self._add_objects([(thing.object_id, thing.name, thing.attributes) for thing in things], edges)
+        objects = [(obj.object_id, obj.name, obj.attributes) for obj in scene.objects]
+        edges = (
+            (obj.object_id, edge.name, edge.object_id) for obj in scene.objects for edge in obj.relations
+        )
+        self._add_objects(objects, edges)
         self.place_counts.update(filter(None, [scene.location]))
         self.weather_counts.update(filter(None, [scene.weather]))
 
     def add_evidence(self, evidence: Evidence) -> None:
-        """Count what the answered questions about an image say together, of things that have a name."""
-        named = [(thing, thing.label or next(iter(thing.names), "")) for thing in evidence.objects]
-        things = [(thing.object_id, name, tuple(thing.attributes)) for thing, name in named if name]
-        self._add_objects(things, evidence.relations)
+        """Count the evidence of one image. Objects without a name are ignored."""
+        named = [(obj, obj.label or next(iter(obj.names), "")) for obj in evidence.objects]
+        objects = [(obj.object_id, name, tuple(obj.attributes)) for obj, name in named if name]
+        self._add_objects(objects, evidence.relations)
         self.place_counts.update(filter(None, [evidence.scene.get("place")]))
         self.weather_counts.update(filter(None, [evidence.scene.get("weather")]))
 
     def _add_objects(
-        self, things: Sequence[tuple[str, str, Sequence[str]]], relations: Iterable[Triple]
+        self, objects: Sequence[tuple[str, str, Sequence[str]]], relations: Iterable[Triple]
     ) -> None:
-        names = {object_id: name for object_id, name, _ in things}
+        names = {object_id: name for object_id, name, _ in objects}
         self.name_counts.update(names.values())
         self.names_by_image.append(tuple({sys.intern(name): None for name in names.values()}))
-        for _, name, attributes in things:
+        for _, name, attributes in objects:
             self.attribute_counts[name].update(attributes)
         for subject, relation, other in relations:
             if subject in names and other in names:
@@ -111,7 +122,7 @@ class SceneGraphCounter:
                     self.relation_counts[relation, names[subject], names[other]] += 1
 
     def make_entry(self, name: str) -> ObjectEntry:
-        """What was counted of a name."""
+        """Return the vocabulary entry of a name."""
         return ObjectEntry(
             name=name,
             count=self.name_counts[name],
@@ -123,19 +134,19 @@ class SceneGraphCounter:
 
 
 class ProgramCounter:
-    """Counts what programs tell; questions without a program are passed over.
+    """Collect from programs the types of attributes, the members of categories and what questions presuppose.
 
     Args:
-        names: (image id, object id) -> the scene graph's name.
+        name_by_object: the name that the scene graph gives each object, by (image id, object id).
 
-    Attributes:
-        programs: how many questions have one.
-        asked: name -> how many questions take such a thing for granted.
-        described: attribute, position or relation -> how many take it for granted of something.
+    Attributes: num_programs: number of questions with a program. presupposed_name_counts: for each name the
+        number of questions that presuppose such an object. presupposed_value_counts: for each attribute,
+        position and relation the number of questions that presuppose it of
+            an object.
     """
 
-    def __init__(self, names: Mapping[tuple[str, str], str]) -> None:
-        self._name_by_object = names
+    def __init__(self, name_by_object: Mapping[tuple[str, str], str]) -> None:
+        self._name_by_object = name_by_object
         self._type_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._co_options: defaultdict[str, set[str]] = defaultdict(set)
         self._members: defaultdict[str, set[str]] = defaultdict(set)
@@ -144,10 +155,10 @@ class ProgramCounter:
         self.presupposed_value_counts: Counter[str] = Counter()
 
     def add_question(self, question: Question) -> None:
-        """Count a question.
+        """Count a question. A question without a program is ignored.
 
         Raises:
-            UserError: its program is malformed.
+            UserError: the program is malformed.
         """
         if not question.program:
             return
@@ -155,16 +166,18 @@ class ProgramCounter:
         self.num_programs += 1
         self._add_attributes(program, question.answer)
         self._add_members(program, question)
-        granted = [step for step in program if not step.is_asserted]
-        self.presupposed_name_counts.update({step.name for step in granted} - UNINFORMATIVE_NAMES - {""})
-        looks = (step for step in granted if step.verb in ("filter", "relate") and not step.is_negated)
-        self.presupposed_value_counts.update({step.values[0] for step in looks})
+        presupposed = [step for step in program if not step.is_asserted]
+        self.presupposed_name_counts.update({step.name for step in presupposed} - UNINFORMATIVE_NAMES - {""})
+        descriptions = (
+            step for step in presupposed if step.verb in ("filter", "relate") and not step.is_negated
+        )
+        self.presupposed_value_counts.update({step.values[0] for step in descriptions})
 
     def _add_attributes(self, program: Program, answer: str) -> None:
         for step in program:
             values = (answer,) if step.verb == "query" else step.values
-            tells = step.verb in ("filter", "verify", "choose", "query")
-            if not tells or program[step.inputs[0]].name == SCENE:
+            has_values = step.verb in ("filter", "verify", "choose", "query")
+            if not has_values or program[step.inputs[0]].name == SCENE:
                 continue
             for value in values:
                 if step.type not in _NON_ATTRIBUTE_TYPES:
@@ -173,7 +186,11 @@ class ProgramCounter:
                     self._co_options[value].update(values)
 
     def _add_members(self, program: Program, question: Question) -> None:
-        """Who says "furniture" of a thing that its graph, or the answer, calls a couch, tells what furniture is."""
+        """Collect members of categories.
+
+        If a question calls an object "furniture" that the scene graph or the answer calls "couch", a couch is
+        furniture.
+        """
         for step in program:
             keys = [(question.image_id, object_id) for object_id in step.object_ids]
             self._members[step.name].update(
@@ -181,20 +198,20 @@ class ProgramCounter:
             )
         last = program[-1]
         if last.type == "name" and last.inputs:
-            called = (question.answer,) if last.verb == "query" else last.values
-            self._members[program[find_root_step(program, last.inputs[0])].name].update(called)
+            members = (question.answer,) if last.verb == "query" else last.values
+            self._members[program[find_root_step(program, last.inputs[0])].name].update(members)
 
     def get_attribute_types(self) -> dict[str, str]:
-        """Attribute -> its commonest GQA type."""
+        """Return the most frequent GQA type of each attribute."""
         types = sorted(self._type_counts.items())
         return {value: min(counts, key=lambda type_: (-counts[type_], type_)) for value, counts in types}
 
     def get_alternatives(self) -> dict[str, tuple[str, ...]]:
-        """Attributes without a type -> what else they are offered with."""
+        """Return for each attribute without a type the options that questions offer with it."""
         return {value: tuple(sorted(others - {value})) for value, others in sorted(self._co_options.items())}
 
     def get_categories(self, min_members: int) -> dict[str, tuple[str, ...]]:
-        """Category -> its members, from so many different ones on."""
+        """Return the categories that have at least `min_members` different members, with these."""
         named = sorted(self._members.keys() - UNINFORMATIVE_NAMES - {""})
         members = {name: sorted(self._members[name] - {name, ""}) for name in named}
         return {name: tuple(others) for name, others in members.items() if len(others) >= min_members}
@@ -206,57 +223,67 @@ def build_vocabulary(
     params: VocabularyParams,
     make_partial_graphs: Callable[[Lexicon, Collection[str]], Iterable[PartialGraph]],
 ) -> Vocabulary:
-    """The vocabulary of graphs and questions. Where there are neither graphs nor programs it is empty.
+    """Build the vocabulary of scene graphs and questions.
 
-    Args:
-        graphs: makes the partial graphs, given the lexicon and the ids of the images that have a published one.
+    Args: scenes: the published scene graphs. questions: the questions. params: the parameters of the stage.
+        make_partial_graphs: makes the partial graphs from the lexicon and the ids of the images that have a
+        published
+            graph. They are counted if there is no published graph.
 
-    Raises:
-        UserError: graphs or programs are there, but name no object often enough.
+    Returns:
+        The vocabulary without annotation recall. It is empty if there are neither scene graphs nor programs.
+
+    Raises: UserError: no name of the scene graphs or programs occurs `min_count` times, or a program is
+        malformed.
     """
-    seen = SceneGraphCounter()
+    scene_counter = SceneGraphCounter()
     names: dict[tuple[str, str], str] = {}
     published: set[str] = set()
     for scene in track(scenes, "vocabulary: scenes", unit="scene"):
-        seen.add_scene(scene)
+        scene_counter.add_scene(scene)
         published.add(scene.image_id)
-        names.update(((scene.image_id, thing.object_id), sys.intern(thing.name)) for thing in scene.objects)
-    meanings = ProgramCounter(names)
+        names.update(((scene.image_id, obj.object_id), sys.intern(obj.name)) for obj in scene.objects)
+    program_counter = ProgramCounter(names)
     for question in track(questions, "vocabulary: programs", unit="question"):
-        meanings.add_question(question)
-    types, categories = meanings.get_attribute_types(), meanings.get_categories(params.min_members)
+        program_counter.add_question(question)
+    types = program_counter.get_attribute_types()
+    categories = program_counter.get_categories(params.min_members)
     lexicon = Lexicon(categories, types)
     partial_graphs = make_partial_graphs(lexicon, published)
     for graph in () if published else partial_graphs:
-        seen.add_evidence(build_question_evidence(graph, lexicon))
-    kept = sorted(name for name, count in seen.name_counts.items() if count >= params.min_count)
-    if not kept and (published or meanings.num_programs):
+        scene_counter.add_evidence(build_question_evidence(graph, lexicon))
+    kept = sorted(name for name, count in scene_counter.name_counts.items() if count >= params.min_count)
+    if not kept and (published or program_counter.num_programs):
         raise UserError(
-            f"the vocabulary is empty: {len(published):,} scene graphs and {meanings.num_programs:,} programs of questions"
-            f" name no object at least {params.min_count} times (vocabulary.min_count in params.yaml); lower it, or"
-            " give more of either"
+            f"the vocabulary is empty: {len(published):,} scene graphs and {program_counter.num_programs:,}"
+            f" programs of questions name no object at least {params.min_count} times. Lower"
+            " vocabulary.min_count in params.yaml, or provide more scene graphs or questions"
         )
-    shown = count_cooccurrences(seen.names_by_image, {*kept, *categories}, lexicon, is_partial=not published)
+    cooccurrence = count_cooccurrences(
+        scene_counter.names_by_image, {*kept, *categories}, lexicon, is_partial=not published
+    )
     return Vocabulary(
-        objects={name: seen.make_entry(name) for name in kept},
-        attributes=_sum_counts(seen.attribute_counts[name] for name in kept),
+        objects={name: scene_counter.make_entry(name) for name in kept},
+        attributes=_sum_counts(scene_counter.attribute_counts[name] for name in kept),
         attribute_types=types,
-        relations=_sum_counts(seen.subject_of[name] for name in kept),
+        relations=_sum_counts(scene_counter.subject_of[name] for name in kept),
         categories=categories,
-        locations=_sum_counts([seen.place_counts]),
-        weathers=_sum_counts([seen.weather_counts]),
-        attribute_alternatives=meanings.get_alternatives(),
-        presupposed_objects=_sum_counts([meanings.presupposed_name_counts]),
-        presupposed_properties=_sum_counts([meanings.presupposed_value_counts]),
-        relation_counts=tuple((*triple, count) for triple, count in sorted(seen.relation_counts.items())),
-        cooccurrence=shown,
+        locations=_sum_counts([scene_counter.place_counts]),
+        weathers=_sum_counts([scene_counter.weather_counts]),
+        attribute_alternatives=program_counter.get_alternatives(),
+        presupposed_objects=_sum_counts([program_counter.presupposed_name_counts]),
+        presupposed_properties=_sum_counts([program_counter.presupposed_value_counts]),
+        relation_counts=tuple(
+            (*triple, count) for triple, count in sorted(scene_counter.relation_counts.items())
+        ),
+        cooccurrence=cooccurrence,
     )
 
 
-def _sum_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Counts added up, in the order of their keys."""
+def _sum_counts(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sum of counters, sorted by key."""
     total: Counter[str] = Counter()
-    for counts in parts:
+    for counts in counters:
         total.update(counts)
     return dict(sorted(total.items()))
 
@@ -264,15 +291,23 @@ def _sum_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def write_partial_graphs(
     folders: DatasetFolders, lexicon: Lexicon, published_image_ids: Collection[str]
 ) -> Iterator[PartialGraph]:
-    """Write the partial graphs, by their questions, unbalanced ones too, of all images without a published one and of
-    those that the benchmark is made from; sorted by image id. They are read back one by one."""
+    """Write the partial graphs of images to `reconstructed.jsonl` and read them back one by one.
+
+    Graphs are built from the balanced and the unbalanced questions. They are written for the images of the
+    benchmark and for all other images without a published scene graph, sorted by image id.
+
+    Args:
+        folders: the folders of the data set.
+        lexicon: the categories and attribute types of the data set.
+        published_image_ids: the images with a published scene graph.
+    """
     path = folders.stage_dir("vocabulary") / "reconstructed.jsonl"
     inputs = partial(_load_inputs, folders, lexicon)
-    shown = {image.image_id for image in folders.read_records(ImageRecord)}
-    images = sorted(set(inputs()[0]) - (set(published_image_ids) - shown))
+    benchmark_ids = {image.image_id for image in folders.read_records(ImageRecord)}
+    image_ids = sorted(set(inputs()[0]) - (set(published_image_ids) - benchmark_ids))
     with atomic_write(path) as file:
-        graphs = ordered_map(encode_partial_graph, images, inputs, choose_num_workers(len(images)))
-        for line in track(graphs, "vocabulary: partial graphs", len(images), "image"):
+        lines = ordered_map(encode_partial_graph, image_ids, inputs, choose_num_workers(len(image_ids)))
+        for line in track(lines, "vocabulary: partial graphs", len(image_ids), "image"):
             file.write(line)
     return read_jsonl(path, PartialGraph)
 
@@ -283,7 +318,7 @@ def _load_inputs(folders: DatasetFolders, lexicon: Lexicon) -> tuple[GroupedInde
 
 
 def encode_partial_graph(inputs: tuple[GroupedIndex[Question], Lexicon], image_id: str) -> bytes:
-    """The partial graph of one image as a line; no line if its questions tell nothing."""
+    """Return the partial graph of one image as a JSON line, or nothing if its questions state nothing."""
     questions, lexicon = inputs
     graph = build_partial_graph(questions[image_id], lexicon)
     return encode_jsonl([graph] if graph else [])

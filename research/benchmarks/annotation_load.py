@@ -150,7 +150,7 @@ def make_task(number: int) -> Task:
         priority_block=number // 200,
         first=TaskQuestion(key=f"a{number}", text=color, role="candidate", candidate_id=f"c{number}"),
         second=TaskQuestion(
-            key=f"b{number}", text=cup, role="filter", expected_choice="invalid" if number % 2 else "valid"
+            key=f"b{number}", text=cup, role="gold", expected_choice="invalid" if number % 2 else "valid"
         ),
     )
 

@@ -11,7 +11,7 @@ Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.
 label's texts and in 20 % of the other's (0.7), 300 rows. Both have about as many rows of each label. So the word is also planted in
 300 rows of each of the ten kinds: a kind in which the test finds nothing cannot have a false alarm either.
 
-The constants of the test were chosen on seeds from 1000 on; the figures in docs/audit.md are of seed 0.
+The constants of the test were chosen on seeds from 1000 on; the figures in docs/guides/audit_a_benchmark.md are of seed 0.
 """
 
 from __future__ import annotations

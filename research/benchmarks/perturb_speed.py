@@ -36,7 +36,7 @@ RECORD_TYPES = {  # of perturb and screen
     "ingest/questions": Question,
     "tag/tags": TaggedText,
     "perturb/candidates": Candidate,
-    "perturb/unperturbed": DroppedCandidate,
+    "perturb/unedited": DroppedCandidate,
     "screen/screened": ScreenedCandidate,
     "screen/dropped": DroppedCandidate,
 }

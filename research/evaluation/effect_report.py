@@ -69,10 +69,10 @@ def _evaluate_effect(
         rows = [row for row in effect.row_names if row not in there]
         row, place, score = lacking[0]
         missing = f"row {' and '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({place}) of row {row}"
-        return EffectResult(effect, None, "cannot show here", f"there is no {missing}")
+        return EffectResult(effect, None, "not testable", f"there is no {missing}")
     found = compute_difference(effect, scores)
     if effect.limitation and built_in_rows.issuperset(effect.row_names):
-        return EffectResult(effect, found, "cannot show here", effect.limitation)
+        return EffectResult(effect, found, "not testable", effect.limitation)
     return EffectResult(
         effect, found, classify_difference(effect.alternative, effect.effective_margin, *found.interval)
     )
@@ -96,9 +96,9 @@ def render_effects_markdown(results: Sequence[EffectResult], title: str) -> str:
     counts = {verdict: sum(one.outcome == verdict for one in results) for verdict in _OUTCOMES}
     notes = dict.fromkeys(one.effect.note for one in results if one.effect.note)
     numbers = {note: number for number, note in enumerate(notes, 1)}
-    head = ["direction", "source", "paper", "here", "seeds", "verdict"]
+    head = ["effect", "source", "paper", "here", "seeds", "outcome"]
     return render_template(
-        TEMPLATE_DIR / "directions.md.jinja",
+        TEMPLATE_DIR / "expected_effects.md.jinja",
         {"table": format_markdown_table},
         title=title,
         counts=counts,
@@ -110,7 +110,7 @@ def render_effects_markdown(results: Sequence[EffectResult], title: str) -> str:
     )
 
 
-_OUTCOMES: tuple[Outcome, ...] = ("shown", "not shown", "opposite shown", "cannot show here")
+_OUTCOMES: tuple[Outcome, ...] = ("confirmed", "inconclusive", "contradicted", "not testable")
 
 
 def _make_table_row(one: EffectResult, notes: Mapping[str, int]) -> list[str]:
@@ -126,7 +126,7 @@ def _make_table_row(one: EffectResult, notes: Mapping[str, int]) -> list[str]:
         else "-"
     )
     why = f", because {escape_markdown(one.reason)}" if one.reason else ""
-    verdict = f"**{one.outcome}**{why}" if one.outcome == "shown" else one.outcome + why
+    verdict = f"**{one.outcome}**{why}" if one.outcome == "confirmed" else one.outcome + why
     return [
         escape_markdown(direction.claim) + margin + note,
         escape_markdown(direction.source),
@@ -141,21 +141,21 @@ def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, objec
     """directions.json: an object for each direction; differences are shares, null where there is none."""
     return [
         {
-            "direction": one.effect.claim,
+            "effect": one.effect.claim,
             "source": one.effect.source,
-            "side": one.effect.alternative,
+            "alternative": one.effect.alternative,
             "margin": round(one.effect.effective_margin, DECIMALS),
-            "paper": {net: round(value, DECIMALS) for net, value in one.effect.published_differences.items()},
+            "published": {net: round(value, DECIMALS) for net, value in one.effect.published_differences.items()},
             **_difference_columns(one.difference),
-            "verdict": one.outcome,
-            "because": one.reason,
+            "outcome": one.outcome,
+            "reason": one.reason,
         }
         for one in results
     ]
 
 
 def _difference_columns(found: ScoreEstimate | None) -> dict[str, float | None]:
-    names = ("difference", "low", "high", "lowest_seed", "highest_seed")
+    names = ("difference", "ci_low", "ci_high", "seed_min", "seed_max")
     if found is None:
         return dict.fromkeys(names)
     values = (found.value, *found.interval, float(found.seed_values.min()), float(found.seed_values.max()))

@@ -18,8 +18,8 @@ from research.evaluation.published_scores import (
     load_published_scores,
 )
 
-Alternative = Literal["above", "below", "alike", "unharmed"]
-Outcome = Literal["shown", "not shown", "opposite shown", "cannot show here"]
+Alternative = Literal["greater", "less", "equivalent", "non-inferior"]
+Outcome = Literal["confirmed", "inconclusive", "contradicted", "not testable"]
 MIN_GAIN = (
     0.0025  # the smallest step that RGQA counts as a gain: Ens over Mix, LXMERT, 53.52 - 53.27 (Table 5)
 )
@@ -111,11 +111,11 @@ class ExpectedEffect(NamedTuple):
     @property
     def effective_margin(self) -> float:
         """The margin, 0 where the side has none."""
-        if self.alternative in ("above", "below"):
+        if self.alternative in ("greater", "less"):
             return 0.0
         if self.margin is not None:
             return self.margin
-        sign = -1 if self.alternative == "unharmed" else 1
+        sign = -1 if self.alternative == "non-inferior" else 1
         return max(
             MIN_GAIN, *(max(sign * one, abs(one) * (sign > 0)) for one in self.published_differences.values())
         )
@@ -124,21 +124,21 @@ class ExpectedEffect(NamedTuple):
 def classify_difference(alternative: Alternative, margin: float, low: float, high: float) -> Outcome:
     """By the interval of a difference, [low, high]; an undefined one shows nothing.
 
-    >>> judge("above", 0, 0.01, 0.03), judge("above", 0, -0.01, 0.03), judge("alike", 0.01, 0.02, 0.03)
-    ('shown', 'not shown', 'opposite shown')
+    >>> classify_difference("greater", 0, 0.01, 0.03), classify_difference("greater", 0, -0.01, 0.03), classify_difference("equivalent", 0.01, 0.02, 0.03)
+    ('confirmed', 'inconclusive', 'contradicted')
     """
     if math.isnan(low + high):
-        return "not shown"
+        return "inconclusive"
     bounds: dict[Alternative, tuple[float, float]] = {
-        "above": (0, math.inf),
-        "below": (-math.inf, 0),
-        "alike": (-margin, margin),
-        "unharmed": (-margin, math.inf),
+        "greater": (0, math.inf),
+        "less": (-math.inf, 0),
+        "equivalent": (-margin, margin),
+        "non-inferior": (-margin, math.inf),
     }
     least, most = bounds[alternative]
     if least < low and high < most:
-        return "shown"
-    return "opposite shown" if high < least or low > most else "not shown"
+        return "confirmed"
+    return "contradicted" if high < least or low > most else "inconclusive"
 
 
 def _compare_rows(
@@ -154,7 +154,7 @@ def _compare_rows(
     cannot: str = "",
 ) -> ExpectedEffect:
     """A row against another."""
-    words = {"above": "above", "below": "below", "alike": "like", "unharmed": "not below"}
+    words = {"greater": "above", "less": "below", "equivalent": "like", "non-inferior": "not below"}
     claim = f"{ROW_TITLES[one]} {words[side]} {ROW_TITLES[other]}: {SCORE_TITLES[score]}, {place}"
     cells = {(one, place, score): 1.0, (other, place, score): -1.0}
     return ExpectedEffect(group, claim, source, cells, side, paper, note=note, limitation=cannot)
@@ -164,7 +164,7 @@ def _compare_subsets(
     row: str, side: Alternative, one: str, other: str, source: str = "Table 5"
 ) -> ExpectedEffect:
     """A row on a subset against itself on another."""
-    words = {"above": "above", "below": "below", "alike": "like"}
+    words = {"greater": "above", "less": "below", "equivalent": "like"}
     claim = f"{ROW_TITLES[row]}: AUAF on {one} {words[side]} that on {other}"
     return ExpectedEffect(
         SUBSET_EFFECTS, claim, source, {(row, one, "auaf"): 1.0, (row, other, "auaf"): -1.0}, side
@@ -180,7 +180,7 @@ def _compare_uq_costs(row: str, hard: str, easy: str) -> ExpectedEffect:
         (row, easy, "auaf"): 1.0,
     }
     claim = f"{ROW_TITLES[row]} loses more to UQs (FACC minus AUAF) on {hard} than on {easy}"
-    return ExpectedEffect(SUBSET_EFFECTS, claim, "Table H1, section 5.4", cells, "above")
+    return ExpectedEffect(SUBSET_EFFECTS, claim, "Table H1, section 5.4", cells, "greater")
 
 
 def _compare_leads(row: str, other: str) -> ExpectedEffect:
@@ -192,7 +192,7 @@ def _compare_leads(row: str, other: str) -> ExpectedEffect:
     }
     claim = f"{ROW_TITLES[row]} is as far ahead of {ROW_TITLES[other]} on CLIP subsets as on PT subsets: AUAF"
     return ExpectedEffect(
-        WITHOUT_SELECTION_CLIP, claim, OWN_HYPOTHESIS, cells, "alike", "", margin=0.01, note=LEAD_NOTE
+        WITHOUT_SELECTION_CLIP, claim, OWN_HYPOTHESIS, cells, "equivalent", "", margin=0.01, note=LEAD_NOTE
     )
 
 
@@ -200,7 +200,7 @@ def _expect_value(
     claim: str, cell: ScoreKey, value: float, margin: float, source: str, note: str
 ) -> ExpectedEffect:
     """A score that has to be a certain number."""
-    return ExpectedEffect(SANITY_CHECKS, claim, source, {cell: 1.0}, "alike", "", -value, margin, note)
+    return ExpectedEffect(SANITY_CHECKS, claim, source, {cell: 1.0}, "equivalent", "", -value, margin, note)
 
 
 POST_HOC, TRAINED_METHODS, ARCHITECTURES = "Post-hoc methods", "Training with pseudo UQs", "Shapes of a net"
@@ -214,47 +214,47 @@ FIGURE_7_SOURCE = {
 }
 RELIABLE_VQA_SOURCE = {"source": "Whitehead et al., Tables 1 and 2", "paper": RELIABLE_VQA_TABLE}
 SELECTIVE_SCORE_ALTERNATIVES: tuple[tuple[str, Alternative], ...] = (
-    ("coverage_at_risk/0.01", "above"),
-    ("coverage_at_risk/0.05", "above"),
-    ("auc", "below"),
-    ("effective_reliability/10", "above"),
-    ("effective_reliability/100", "above"),
+    ("coverage_at_risk/0.01", "greater"),
+    ("coverage_at_risk/0.05", "greater"),
+    ("auc", "less"),
+    ("effective_reliability/10", "greater"),
+    ("effective_reliability/100", "greater"),
 )
 EXPECTED_EFFECTS = (
-    *(_compare_rows(TRAINED_METHODS, "rp", "above", "msp", place) for place in (MEAN, *SUBSETS)),
-    _compare_rows(TRAINED_METHODS, "rp", "below", "msp", score="ff95", source="Table H1"),
-    _compare_rows(TRAINED_METHODS, "rp", "unharmed", "msp", score="facc", source="Table H1"),
-    _compare_rows(TRAINED_METHODS, "mix", "above", "rp"),
-    _compare_rows(TRAINED_METHODS, "ens", "above", "mix"),
-    _compare_rows(TRAINED_METHODS, "caption_match", "above", "msp"),
-    _compare_rows(TRAINED_METHODS, "caption_match", "below", "msp", "pt-hard"),
-    _compare_rows(TRAINED_METHODS, "caption_match", "below", "rp"),
-    _compare_rows(TRAINED_METHODS, "resample", "above", "msp", note=RESAMPLE_BUG_NOTE),
-    _compare_rows(TRAINED_METHODS, "resample", "below", "rp", note=RESAMPLE_BUG_NOTE),
-    _compare_rows(TRAINED_METHODS, "rp_hard", "above", "msp"),
-    *(_compare_rows(TRAINED_METHODS, "rp_hard", "below", "rp", place) for place in ("clip-easy", "pt-easy")),
+    *(_compare_rows(TRAINED_METHODS, "rp", "greater", "msp", place) for place in (MEAN, *SUBSETS)),
+    _compare_rows(TRAINED_METHODS, "rp", "less", "msp", score="ff95", source="Table H1"),
+    _compare_rows(TRAINED_METHODS, "rp", "non-inferior", "msp", score="facc", source="Table H1"),
+    _compare_rows(TRAINED_METHODS, "mix", "greater", "rp"),
+    _compare_rows(TRAINED_METHODS, "ens", "greater", "mix"),
+    _compare_rows(TRAINED_METHODS, "caption_match", "greater", "msp"),
+    _compare_rows(TRAINED_METHODS, "caption_match", "less", "msp", "pt-hard"),
+    _compare_rows(TRAINED_METHODS, "caption_match", "less", "rp"),
+    _compare_rows(TRAINED_METHODS, "resample", "greater", "msp", note=RESAMPLE_BUG_NOTE),
+    _compare_rows(TRAINED_METHODS, "resample", "less", "rp", note=RESAMPLE_BUG_NOTE),
+    _compare_rows(TRAINED_METHODS, "rp_hard", "greater", "msp"),
+    *(_compare_rows(TRAINED_METHODS, "rp_hard", "less", "rp", place) for place in ("clip-easy", "pt-easy")),
     *(
-        _compare_rows(TRAINED_METHODS, "rp_hard", "alike", "rp", place, source="Table 5, appendix B")
+        _compare_rows(TRAINED_METHODS, "rp_hard", "equivalent", "rp", place, source="Table 5, appendix B")
         for place in ("clip-hard", "pt-hard")
     ),
-    _compare_rows(POST_HOC, "odin", "alike", "msp"),
-    _compare_rows(POST_HOC, "energy_top2", "alike", "msp"),
-    _compare_rows(POST_HOC, "energy_top2", "above", "energy_all", source="Section 5.1", paper=""),
-    _compare_rows(POST_HOC, "mahalanobis_own", "below", "msp", note="LXMERT shows the opposite."),
-    _compare_rows(POST_HOC, "frcnn", "below", "msp", cannot=FRCNN_LIMITATION),
+    _compare_rows(POST_HOC, "odin", "equivalent", "msp"),
+    _compare_rows(POST_HOC, "energy_top2", "equivalent", "msp"),
+    _compare_rows(POST_HOC, "energy_top2", "greater", "energy_all", source="Section 5.1", paper=""),
+    _compare_rows(POST_HOC, "mahalanobis_own", "less", "msp", note="LXMERT shows the opposite."),
+    _compare_rows(POST_HOC, "frcnn", "less", "msp", cannot=FRCNN_LIMITATION),
     *(
-        _compare_rows(ARCHITECTURES, "rp", "above", other, **FIGURE_7_SOURCE)
+        _compare_rows(ARCHITECTURES, "rp", "greater", other, **FIGURE_7_SOURCE)
         for other in ("separated", "branched", "multi_branched", "k_plus_1")
     ),
     *(
-        _compare_rows(ARCHITECTURES, "separated", "above", other, **FIGURE_7_SOURCE)
+        _compare_rows(ARCHITECTURES, "separated", "greater", other, **FIGURE_7_SOURCE)
         for other in ("branched", "multi_branched", "k_plus_1")
     ),
-    _compare_subsets("msp", "alike", "clip-easy", "clip-hard", "Table 5, section 5.2.3"),
-    _compare_subsets("msp", "above", "pt-easy", "pt-hard"),
-    _compare_subsets("rp", "above", "clip-easy", "pt-easy"),
-    _compare_subsets("rp", "above", "pt-easy", "clip-hard"),
-    _compare_subsets("rp", "above", "pt-easy", "pt-hard"),
+    _compare_subsets("msp", "equivalent", "clip-easy", "clip-hard", "Table 5, section 5.2.3"),
+    _compare_subsets("msp", "greater", "pt-easy", "pt-hard"),
+    _compare_subsets("rp", "greater", "clip-easy", "pt-easy"),
+    _compare_subsets("rp", "greater", "pt-easy", "clip-hard"),
+    _compare_subsets("rp", "greater", "pt-easy", "pt-hard"),
     _compare_uq_costs("ens", "clip-hard", "clip-easy"),
     _compare_uq_costs("ens", "pt-hard", "pt-easy"),
     *(
@@ -264,7 +264,7 @@ EXPECTED_EFFECTS = (
     ),
     *(
         _compare_rows(
-            WITHOUT_SELECTION_CLIP, "own_rp", "above", "own_msp", place, source=OWN_HYPOTHESIS, paper=""
+            WITHOUT_SELECTION_CLIP, "own_rp", "greater", "own_msp", place, source=OWN_HYPOTHESIS, paper=""
         )
         for place in (MEAN, *SUBSETS)
     ),

@@ -84,7 +84,7 @@ def _has_predictions_file(folders: DatasetFolders, name: str) -> bool:
     """Whether somebody's predictions, or those that a release has for reference, bear this name."""
     found = [path.name.split(".")[0].split("-seed")[0] for path in folders.predictions.glob("*")]
     release = folders.release_dir("*")
-    return name in found or any(Path().glob(f"{release}/sanity/*/{name}.json"))
+    return name in found or any(Path().glob(f"{release}/reference_predictions/*/{name}.json"))
 
 
 def _read_predictions(folders: DatasetFolders, name: str, seed: int) -> dict[str, tuple[str, float]]:

@@ -52,7 +52,7 @@ def collect_queries(benchmark: Benchmark) -> ReleaseQueries:
     pairs = {
         item: VqaQuery(image, text)
         for items in benchmark.subsets.values()
-        for item, image, text in zip(items["id"], items["image"], items["asked"], strict=True)
+        for item, image, text in zip(items["id"], items["image"], items["question_text"], strict=True)
     }
     asks = sorted(set(pairs.values()))
     number = {ask: place for place, ask in enumerate(asks)}

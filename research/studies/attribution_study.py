@@ -1,16 +1,17 @@
-"""`rgqa study attribution`: does what a net looked at lie where the question points to? By the drawn world's complete truth.
+"""Measure whether a net looked where the question points to, by the complete truth: `rgqa study attribution`.
 
-Answerable questions of the data set in use that point to something (its annotations, as GQA has them, of question and full answer).
-Each way of seeing is judged by figures, means over nets of several seeds, with intervals by images:
+The study uses the answerable questions of the data set in use whose annotations (in GQA's format, of question and full
+answer) point to objects. Each attribution method is scored by means over nets of several seeds, with intervals over images:
 
-pointing    is the highest cell on a box that the question points to? (Zhang et al., IJCV 2018, "pointing game"); a hit, too, within
-            TOLERANCE of its edge. Of several cells of the same weight the share that hits.
-on them     the weight on those boxes
-grounding   GQA's (`pipeline/scoring/gqa_diagnostics.py`): the same, but boxes that lie over each other count each, and so does a thing
-            that question and full answer both point to; it can be above 1
+pointing          Does the highest cell lie on a box that the question points to (pointing game; Zhang et al., IJCV 2018)? Cells
+                  within `POINTING_TOLERANCE` of an edge count as hits. If several cells are highest, the proportion that hits.
+pointing_strict   the same without tolerance
+weight_on_boxes   the weight on those boxes
+grounding         GQA's metric (`pipeline/scoring/gqa_diagnostics.py`): as weight_on_boxes, but overlapping boxes count once each,
+                  and so does an object that question and full answer both point to. It can be above 1.
 
-and stands beside what sees nothing: the middle of the image, all of it alike, and the same net's view for another question of
-the same image, which knows what nets like to look at, but not what is asked.
+Baselines use no image: the image's center, a uniform map, and the same net's map for another question about the same image.
+The last one shows where the net tends to look, independent of the question.
 """
 
 from __future__ import annotations
@@ -44,15 +45,18 @@ from research.reference_models.frcnn_rule import extract_nouns
 from research.reference_models.net_attribution import NetAttributor
 from research.reference_models.net_files import find_nets
 
-POINTING_TOLERANCE = 0.03  # of the longer side: the 15 pixels of Zhang et al. on images of 500
+# Proportion of the longer side: the 15 pixels of Zhang et al. on images of 500 pixels.
+POINTING_TOLERANCE = 0.03
 METHODS = ("attention", "glance-1", "glance-2", "glance-3", "grad-cam", "hires-cam")
-MISMATCHED_METHODS = ("attention", "grad-cam", "hires-cam")  # shown for another question of the image, too
+# Methods that are also scored with the map of another question about the image.
+MISMATCHED_METHODS = ("attention", "grad-cam", "hires-cam")
+METRICS = ("pointing", "pointing_strict", "weight_on_boxes", "grounding")
 CENTER_MAP = normalize_map(np.pad([[1.0]], MAP_SHAPE[0] // 2))
 UNIFORM_MAP = np.full(MAP_SHAPE, 1 / np.prod(MAP_SHAPE))
 
 
 class GroundedQuestion(NamedTuple):
-    """A question with the boxes that it points to, [b, 4] as shares of the image."""
+    """A question with the boxes that it points to, (left, top, right, bottom) [b, 4] as fractions of the image."""
 
     question: Question
     scene: SceneGraph
@@ -60,7 +64,7 @@ class GroundedQuestion(NamedTuple):
 
 
 class MeanInterval(NamedTuple):
-    """A mean over questions with its interval over images."""
+    """A mean over questions with its 95 % interval over images."""
 
     mean: float
     low: float
@@ -70,31 +74,40 @@ class MeanInterval(NamedTuple):
 def measure_attribution(
     nets: Sequence[str], seeds: Sequence[int], repetitions: int, seed: int, out: Path | None
 ) -> str:
-    """The table of the data set in use.
+    """Return the table of the data set in use in Markdown.
 
     Args:
-        nets: of its folder vqa/. seeds: of each net. repetitions, seed: of the intervals.
+        nets: names of nets in the folder vqa/.
+        seeds: the seeds of each net.
+        repetitions, seed: replicates and seed of the bootstrap.
+        out: a JSON file for the results.
 
     Raises:
-        UserError: a net that is not there, no complete truth, or no question that points to anything.
+        UserError: a net does not exist, the complete truth is not known, or no question points to an object.
     """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
     files = find_nets(folders.vqa_models)
     if missing := [f"{net}-{number}" for net in nets for number in seeds if net not in files.get(number, {})]:
-        raise UserError(f"{folders.vqa_models} has no net {', '.join(missing)}")
+        raise UserError(
+            f"{folders.vqa_models}: there is no net {', '.join(missing)}. Check --net and --net-seed."
+        )
     images = {row.image_id: row for row in folders.read_records(ImageRecord)}
     truth = gqa_files.read_true_scene_graphs(folders.truth, {row.split for row in images.values()})
     asked = find_grounded_questions(list(folders.read_questions_about(images)), truth)
     if not asked:
-        raise UserError("no question of this data set points to anything, so nothing can be measured")
+        raise UserError(
+            f"{folders.dataset}: no question points to an object. Use a data set with GQA's annotations."
+        )
     rows = {
         name: score_maps(asked, [grid] * len(asked))
-        for name, grid in (("middle", CENTER_MAP), ("even", UNIFORM_MAP))
+        for name, grid in (("image_center", CENTER_MAP), ("uniform", UNIFORM_MAP))
     }
     for net in nets:
-        sights = [NetAttributor(folders.vqa_models, folders.clip, files[number][net]) for number in seeds]
-        rows |= _score_net(net, sights, asked, images)
+        attributors = [
+            NetAttributor(folders.vqa_models, folders.clip, files[number][net]) for number in seeds
+        ]
+        rows |= _score_net(net, attributors, asked, images)
     names = [one.question.image_id for one in asked]
     figures = {
         name: {what: mean_over_images(values, names, repetitions, seed) for what, values in row.items()}
@@ -108,7 +121,7 @@ def measure_attribution(
 def find_grounded_questions(
     questions: Sequence[Question], truth: Mapping[str, SceneGraph]
 ) -> list[GroundedQuestion]:
-    """The questions that point to things of their images, by image."""
+    """Return the questions that point to objects of their images, sorted by image."""
     found = []
     for question in sorted(questions, key=lambda row: (row.image_id, row.question_id)):
         scene = truth[question.image_id]
@@ -124,16 +137,20 @@ def find_grounded_questions(
 def pointing_game_score(
     grid: AttributionMap, boxes: np.ndarray, size: tuple[int, int], tolerance: float = POINTING_TOLERANCE
 ) -> float:
-    """The pointing game: of the cells of the highest weight the share whose middle lies in a box, or beside it by no more than
-    `tolerance` of the image's longer side.
+    """Score a map by the pointing game: the proportion of its highest cells whose center lies in a box.
 
     Args:
-        boxes: [b, 4] corners as shares of the image. size: of the image, width and height in pixels.
+        grid: the map.
+        boxes: (left, top, right, bottom) as fractions of the image, [b, 4].
+        size: width and height of the image in pixels.
+        tolerance: centers this far outside a box count as inside, as a fraction of the image's longer side.
 
-    >>> hit(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
+    >>> pointing_game_score(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
     1.0
-    >>> hit(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.5, 1]]), (100, 50)), hit(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.73, 1]]), (100, 50))
-    (0.0, 1.0)
+    >>> pointing_game_score(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
+    0.0
+    >>> pointing_game_score(np.array([[0.4, 0.6]]), np.array([[0, 0, 0.73, 1]]), (100, 50))
+    1.0
     """
     near = tolerance * max(size) / np.array(size)
     points = find_peaks(grid)[:, None]
@@ -142,9 +159,9 @@ def pointing_game_score(
 
 
 def weight_on_boxes(grid: AttributionMap, boxes: np.ndarray) -> float:
-    """The weight on boxes [b, 4], each place once.
+    """Return the weight of a map inside boxes [b, 4]. Where boxes overlap, the weight counts once.
 
-    >>> on_boxes(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.25, 1], [0, 0, 0.5, 0.5]])).__round__(6)
+    >>> weight_on_boxes(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.25, 1], [0, 0, 0.5, 0.5]])).__round__(6)
     0.45
     """
     rows, columns = grid.shape
@@ -160,7 +177,7 @@ def weight_on_boxes(grid: AttributionMap, boxes: np.ndarray) -> float:
 
 
 def gqa_grounding(grid: AttributionMap, one: GroundedQuestion) -> float:
-    """GQA's score of one question."""
+    """Return GQA's grounding score of one question."""
     question = one.question
     notes = {"question": question.annotations, "fullAnswer": question.full_answer_annotations}
     asked = {"imageId": question.image_id, "answer": question.answer, "annotations": notes}
@@ -173,19 +190,21 @@ def gqa_grounding(grid: AttributionMap, one: GroundedQuestion) -> float:
 
 
 def score_maps(asked: Sequence[GroundedQuestion], grids: Sequence[AttributionMap]) -> dict[str, np.ndarray]:
-    """Both figures of each question, [n]."""
+    """Return each metric for all questions, [n]."""
     sizes = [(one.scene.width, one.scene.height) for one in asked]
     each = list(zip(asked, grids, sizes, strict=True))
     return {
         "pointing": np.array([pointing_game_score(grid, one.boxes, size) for one, grid, size in each]),
-        "strict": np.array([pointing_game_score(grid, one.boxes, size, 0.0) for one, grid, size in each]),
-        "on_them": np.array([weight_on_boxes(grid, one.boxes) for one, grid, _ in each]),
+        "pointing_strict": np.array(
+            [pointing_game_score(grid, one.boxes, size, 0.0) for one, grid, size in each]
+        ),
+        "weight_on_boxes": np.array([weight_on_boxes(grid, one.boxes) for one, grid, _ in each]),
         "grounding": np.array([gqa_grounding(grid, one) for one, grid, _ in each]),
     }
 
 
 def mean_over_images(values: np.ndarray, images: Sequence[str], repetitions: int, seed: int) -> MeanInterval:
-    """The mean of values [n] with its 95 % interval; images are drawn, with all their questions."""
+    """Return the mean of values [n] with its 95 % interval. Images are resampled with all their questions."""
     count, (cluster,) = number_clusters([images])
     low, high = percentile_interval(bootstrap(cluster_mean(values, cluster), count, repetitions, seed))
     return MeanInterval(float(values.mean()), low, high)
@@ -194,7 +213,7 @@ def mean_over_images(values: np.ndarray, images: Sequence[str], repetitions: int
 def render_table(
     figures: Mapping[str, Mapping[str, MeanInterval]], questions: int, images: int, seeds: int
 ) -> str:
-    """All figures as a table in Markdown."""
+    """Render all results as a Markdown table."""
 
     def shown(figure: MeanInterval) -> str:
         return f"{100 * figure.mean:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
@@ -202,11 +221,11 @@ def render_table(
     lines = [
         f"{format_count(questions, 'question')} of {format_count(images, 'image')}, {format_count(seeds, 'seed')}",
         "",
-        f"| what is shown | pointing, within {100 * POINTING_TOLERANCE:.0f} % | within the box | weight on them | GQA's grounding |",
+        f"| map | pointing, within {100 * POINTING_TOLERANCE:.0f} % | pointing, strict | weight on boxes | GQA's grounding |",
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| {name} | {' | '.join(shown(row[what]) for what in ('pointing', 'strict', 'on_them', 'grounding'))} |"
+        f"| {name} | {' | '.join(shown(row[metric]) for metric in METRICS)} |"
         for name, row in figures.items()
     ]
     return "\n".join(lines)
@@ -214,51 +233,61 @@ def render_table(
 
 def _score_net(
     net: str,
-    sights: Sequence[NetAttributor],
+    attributors: Sequence[NetAttributor],
     asked: Sequence[GroundedQuestion],
     images: Mapping[str, ImageRecord],
 ) -> dict[str, dict[str, np.ndarray]]:
-    """The figures of each way of seeing of a net, means over its seeds."""
+    """Return each metric of a net's attribution methods, averaged over its seeds."""
     rows: dict[str, list[dict[str, np.ndarray]]] = {}
-    for sight in sights:
-        seen = _attribute_questions(sight, asked, images, net)
-        for way, grids in collect_maps(
-            seen, pick_other_questions(asked), _extract_nouns(asked, sight)
-        ).items():
-            rows.setdefault(f"{net}: {way}", []).append(score_maps(asked, grids))
+    for attributor in attributors:
+        attributions = _attribute_questions(attributor, asked, images, net)
+        maps = collect_maps(attributions, pick_other_questions(asked), _extract_nouns(asked, attributor))
+        for method, grids in maps.items():
+            rows.setdefault(f"{net}: {method}", []).append(score_maps(asked, grids))
     return {
-        way: {what: np.mean([row[what] for row in of_seeds], 0) for what in of_seeds[0]}
-        for way, of_seeds in rows.items()
+        method: {metric: np.mean([row[metric] for row in of_seeds], 0) for metric in of_seeds[0]}
+        for method, of_seeds in rows.items()
     }
 
 
 def collect_maps(
-    seen: Sequence[Attribution], others: Sequence[int], nouns: Sequence[frozenset[str]]
+    attributions: Sequence[Attribution], others: Sequence[int], nouns: Sequence[frozenset[str]]
 ) -> dict[str, list[AttributionMap]]:
-    """By way of seeing the grid of each question."""
-    found = {way: [one.get_panel(way).attribution_map for one in seen] for way in (*METHODS, "detections")}
-    for way in MISMATCHED_METHODS:
-        found[f"{way}, of another question"] = [found[way][place] for place in others]
-    found["detections of what is named"] = [
-        map_named_objects(*pair) for pair in zip(seen, nouns, strict=True)
+    """Return the map of each question by attribution method.
+
+    Args:
+        attributions: of each question.
+        others: for each question the index of another question about its image.
+        nouns: the nouns of each question.
+    """
+    maps = {
+        method: [one.get_panel(method).attribution_map for one in attributions]
+        for method in (*METHODS, "detections")
+    }
+    for method in MISMATCHED_METHODS:
+        maps[f"{method}, of another question"] = [maps[method][index] for index in others]
+    maps["detections of named objects"] = [
+        map_named_objects(*pair) for pair in zip(attributions, nouns, strict=True)
     ]
-    return found
+    return maps
 
 
 def _attribute_questions(
-    sight: NetAttributor, asked: Sequence[GroundedQuestion], images: Mapping[str, ImageRecord], net: str
+    attributor: NetAttributor, asked: Sequence[GroundedQuestion], images: Mapping[str, ImageRecord], net: str
 ) -> list[Attribution]:
-    """What a net saw, question by question in their order, which is by image."""
+    """Attribute all questions, which are sorted by image, in their order."""
     by_image: dict[str, list[str]] = {}
     for one in asked:
         by_image.setdefault(one.question.image_id, []).append(one.question.text)
-    tracked = track(by_image.items(), f"looking: {net}", len(by_image), "image")
-    return [seen for name, texts in tracked for seen in sight.attribute(Path(images[name].path), texts)]
+    tracked = track(by_image.items(), f"attribution: {net}", len(by_image), "image")
+    return [one for name, texts in tracked for one in attributor.attribute(Path(images[name].path), texts)]
 
 
 def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
-    """For each question the place of another one of its image: half of them further on, round and round. Itself where it is the
-    only one."""
+    """Return for each question the index of another question about its image.
+
+    This is the question half a cycle further on. The index is the question's own if the image has no other question.
+    """
     places: dict[str, list[int]] = {}
     for place, one in enumerate(asked):
         places.setdefault(one.question.image_id, []).append(place)
@@ -269,16 +298,16 @@ def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
     return found
 
 
-def map_named_objects(seen: Attribution, nouns: frozenset[str]) -> AttributionMap:
-    """The things that were found and bear a name that the question says, by their scores; the whole image where there is none."""
-    marks = [mark for mark in seen.get_panel("detections").marks if mark.text in nouns]
+def map_named_objects(attribution: Attribution, nouns: frozenset[str]) -> AttributionMap:
+    """Return a map of the detected objects that the question names, weighted by score. Without any, the map is uniform."""
+    marks = [mark for mark in attribution.get_panel("detections").marks if mark.text in nouns]
     if not marks:
         return UNIFORM_MAP
     return rasterize_boxes(np.array([mark.score for mark in marks]), np.array([mark.box for mark in marks]))
 
 
-def _extract_nouns(asked: Sequence[GroundedQuestion], sight: NetAttributor) -> list[frozenset[str]]:
-    texts, kinds = [one.question.text for one in asked], sight.head_with_net.head.names.kinds
+def _extract_nouns(asked: Sequence[GroundedQuestion], attributor: NetAttributor) -> list[frozenset[str]]:
+    texts, kinds = [one.question.text for one in asked], attributor.head_with_net.head.names.kinds
     return [
         extract_nouns(text, tokens, kinds) for text, tokens in zip(texts, Tagger().tag(texts), strict=True)
     ]

@@ -1,21 +1,23 @@
-"""`rgqa study edit-quality`: how good perturbed questions are, read by people: blind sheets, and what readers' marks come to.
+"""Let people judge the quality of perturbed questions: `rgqa study edit-quality`.
 
-    rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets     sheets/to_read: guide.md, sheets; sheets/key.json
-    rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben         shares with intervals, kappa, targets, the worst
+    rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets   writes sheets/key.json and sheets/sheets_to_fill
+    rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben         prints rates, kappa, targets, the worst edits
 
-Two sheets for each subset. What can be asked of a text alone is asked of single texts, edited ones and originals of
-other questions mixed, so that a reader does not know which is which and the originals give the base rate:
+There are two sheets for each subset. The first has single texts, edited ones mixed with originals of other questions. A
+reader does not know which is which, and the originals give the base rate. Its marks:
 
-    texts    grammatical; plausible: a photo could well show this, and somebody could ask it
+    grammatical   a careful writer of English could have written the text
+    plausible     a photo could show this, and somebody could ask it
 
-What the edit did can only be told beside the original; these sheets are read afterwards:
+The second sheet shows each edited question beside its original and is filled in later. Its marks:
 
-    pairs    changed: they mean different things; presupposed: the edited one takes for granted what does not hold where
-             only the original's content does (y: even if "nothing", "nobody", "no" count as true answers; l: only if
-             they do not); answerable: at a typical photo of the original it would have an answer after all
+    changed       the two questions mean different things
+    presupposed   the edited question presupposes something that does not hold in an image with only the original's
+                  content: "y" even if "nothing", "nobody" and "no" count as true answers, "l" only if they do not
+    answerable    in a typical photo of the original the edited question would have an answer after all
 
-Each reader gets a copy of `to_read`, fills in every mark (`reading_guide.md` says how) and does not see the other's.
-Runs on the screened candidates of the data set in use (`dvc repro screen`).
+Each reader gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does not see the
+other's marks. The study needs the screened candidates of the data set in use (`dvc repro screen`).
 """
 
 from __future__ import annotations
@@ -29,25 +31,32 @@ import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.study.assignment import wilson_interval
-from pipeline.core.errors import Problems
+from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
-from research.studies.annotation_sheets import MARKS_BY_SHEET, SUBSETS, SheetKeyRow, read_sheet
+from research.studies.annotation_sheets import (
+    BLANK_SHEETS_DIR,
+    MARKS_BY_SHEET,
+    SUBSETS,
+    SheetKeyRow,
+    read_sheet,
+)
 
-REQUIRED_FINDINGS = ("grammatical", "changed", "presupposed strictly", "plausible", "not answerable")
-TARGETS = {  # shares that are to be reached, of pt-easy and pt-hard; chosen before anything was read
+REQUIRED_FINDINGS = ("grammatical", "changed", "presupposed (strict)", "plausible", "not answerable")
+# Target rates of pt-easy and pt-hard. They were fixed before anything was read.
+TARGETS = {
     "grammatical": (0.97, 0.97),
     "changed": (0.99, 0.99),
     "presupposed": (0.97, 0.97),
-    "presupposed strictly": (0.90, 0.85),
+    "presupposed (strict)": (0.90, 0.85),
     "plausible": (0.93, 0.93),
     "not answerable": (0.93, 0.90),
-    "all at once": (0.80, 0.80),
+    "all criteria": (0.80, 0.80),
 }
 
 
 class MarkRate(Record):
-    """How often a reader found it so, with the 95 % Wilson interval of the share (nan of none)."""
+    """How often a reader gave a mark, with the 95 % Wilson interval of the rate. The rate of no rows is NaN."""
 
     count: int
     total: int
@@ -56,9 +65,16 @@ class MarkRate(Record):
 
 
 class MarkSummary(Record):
-    """Each reader's share of the edited questions, and of the originals where those were asked, too; Cohen's kappa
-    between the first two readers on the edited ones, null for one reader and where both gave one and the same mark
-    throughout, so that it is undefined; the share that was to be reached, and whether all readers' shares do."""
+    """The rates of one finding.
+
+    Attributes:
+        readers: each reader's rate among edited questions.
+        originals: each reader's rate among originals, where these were judged too.
+        kappa: Cohen's kappa between the first two readers on edited questions. None for one reader, and where both
+            readers gave the same mark throughout, so that kappa is undefined.
+        target: the target rate.
+        is_target_reached: every reader's rate reaches the target.
+    """
 
     readers: list[MarkRate]
     originals: list[MarkRate]
@@ -68,7 +84,7 @@ class MarkSummary(Record):
 
 
 class FaultyEdit(Record):
-    """An edited question and the marks against it: by how many readers each."""
+    """An edited question and the number of readers who found each fault."""
 
     candidate_id: str
     original: str
@@ -79,7 +95,7 @@ class FaultyEdit(Record):
 
 
 class EditQualityReport(Record):
-    """By subset the figures of all its edited questions, and of the weak ones among them; the worst questions."""
+    """Summaries of all edited questions and of the query-only ones among them, by subset, and the worst questions."""
 
     summaries: dict[str, dict[str, MarkSummary]]
     query_only_summaries: dict[str, dict[str, MarkSummary]]
@@ -87,17 +103,17 @@ class EditQualityReport(Record):
 
 
 def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -> str:
-    """What the readers' marks come to, as lines for people; all figures go to reading.json beside the key.
+    """Return the readers' results as text, and write them to edit_quality.json beside the key.
 
     Raises:
-        UserError: lists every sheet and every mark that is missing or unknown, and every row that was changed.
+        UserError: lists every missing sheet, every missing or unknown mark and every row that was changed.
     """
     keys = read_json(sheets / "key.json", dict[str, list[SheetKeyRow]])
     problems = Problems("readers' sheets")
     filled = {
         subset: [
             {
-                kind: read_sheet(reader / f"{subset}-{kind}.csv", sheets / "to_read", problems)
+                kind: read_sheet(reader / f"{subset}-{kind}.csv", sheets / BLANK_SHEETS_DIR, problems)
                 for kind in MARKS_BY_SHEET
             }
             for reader in readers
@@ -105,23 +121,25 @@ def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -
         for subset in keys
     }
     problems.raise_if_any()
-    figures, weak, against = {}, {}, []
+    figures, query_only, faulty = {}, {}, []
     for subset, key in keys.items():
         found = [tabulate_findings(key, sheet) for sheet in filled[subset]]
         others = [tabulate_original_findings(key, sheet["texts"]) for sheet in filled[subset]]
         figures[subset] = summarize_marks(subset, found, others)
-        is_weak = [row.is_query_only for row in key]
-        if any(is_weak):
-            weak[subset] = summarize_marks(subset, [rows[is_weak] for rows in found], others)
-        against += find_faulty_edits(key, found, filled[subset][0]["pairs"])
-    against.sort(key=lambda row: (-sum(row.against.values()), row.candidate_id))
-    report = EditQualityReport(summaries=figures, query_only_summaries=weak, worst_edits=against[:num_worst])
-    write_json(sheets / "reading.json", report)
+        is_query_only = [row.is_query_only for row in key]
+        if any(is_query_only):
+            query_only[subset] = summarize_marks(subset, [rows[is_query_only] for rows in found], others)
+        faulty += find_faulty_edits(key, found, filled[subset][0]["pairs"])
+    faulty.sort(key=lambda row: (-sum(row.fault_counts.values()), row.candidate_id))
+    report = EditQualityReport(
+        summaries=figures, query_only_summaries=query_only, worst_edits=faulty[:num_worst]
+    )
+    write_json(sheets / "edit_quality.json", report)
     return "\n".join(format_report(report))
 
 
 def tabulate_findings(key: Sequence[SheetKeyRow], sheets: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What a reader found, bool [edited questions, TARGETS]: true speaks for the edit."""
+    """Return one reader's findings, bool [edited questions, TARGETS]. True speaks for the edit."""
     texts = sheets["texts"].loc[[row.text_row for row in key]].reset_index(drop=True)
     pairs = sheets["pairs"].loc[[row.pair_row for row in key]].reset_index(drop=True)
     found = pd.DataFrame(
@@ -129,23 +147,23 @@ def tabulate_findings(key: Sequence[SheetKeyRow], sheets: Mapping[str, pd.DataFr
             "grammatical": texts["grammatical"] == "y",
             "changed": pairs["changed"] == "y",
             "presupposed": pairs["presupposed"] != "n",
-            "presupposed strictly": pairs["presupposed"] == "y",
+            "presupposed (strict)": pairs["presupposed"] == "y",
             "plausible": texts["plausible"] == "y",
             "not answerable": pairs["answerable"] == "n",
         }
     )
-    return found.assign(**{"all at once": found[list(REQUIRED_FINDINGS)].all(axis=1)})
+    return found.assign(**{"all criteria": found[list(REQUIRED_FINDINGS)].all(axis=1)})
 
 
 def tabulate_original_findings(key: Sequence[SheetKeyRow], texts: pd.DataFrame) -> pd.DataFrame:
-    """What a reader found of the originals, bool [originals, marks of the texts]."""
+    """Return one reader's findings about the originals, bool [originals, marks of the texts]."""
     return texts.drop(index=[row.text_row for row in key])[list(MARKS_BY_SHEET["texts"])] == "y"
 
 
 def summarize_marks(
     subset: str, found: Sequence[pd.DataFrame], originals: Sequence[pd.DataFrame]
 ) -> dict[str, MarkSummary]:
-    """Each figure that has a target, from what each reader found of edited questions and of originals."""
+    """Summarize each finding that has a target, from the readers' findings about edited questions and originals."""
     figures = {}
     for name, targets in TARGETS.items():
         target = targets[SUBSETS.index(subset)]
@@ -163,7 +181,7 @@ def summarize_marks(
 
 
 def compute_rate(found: pd.Series) -> MarkRate:
-    """Of what share of the rows it was found so."""
+    """Return the proportion of rows with the finding."""
     right, of = int(found.sum()), len(found)
     return MarkRate(
         count=right, total=of, rate=right / of if of else nan, interval=wilson_interval(right, of)
@@ -173,27 +191,26 @@ def compute_rate(found: pd.Series) -> MarkRate:
 def find_faulty_edits(
     key: Sequence[SheetKeyRow], found: Sequence[pd.DataFrame], pairs: pd.DataFrame
 ) -> list[FaultyEdit]:
-    """The edited questions with a mark against them. Args: pairs: the sheet, for its texts."""
-    against = np.sum(
-        [~rows[list(REQUIRED_FINDINGS)].to_numpy() for rows in found], axis=0
-    )  # [edited questions, AT_ONCE]
-    worst = []
+    """Return the edited questions with at least one fault. `pairs` is a sheet of pairs, which has their texts."""
+    # Number of readers who miss each required finding, [edited questions, REQUIRED_FINDINGS].
+    against = np.sum([~rows[list(REQUIRED_FINDINGS)].to_numpy() for rows in found], axis=0)
+    faulty = []
     for row, counts in zip(key, against.tolist(), strict=True):
-        told = {name: count for name, count in zip(REQUIRED_FINDINGS, counts, strict=True) if count}
-        if told:
+        fault_counts = {name: count for name, count in zip(REQUIRED_FINDINGS, counts, strict=True) if count}
+        if fault_counts:
             original, edited = pairs.loc[row.pair_row, ["original", "edited"]]
             ids = {"candidate_id": row.candidate_id, "original": original, "edited": edited}
-            worst.append(
-                FaultyEdit(**ids, edits=row.edits, is_query_only=row.is_query_only, fault_counts=told)
+            faulty.append(
+                FaultyEdit(**ids, edits=row.edits, is_query_only=row.is_query_only, fault_counts=fault_counts)
             )
-    return worst
+    return faulty
 
 
 def format_report(report: EditQualityReport) -> Iterator[str]:
-    """The figures by subset, then the worst questions, for people."""
-    weak = {f"{subset}, weak": figures for subset, figures in report.query_only_summaries.items()}
-    for subset, figures in (report.summaries | weak).items():
-        yield f"{subset}: {figures['all at once'].readers[0].total} edited questions"
+    """Yield the lines of the report: the rates by subset, then the worst questions."""
+    query_only = {f"{subset}, query-only": figures for subset, figures in report.query_only_summaries.items()}
+    for subset, figures in (report.summaries | query_only).items():
+        yield f"{subset}: {format_count(figures['all criteria'].readers[0].total, 'edited question')}"
         for name, figure in figures.items():
             readers = "; ".join(
                 f"{row.rate:6.1%} ({row.interval[0]:.1%} to {row.interval[1]:.1%})" for row in figure.readers
@@ -203,8 +220,8 @@ def format_report(report: EditQualityReport) -> Iterator[str]:
             originals = ", ".join(f"{row.rate:.1%}" for row in figure.originals if row.total)
             yield f"  {name:20} {readers}; kappa {kappa}; {target}{originals and f'; originals {originals}'}"
     if report.worst_edits:
-        yield "the worst: what speaks against it, by how many readers"
+        yield "the worst edits, with the number of readers who found each fault"
     for row in report.worst_edits:
         against = ", ".join(f"not {name} {count}" for name, count in row.fault_counts.items())
-        yield f"  {row.original} -> {row.edited}  [{'; '.join(row.edits)}{'; weak' if row.is_query_only else ''}]"
+        yield f"  {row.original} -> {row.edited}  [{'; '.join(row.edits)}{'; query-only' if row.is_query_only else ''}]"
         yield f"      {against.replace('not not ', '')}"

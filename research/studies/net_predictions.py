@@ -1,12 +1,12 @@
-"""What a data set's nets say to any items: those of a release of other images, or of sets that were never released.
+"""Let a data set's nets answer any items, for example those of a release with other images.
 
-Nets, detector and CLIP are those of one data set's folder; images lie anywhere. Stage `answer`'s own code asks, so on its
-release this gives its rows.
+Nets, detector and CLIP are those of one data set's folder. The images can be anywhere. The code is that of stage `answer`,
+so its results on the data set's own release are the same.
 
-Writes  ROW-seedN.json   predictions in the form that `rgqa score` reads, every item
-        rows.yaml        of each row what its confidence is, and whether it is a reference
-        further.json     further nets that answered, by their content
-        asked.json       what was asked of which nets; a folder made of anything else is made anew
+Writes  ROW-seedN.json    predictions for all items, as `rgqa score` reads them
+        rows.yaml         what each row's confidence is, and whether the row is a reference
+        extra_nets.json   SHA-256 of the extra nets that answered
+        queries.json      hashes of the queries and the nets; predictions for anything else are deleted
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ from research.reference_models.row_predictions import (
 )
 from research.synthetic_world.graded_models import GradedModel, keep_best_regions
 
-QUERIES_FILE, EXTRA_NETS_FILE = "asked.json", "further.json"
+QUERIES_FILE, EXTRA_NETS_FILE = "queries.json", "extra_nets.json"
 ROWS_FILE = "rows.yaml"
 NO_EXTRA_NETS: Mapping[str, GradedModel] = MappingProxyType({})
 MSP_ROW = LeaderboardRow("msp")
-SceneLoader = Callable[[Collection[str]], Mapping[str, SceneGraph]]  # the complete truth of images, by id
+# Loads the complete scene graphs of images by id.
+SceneLoader = Callable[[Collection[str]], Mapping[str, SceneGraph]]
 
 
 class QueryItem(NamedTuple):
-    """A question that is posed of an image; the file is named by the image's id."""
+    """A question about an image. The name of the file without suffix is the image's id."""
 
     item_id: str
     image: Path
@@ -62,57 +63,63 @@ def predict_items(
     load_scenes: SceneLoader | None = None,
     extra_nets: Mapping[str, GradedModel] = NO_EXTRA_NETS,
 ) -> list[Path]:
-    """Let the nets of a data set answer; what lies in `out` already is not asked again.
+    """Let the nets of a data set answer. Predictions that `out` already has are kept.
 
     Args:
-        out: a folder of this function's own. folders: of the data set whose nets they are. truth: for a net that sees it;
-            None: nobody knows it.
-        more: further nets on the detector's regions, by the names of their rows; their confidence is MSP.
+        items: the questions.
+        out: a folder for this function alone.
+        folders: the data set whose nets are used.
+        load_scenes: loads the complete scene graphs for nets that need them. None if they are not known.
+        extra_nets: further nets on the detector's regions, by the names of their rows. Their confidence is MSP.
 
     Returns:
         The predictions files, by row and seed.
 
     Raises:
-        UserError: no nets, images that cannot be read or share a name, an id with two questions.
+        UserError: there are no nets, images cannot be read or share a name, or an id has two questions.
     """
     files, asked = _collect_queries(items)
     if not find_nets(folders.vqa_models):
-        raise UserError(f"no nets in {folders.vqa_models}; rgqa sample train-vqa trains the sample's")
+        raise UserError(
+            f"{folders.vqa_models}: there are no nets. Run `rgqa sample train-vqa` to train the sample's."
+        )
     plan = plan_rows(folders.vqa_models, load_scenes is not None)
-    _clear_if_changed(out, {"asked": _hash_inputs(files, asked), "nets": _hash_nets(folders)})
+    _clear_if_changed(out, {"queries": _hash_inputs(files, asked), "nets": _hash_nets(folders)})
     paths = {
         (row, seed): out / f"{row}-seed{seed}.json"
         for seed in plan.planned_inference
         for row in plan.available_rows(seed)
     }
-    anew = {name: out / f"{name}-seed0.json" for name in extra_nets}
+    extra_paths = {name: out / f"{name}-seed0.json" for name in extra_nets}
     due = sorted({seed for (_, seed), path in paths.items() if not path.exists()})
-    due_more = _find_stale_nets(extra_nets, anew, out)
-    if due or due_more:
+    due_extra = _find_stale_nets(extra_nets, extra_paths, out)
+    if due or due_extra:
         scenes = load_scenes(files.keys()) if load_scenes and plan.needs_regions("true") else None
         regions = load_regions(plan, folders.clip, files, scenes)
-        short = plan._replace(planned_inference={seed: plan.planned_inference[seed] for seed in due})
-        for seed, row, said in predict_rows(short, asked.queries, regions) if due else ():
-            write_json(paths[row, seed], format_predictions(asked, row, said))
-        for name in track(due_more, "answer", unit="further net"):
+        missing = plan._replace(planned_inference={seed: plan.planned_inference[seed] for seed in due})
+        for seed, row, output in predict_rows(missing, asked.queries, regions) if due else ():
+            write_json(paths[row, seed], format_predictions(asked, row, output))
+        for name in track(due_extra, "answer", unit="graded net"):
             store = keep_best_regions(regions.stores["found"], extra_nets[name].num_regions)
             seen = run_inference(
                 WorkerInputs(asked.queries, {"found": store}),
                 PlannedInference(extra_nets[name].path, "found", 0.0),
             )
-            write_json(anew[name], format_predictions(asked, name, score_row(MSP_ROW, {MSP_ROW.net: seen})))
-    told = {
+            write_json(
+                extra_paths[name], format_predictions(asked, name, score_row(MSP_ROW, {MSP_ROW.net: seen}))
+            )
+    described = {
         row: describe_row(LEADERBOARD_ROWS[row])
         for row in LEADERBOARD_ROWS
         if any(name == row for name, _ in paths)
     }
-    told |= {name: describe_row(MSP_ROW) | {"note": "further net"} for name in extra_nets}
-    write_text(out / ROWS_FILE, yaml.safe_dump(told, sort_keys=False, width=110))
-    return [*(paths[key] for key in sorted(paths)), *anew.values()]
+    described |= {name: describe_row(MSP_ROW) | {"note": "graded net"} for name in extra_nets}
+    write_text(out / ROWS_FILE, yaml.safe_dump(described, sort_keys=False, width=110))
+    return [*(paths[key] for key in sorted(paths)), *extra_paths.values()]
 
 
 def _clear_if_changed(out: Path, key: dict[str, str]) -> None:
-    """Take away answers that were given to something else, or by others."""
+    """Delete predictions for other queries or by other nets."""
     if (out / QUERIES_FILE).exists() and read_json(out / QUERIES_FILE, dict[str, str]) == key:
         return
     for path in out.glob("*-seed*.json"):
@@ -120,28 +127,29 @@ def _clear_if_changed(out: Path, key: dict[str, str]) -> None:
     write_json(out / QUERIES_FILE, key)
 
 
-def _find_stale_nets(more: Mapping[str, GradedModel], anew: Mapping[str, Path], out: Path) -> list[str]:
-    """The further nets that have not answered yet, or are other ones by now."""
-    said_by = out / EXTRA_NETS_FILE
-    known = read_json(said_by, dict[str, str]) if said_by.exists() else {}
-    now = {name: f"{sha256_file(net.path)} {net.num_regions}" for name, net in more.items()}
-    for name in more:
+def _find_stale_nets(nets: Mapping[str, GradedModel], paths: Mapping[str, Path], out: Path) -> list[str]:
+    """Return the extra nets that have not answered yet or that changed since."""
+    path = out / EXTRA_NETS_FILE
+    known = read_json(path, dict[str, str]) if path.exists() else {}
+    now = {name: f"{sha256_file(net.path)} {net.num_regions}" for name, net in nets.items()}
+    for name in nets:
         if known.get(name) != now[name]:
-            anew[name].unlink(missing_ok=True)
-    write_json(said_by, now)  # last: a run that is killed before finds the same nets stale
-    return [name for name in more if not anew[name].exists()]
+            paths[name].unlink(missing_ok=True)
+    # Written last: a run that is killed before finds the same nets stale.
+    write_json(path, now)
+    return [name for name in nets if not paths[name].exists()]
 
 
 def _collect_queries(items: Sequence[QueryItem]) -> tuple[dict[str, Path], ReleaseQueries]:
-    """Images by id, in order, and what is asked of them, each distinct question once."""
+    """Return the images by id, sorted, and each distinct question once."""
     problems = Problems("items that the nets cannot be asked")
     files: dict[str, Path] = {}
     posed: dict[str, VqaQuery] = {}
     for item_id, path, text in items:
         if files.setdefault(path.stem, path) != path:
-            problems.add(item_id, f"two images of one name: {files[path.stem]} and {path}")
+            problems.add(item_id, f"two images have one name: {files[path.stem]} and {path}")
         if posed.setdefault(item_id, VqaQuery(path.stem, text)) != (path.stem, text):
-            problems.add(item_id, "stands there twice, with different questions")
+            problems.add(item_id, "occurs twice with different questions")
     problems.raise_if_any()
     asks = sorted(set(posed.values()))
     number = {ask: place for place, ask in enumerate(asks)}
@@ -149,7 +157,7 @@ def _collect_queries(items: Sequence[QueryItem]) -> tuple[dict[str, Path], Relea
 
 
 def _hash_inputs(files: Mapping[str, Path], asked: ReleaseQueries) -> str:
-    """Of images, by their content, and questions."""
+    """Hash the content of the images and the questions."""
     images = {name: sha256_file(path) if path.is_file() else "" for name, path in files.items()}
     return hashlib.sha256(msgspec.json.encode([images, asked.queries, asked.query_index])).hexdigest()
 

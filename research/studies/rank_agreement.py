@@ -1,9 +1,8 @@
-"""Does one ranking of rows agree with another? Kendall's tau and Pearson's r with intervals, on arrays.
+"""Measure how well one ranking of rows agrees with another: Kendall's tau and Pearson's r with intervals, on arrays.
 
-The one is a reference (here: counterfactual twins). Of all pairs of rows only those count that the reference itself tells
-apart: where it cannot, nobody can be wrong. Images are drawn anew on both sides, so that an interval holds what either
-leaves open. A ranking of redrawn images is noisier than that of the data, so a percentile interval of a tau near 1
-lies low: its upper end may be below the tau.
+One ranking is the reference (here: by counterfactual pairs). Only pairs of rows count that the reference separates. Images
+are resampled on both sides, so an interval covers the uncertainty of both. A ranking on resampled images is noisier than
+the ranking on the data. A percentile interval of a tau near 1 is therefore low, and its upper end may be below the tau.
 """
 
 from __future__ import annotations
@@ -18,17 +17,19 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import CONFIDENCE_LEVEL, percentile_interval, percentile_intervals
 
-MIN_RANKED_ROWS = 14  # rows, with fewer of which no ranking is told
-OptionalFloat = float | None  # NaN has no place in JSON
+# With fewer rows no ranking is reported.
+MIN_RANKED_ROWS = 14
+# JSON has no NaN.
+OptionalFloat = float | None
 OptionalInterval = tuple[OptionalFloat, OptionalFloat]
 
 
 class RowScores(NamedTuple):
-    """A row's score on one set.
+    """The scores of a row on one set.
 
     Attributes:
-        reference: it is no method (it sees the truth, or no image), so it has no rank.
-        seeds: [s, 1 + r], of each seed the score on the data, then on each of r draws of images.
+        is_reference: the row is no method, because it uses the truth or no image. It is not ranked.
+        scores: for each seed the score on the data, then on each of r resamples of the images, [s, 1 + r].
     """
 
     name: str
@@ -37,10 +38,12 @@ class RowScores(NamedTuple):
 
 
 class RankAgreement(Record):
-    """How a ranking agrees with the reference's. Intervals at `LEVEL`; higher is better; None where undefined.
+    """The agreement of a ranking with the reference ranking. Higher is better, None is undefined.
 
     Attributes:
-        rows: that are ranked. pairs: of all their pairs those that the reference separates; tau is over these.
+        num_rows: ranked rows.
+        num_pairs: pairs of rows that the reference separates. Tau is over these.
+        tau, pearson: with percentile intervals at `CONFIDENCE_LEVEL`.
     """
 
     num_rows: int
@@ -52,7 +55,7 @@ class RankAgreement(Record):
 
 
 class TauDifference(Record):
-    """By how much one ranking's tau is above another's, on the same draws; above 0: the first agrees better."""
+    """The difference of two rankings' taus on the same resamples. Above 0, the first agrees better."""
 
     tau: OptionalFloat
     interval: OptionalInterval
@@ -61,27 +64,28 @@ class TauDifference(Record):
 def average_ranked_rows(
     rows: Sequence[RowScores], min_rows: int = MIN_RANKED_ROWS
 ) -> tuple[list[str], np.ndarray]:
-    """Names and scores [rows, 1 + r] of the rows that have a rank: references are left out, seeds are averaged.
+    """Return names and scores [rows, 1 + r] of the ranked rows, averaged over seeds. References are left out.
 
     Raises:
-        UserError: fewer than `least` rows.
+        UserError: there are fewer than `min_rows` rows.
     """
     stay = [row for row in rows if not row.is_reference]
     if len(stay) < min_rows:
         raise UserError(
-            f"{format_count(len(stay), 'row')} to rank, wanted {min_rows} or more: {', '.join(row.name for row in stay) or 'none'}"
+            f"{format_count(len(stay), 'row')} to rank: {', '.join(row.name for row in stay) or 'none'}. At least {min_rows} are needed."
         )
     return [row.name for row in stay], np.array([row.scores.mean(axis=0) for row in stay])
 
 
 def find_separated_pairs(reference: np.ndarray, level: float = CONFIDENCE_LEVEL) -> np.ndarray:
-    """The pairs of rows, [p, 2] places, of whose difference the interval over draws excludes 0.
+    """Return the pairs of rows, indices [p, 2], whose difference has an interval over resamples that excludes 0.
 
     Args:
-        reference: [rows, 1 + r].
+        reference: scores [rows, 1 + r].
+        level: the level of the interval.
 
     >>> scores = np.array([[0.9, 0.8, 0.9], [0.5, 0.6, 0.5], [0.5, 0.55, 0.6]])
-    >>> separated(scores).tolist()  # the last two are now the one, now the other above
+    >>> find_separated_pairs(scores).tolist()  # the order of the last two rows differs between resamples
     [[0, 1], [0, 2]]
     """
     every = np.array([*combinations(range(len(reference)), 2)], int).reshape(-1, 2)
@@ -91,13 +95,16 @@ def find_separated_pairs(reference: np.ndarray, level: float = CONFIDENCE_LEVEL)
 
 
 def kendall_tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Kendall's tau over these pairs of rows: pairs in the same order less those in the other, as a share of all; a tie
-    in either counts as neither. In [-1, 1]; NaN without pairs.
+    """Return Kendall's tau over the given pairs of rows, in [-1, 1]. NaN without pairs.
+
+    This is the number of pairs in the same order minus those in the opposite order, divided by all pairs. A tie in one of
+    the rankings counts as neither.
 
     Args:
-        reference, other: [rows, ...], each column for itself. pairs: [p, 2] places of rows.
+        reference, other: scores [rows, ...]; each column is a ranking of its own.
+        pairs: indices of rows, [p, 2].
 
-    >>> float(tau(np.array([3, 2, 1]), np.array([2, 3, 1]), np.array([[0, 1], [0, 2], [1, 2]])))  # (2 - 1) / 3
+    >>> float(kendall_tau(np.array([3, 2, 1]), np.array([2, 3, 1]), np.array([[0, 1], [0, 2], [1, 2]])))  # (2 - 1) / 3
     0.3333333333333333
     """
     if not len(pairs):
@@ -108,7 +115,7 @@ def kendall_tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> 
 
 
 def pearson_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Pearson's r of the rows' scores, [rows, ...], each column for itself; NaN where either does not vary."""
+    """Return Pearson's r of two score tables [rows, ...], column by column. NaN where one of them does not vary."""
     x, y = (scores - scores.mean(axis=0) for scores in (one, other))
     with np.errstate(invalid="ignore", divide="ignore"):
         return (x * y).sum(axis=0) / np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
@@ -117,8 +124,12 @@ def pearson_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def measure_agreement(
     reference: np.ndarray, other: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> RankAgreement:
-    """How the ranking by `other` agrees with that by `reference`; [rows, 1 + r] both, of the same rows. The draws of the
-    two are of different images, or the same ones in both."""
+    """Measure how the ranking by `other` agrees with the ranking by `reference`.
+
+    Args:
+        reference, other: scores of the same rows, [rows, 1 + r]. Their resamples are of different images, or the same in both.
+        level: the level of the intervals.
+    """
     pairs = find_separated_pairs(reference, level)
     taus, correlations = kendall_tau(reference, other, pairs), pearson_correlation(reference, other)
     return RankAgreement(
@@ -134,7 +145,7 @@ def measure_agreement(
 def compare_tau(
     reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> TauDifference:
-    """The tau of `ours` less that of `theirs`, [rows, 1 + r] each; draws of these two are of the same images."""
+    """Return the tau of `ours` minus the tau of `theirs`, [rows, 1 + r] each. Both are resampled on the same images."""
     pairs = find_separated_pairs(reference, level)
     differences = kendall_tau(reference, ours, pairs) - kendall_tau(reference, theirs, pairs)
     return TauDifference(
@@ -145,22 +156,26 @@ def compare_tau(
 def reweight_categories(
     by_category: Mapping[str, np.ndarray], proportions: Mapping[str, float]
 ) -> tuple[np.ndarray, float]:
-    """The scores of a set whose unanswerable questions are of categories in other shares, and the part of `shares` that is
-    of categories that the set does not have; the others then count in proportion.
+    """Reweight the scores of a set to other proportions of categories among its unanswerable questions.
 
     AUAF is a mean over unanswerable questions, so this is exact.
 
     Args:
         by_category: [rows, 1 + r] AUAF of each category's unanswerable questions against all answerable ones.
+        proportions: the target proportion of each category.
+
+    Returns:
+        The scores, and the proportion of `proportions` in categories that the set does not have. The remaining
+        categories are scaled up.
 
     Raises:
-        ValueError: no category in common.
+        ValueError: there is no category in common.
     """
-    known = {name: share for name, share in proportions.items() if name in by_category and share > 0}
+    known = {name: rate for name, rate in proportions.items() if name in by_category and rate > 0}
     whole = sum(known.values())
     if not whole:
         raise ValueError(f"no category of {sorted(proportions)} among {sorted(by_category)}")
-    parts = [share / whole * by_category[name] for name, share in known.items()]
+    parts = [rate / whole * by_category[name] for name, rate in known.items()]
     return np.sum(parts, axis=0), 1 - whole / sum(proportions.values())
 
 

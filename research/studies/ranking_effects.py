@@ -1,11 +1,13 @@
-"""What wrong labels, the cap, balancing and the size of a set do to its ranking: tau with the reference's, one thing changed
-at a time.
+"""Measure how wrong labels, the reuse cap, balancing and size change a set's ranking.
 
-Noise: annotators who err call an answerable question unanswerable, and it comes into the set as a UQ; or they call an
-unanswerable one answerable, and it is left out. A share of the AQs is told as UQs, and as many UQs are left out.
-Cap: CLIP candidates are proposed anew with other caps; the truth says which of them have an answer, so that nobody errs; they
-are paired by our rule, and by the paper's.
-Balancing: the same verified UQs, paired by our rule and by the paper's. Size: some of the images, with all their items.
+Each study changes one property and measures tau with the reference ranking.
+
+Noise: annotators may call an answerable question unanswerable, so that it enters the set as a UQ, or an unanswerable one
+answerable, so that it is left out. A proportion of the AQs is labelled as UQs, and as many UQs are left out.
+Cap: CLIP candidates are proposed with other reuse caps. The truth says which of them are unanswerable. They are paired by our
+rule and by the paper's.
+Balancing: the same verified UQs are paired by our rule and by the paper's.
+Size: a sample of the images, with all their items.
 """
 
 from __future__ import annotations
@@ -32,18 +34,24 @@ from research.studies.text_only_rows import compute_text_only_auroc, compute_tex
 
 Effect = Literal["noise", "cap", "balancing", "size"]
 EFFECTS: tuple[Effect, ...] = ("noise", "cap", "balancing", "size")
-NOISE_RATES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)  # shares of AQs told as UQs
-IMAGE_RATES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the images
-NUM_REPEATS = 40  # of what is drawn by lot
+# Proportions of AQs that are labelled as UQs.
+NOISE_RATES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
+# Proportions of the images.
+IMAGE_RATES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+# Number of random variants for each rate.
+NUM_REPEATS = 40
 
 
 class EffectPoint(Record):
-    """A changed set.
+    """The ranking on a changed set.
 
     Attributes:
-        series: by whose rules its questions are paired. x: the share of AQs told as UQs, the cap, or the share of images.
-        items: how many (the mean, if by lot). tau: with the reference's ranking; with 95 % of what comes of the lots (noise,
-            size), or of images drawn anew (cap, balancing). wording: AUROC of the wording alone, where that is told.
+        pairing_rules: the rules by which its questions are paired.
+        x: the proportion of AQs labelled as UQs, the reuse cap, or the proportion of images.
+        num_items: number of items, averaged over random variants.
+        tau: with the reference ranking, averaged over random variants.
+        low, high: 95 % interval of tau over random variants (noise, size) or resampled images (cap, balancing).
+        text_only_auroc: AUROC of the text alone, for cap and balancing.
     """
 
     effect: Effect
@@ -58,8 +66,10 @@ class EffectPoint(Record):
 
 
 class SetVariant(NamedTuple):
-    """A changed set: how often each item is taken, [v, n], by lots or by draws of images; of the latter the first row is
-    the set itself."""
+    """A changed set and how often each item counts, [v, n], in each of its v random variants or resamples.
+
+    The first resample is the set itself.
+    """
 
     effect: Effect
     subset: str
@@ -72,20 +82,23 @@ class SetVariant(NamedTuple):
 def measure_variant(
     variant: SetVariant, rows: Sequence[RowPredictions], reference: np.ndarray, seed: int
 ) -> EffectPoint:
-    """What comes of a variant.
+    """Measure the ranking on a variant.
 
     Args:
-        reference: [rows, 1 + r] of the ranked rows.
+        variant: the changed set.
+        rows: predictions of all rows.
+        reference: reference scores [rows, 1 + r] of the ranked rows.
+        seed: seed of the folds of the text-only attacker.
     """
     plain = variant.items.items.with_columns(category=[""] * len(variant.items.items))
     each = np.arange(len(plain))
     scores = average_ranked_rows(score_rows(plain, rows, each, variant.item_counts)[ALL_CATEGORIES])[1]
     taus = kendall_tau(reference[:, :1], scores, find_separated_pairs(reference))
-    by_lot = variant.effect in ("noise", "size")
+    is_random = variant.effect in ("noise", "size")
     low, high = percentile_interval(taus)
-    wording = (
+    text_only_auroc = (
         None
-        if by_lot
+        if is_random
         else compute_text_only_auroc(variant.items, compute_text_only_scores(variant.items, seed))
     )
     return EffectPoint(
@@ -93,11 +106,11 @@ def measure_variant(
         subset=variant.subset,
         pairing_rules=variant.pairing_rules,
         x=variant.x,
-        num_items=float(variant.item_counts.sum(axis=1).mean() if by_lot else len(plain)),
-        tau=_round_or_none(taus.mean() if by_lot else taus[0]),
+        num_items=float(variant.item_counts.sum(axis=1).mean() if is_random else len(plain)),
+        tau=_round_or_none(taus.mean() if is_random else taus[0]),
         low=_round_or_none(low),
         high=_round_or_none(high),
-        text_only_auroc=None if wording is None else round(wording, 4),
+        text_only_auroc=None if text_only_auroc is None else round(text_only_auroc, 4),
     )
 
 
@@ -108,12 +121,12 @@ def _round_or_none(value: float) -> OptionalFloat:
 def measure_variants(
     variants: Iterable[SetVariant], rows: Sequence[RowPredictions], reference: np.ndarray, seed: int
 ) -> list[EffectPoint]:
-    """All of them, in their order."""
+    """Measure the rankings on all variants, in their order."""
     return [measure_variant(one, rows, reference, seed) for one in track([*variants], "effects", unit="set")]
 
 
 def make_noisy_variants(subset: str, one: ItemSet, seed: int) -> Iterator[SetVariant]:
-    """Sets with wrong labels."""
+    """Yield variants of a set with wrong labels."""
     (aqs,), (uqs,) = np.nonzero(one.items.answerable), np.nonzero(~one.items.answerable)
     flipped = one.items.select(aqs).with_columns(answers=[{}] * len(aqs))
     both = ItemSet(
@@ -131,7 +144,7 @@ def make_noisy_variants(subset: str, one: ItemSet, seed: int) -> Iterator[SetVar
 
 
 def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> Iterator[SetVariant]:
-    """Sets of some of the images."""
+    """Yield variants of a set with a sample of its images."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
     for share in IMAGE_RATES:
         count = max(2, round(share * len(names)))
@@ -143,8 +156,8 @@ def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> 
 
 
 def concatenate_items(*tables: Items) -> Items:
-    """Items of several tables, one after the other."""
-    columns = ("id", "image", "asked", "answers", "category", "pair")
+    """Concatenate tables of items."""
+    columns = ("id", "image", "question_text", "answers", "category", "pair")
     return Items(
         {name: np.concatenate([table[name] for table in tables]) for name in columns}, sum(map(len, tables))
     )
@@ -153,7 +166,7 @@ def concatenate_items(*tables: Items) -> Items:
 def resample_images(
     effect: Effect, subset: str, series: str, x: float, one: ItemSet, repetitions: int, seed: int
 ) -> SetVariant:
-    """A set with draws of its images."""
+    """Return a set with resamples of its images."""
     names, place = np.unique(one.items.clusters.astype(str), return_inverse=True)
     drawn = draw_image_counts(len(names), repetitions, seed)
     return SetVariant(effect, subset, series, x, one, drawn[:, place])
@@ -165,11 +178,13 @@ def make_variants(
     repetitions: int,
     seed: int,
 ) -> Iterator[SetVariant]:
-    """Every variant of a data set.
+    """Yield every variant of a data set.
 
     Args:
-        sets: by rules and subset. changed: `balancing_sets` and `cap_sets`, by subset, series, and of the latter the cap.
-        repetitions: draws of images, where nothing goes by lot.
+        sets: item sets by rules and subset.
+        changed: the results of `build_balancing_sets` and `build_cap_sets`.
+        repetitions: resamples of images for cap and balancing.
+        seed: seed of everything random.
     """
     for (rules, subset), one in sets.items():
         if rules == OUR_RULES:

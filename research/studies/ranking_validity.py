@@ -1,14 +1,14 @@
-"""`rgqa study validity`: does the benchmark rank models as the truth does?
+"""Measure whether the benchmark ranks models as the truth does: `rgqa study validity`.
 
-The truth is known of counterfactual twins: the same question has an answer at one of two drawings and none at the other, which
-differs in nothing else. Rows are ranked by AUAF on twins, on our subsets, and on those that the paper's rules make of the
-same data. Whatever comes out is reported.
+The truth is known of counterfactual pairs: the same question has an answer in one of two images and none in the other, and
+the images differ in nothing else. Rows are ranked by AUAF on counterfactual pairs, on our subsets, and on subsets that the
+paper's rules make of the same data. All results are reported.
 
-Writes  validity.json    all figures
+Writes  validity.json    all results
         validity.md      the tables
-        effects.json, effect-*.svg   what noise, cap, balancing and size do to the ranking
-        answers/         what the nets said: a run that was killed goes on from it
-        nets/            further nets of graded strength, if they are wanted
+        effects.json, effect-*.svg   how noise, cap, balancing and size change the ranking
+        answers/         the nets' predictions; an interrupted run continues from them
+        nets/            nets of graded strength, if requested
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ from research.synthetic_world.graded_models import GradedModel, get_graded_model
 
 
 class CounterfactualRelease(NamedTuple):
-    """A release with a subset `twins`; `images`: the folder of its images, if not that of the data set that it names."""
+    """A release with a subset `twins`, and the folder of its images if it is not that of the data set the release names."""
 
     folder: Path
     images: Path | None = None
@@ -80,16 +80,19 @@ def run_validity_study(
     measure_effects: bool = True,
     rank_graded_nets: bool = False,
 ) -> ValidityResults:
-    """Write everything to `out`, and print the tables.
+    """Write all results to `out`, and print the tables.
 
     Args:
-        twins: one release, or a second of other scenes, which shows how far twins agree with twins.
-        repetitions: draws of images for intervals. seed: of these, of folds and lots.
-        effects: also change the sets, and tell what comes of it. further: also rank nets of graded strength, which are
-            trained if they are not there.
+        counterfactual_releases: one release, or a second one with other scenes to measure the agreement between two sets of
+            counterfactual pairs.
+        out: the folder of the results.
+        repetitions: bootstrap replicates of the images.
+        seed: seed of the replicates, of folds and of random choices.
+        measure_effects: also change the sets, and report the effects on the ranking.
+        rank_graded_nets: also rank nets of graded strength, which are trained if they do not exist.
 
     Raises:
-        UserError: no such release, no nets, images that are missing, too few rows.
+        UserError: a release, nets or images do not exist, or there are too few rows.
     """
     folders = DatasetFolders()
     releases = [path for release in counterfactual_releases for path in release]
@@ -154,7 +157,7 @@ def _score_counterfactual_pairs(
 def score_sets(
     sets: Mapping[SetName, ItemSet], rows: Sequence[RowPredictions], repetitions: int, seed: int
 ) -> dict[SetName, ScoredSet]:
-    """Scores on sets of the same images, which are drawn once for all of them."""
+    """Score sets of the same images. The images are resampled once for all sets."""
     count, images = number_jointly([one.items.clusters for one in sets.values()])
     drawn = draw_image_counts(count, repetitions, seed)
     each = zip(sets.items(), images, strict=True)

@@ -1,4 +1,4 @@
-"""The written replies of `studies/replies`, and what each of them does."""
+"""Read the written replies of `research/studies/replies` and their labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ReplySplit = Literal["train", "dev", "held_out"]
 
 
 class Reply(Record):
-    """A row; studies/replies/README.md has its fields."""
+    """One reply. The fields are described in research/studies/replies/README.md."""
 
     question: str
     reply: str
@@ -27,11 +27,11 @@ class Reply(Record):
 
     @property
     def label(self) -> ReplyLabel:
-        """What its writer and most of its readers say."""
+        """Return the label that the writer and the readers give most often."""
         votes: Counter[ReplyLabel] = Counter([self.written, *self.read])
         return votes.most_common(1)[0][0]
 
 
 def read_replies(split: ReplySplit) -> list[Reply]:
-    """The rows of a file that do one or the other."""
+    """Return the replies of a split whose label is not "unclear"."""
     return [row for row in read_jsonl(REPLIES_FOLDER / f"{split}.jsonl", Reply) if row.label != "unclear"]

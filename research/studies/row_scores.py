@@ -1,4 +1,4 @@
-"""AUAF of rows on sets of items, on the data and on draws of images that all rows and sets share."""
+"""Score rows by AUAF on item sets, on the data and on resamples of images that all rows and sets share."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.threshold_sweep import rank_items
 from research.studies.rank_agreement import RowScores
 
-ALL_CATEGORIES = ""  # beside categories: all unanswerable questions
+# The key beside categories: all unanswerable questions.
+ALL_CATEGORIES = ""
 ScoresByCategory = dict[str, list[RowScores]]
 
 
 class RowPredictions(NamedTuple):
-    """What a row said, a file of predictions for each seed."""
+    """The predictions of a row, a file for each seed."""
 
     name: str
     is_reference: bool
@@ -34,7 +35,7 @@ class RowPredictions(NamedTuple):
 
 
 def read_rows(files: Sequence[Path]) -> list[RowPredictions]:
-    """The rows of predictions files that lie in one folder with `rows.yaml`, in the order of the files."""
+    """Return the rows of predictions files in one folder with `rows.yaml`, in the order of the files."""
     about = yaml.safe_load((files[0].parent / "rows.yaml").read_text(encoding="utf-8"))
     found: dict[str, list[Predictions]] = {}
     for path in files:
@@ -45,10 +46,10 @@ def read_rows(files: Sequence[Path]) -> list[RowPredictions]:
 def merge_predictions(
     rows: Sequence[RowPredictions], others: Sequence[RowPredictions]
 ) -> list[RowPredictions]:
-    """The same rows with what they said to further items.
+    """Return the same rows with their predictions for further items.
 
     Raises:
-        ValueError: the rows or their seeds are not the same.
+        ValueError: the rows or their seeds differ.
     """
     return [
         row._replace(
@@ -67,15 +68,18 @@ def _merge(one: Predictions, other: Predictions) -> Predictions:
 
 def _require_confidence(said: Predictions) -> np.ndarray:
     if said.confidence is None:
-        raise ValueError(f"{said.name}: no confidences")
+        raise ValueError(f"{said.name}: there are no confidences")
     return said.confidence
 
 
 def make_cluster_names(items: Items) -> np.ndarray:
-    """What is to be drawn as a whole, a name for each item, [n]: images, and where pairs of items join several images (of
-    twins: the two drawings of a scene), all of these together."""
+    """Return the name of the resampling unit of each item, [n].
+
+    A unit is an image. Images that are joined by pairs of items, such as the two images of a counterfactual pair, are one
+    unit.
+    """
     images = items.clusters
-    pairs = np.where(items["pair"] == "", images, items["pair"])
+    pairs = np.where(items["pair_id"] == "", images, items["pair_id"])
     (names, image), (_, pair) = (
         np.unique(column.astype(str), return_inverse=True) for column in (images, pairs)
     )
@@ -87,20 +91,25 @@ def make_cluster_names(items: Items) -> np.ndarray:
 
 
 def draw_image_counts(count: int, repetitions: int, seed: int) -> np.ndarray:
-    """[1 + repetitions, count] how often each of so many images is drawn: each once, then with replacement."""
+    """Return how often each image is drawn, [1 + repetitions, count]: once, then with replacement."""
     return np.concatenate([np.ones((1, count), int), sample_cluster_counts(count, repetitions, seed)])
 
 
 def score_rows(
     items: Items, rows: Sequence[RowPredictions], image: np.ndarray, image_counts: np.ndarray
 ) -> ScoresByCategory:
-    """AUAF of each row: by `ALL`, and by category of unanswerable questions, these against all answerable ones.
+    """Return the AUAF of each row over all unanswerable questions (`ALL_CATEGORIES`) and by their category.
+
+    The unanswerable questions of a category are scored against all answerable ones.
 
     Args:
-        image: [n] the number of each item's image. drawn: [1 + r, images], as `redrawn` makes them.
+        items: the set.
+        rows: the predictions.
+        image: the number of each item's image, [n].
+        image_counts: [1 + r, images], as `draw_image_counts` returns them.
 
     Raises:
-        UserError: a row says nothing to any item.
+        UserError: a row has no prediction for any item.
     """
     answerable = items.answerable
     names = sorted({*items["category"][~answerable]} - {""})
@@ -124,6 +133,6 @@ def _join_predictions(items: Items, said: Predictions) -> JoinedPredictions:
 
 
 def category_proportions(items: Items) -> Mapping[str, float]:
-    """What share of the unanswerable questions is of each category; those without one have the name ""."""
+    """Return the proportion of each category among unanswerable questions. Those without a category have the name ""."""
     names, counts = np.unique(items["category"][~items.answerable].astype(str), return_counts=True)
     return dict(zip(names.tolist(), (counts / counts.sum()).tolist(), strict=True))

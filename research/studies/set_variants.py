@@ -1,5 +1,8 @@
-"""The data set's questions paired otherwise: verified UQs by our rule and the paper's, and CLIP candidates drawn with other caps,
-of which the truth says whether they have an answer."""
+"""Pair the data set's questions in other ways.
+
+Verified UQs are paired by our rule and by the paper's. CLIP candidates are proposed with other reuse caps; the truth says
+which of them are unanswerable.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,12 @@ from research.simulated_annotators.annotators import find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
 from research.studies.item_sets import OUR_RULES, PAPER_RULES, ItemSet, make_item_set
 
-REUSE_CAPS = (1, 2, 3, 5, 10, 0)  # 0: none
+# How often a question may be used in a subset. 0 is without a cap.
+REUSE_CAPS = (1, 2, 3, 5, 10, 0)
 
 
 class PairingInputs(NamedTuple):
-    """What balancing needs: the questions of the images by id, the part of each image, and ids of refuted questions."""
+    """What balancing needs: questions by id, the split of each image, and the ids of refuted questions."""
 
     questions: Mapping[str, Question]
     split_of: Mapping[str, str]
@@ -50,7 +54,7 @@ class PairingInputs(NamedTuple):
         series: str,
         estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
     ) -> ItemSet:
-        """UQs with AQs beside them, by our rule or the paper's; those of split test. `estimates` by candidate id, if known."""
+        """Return the UQs of split `test` with their AQs, paired by our rule or the paper's. `estimates` are by candidate id."""
         p = load_params("balance", BalanceParams)
         if series == PAPER_RULES:
             p = structs.replace(p, rule="image")
@@ -63,7 +67,7 @@ class PairingInputs(NamedTuple):
 
 
 def load_pairing_inputs(folders: DatasetFolders) -> PairingInputs:
-    """Of a data set."""
+    """Load the pairing inputs of a data set."""
     split = read_json(folders.stage_dir("rank") / "splits.json", dict[str, str])
     questions = {
         q.question_id: q for q in sorted(folders.read_questions_about(split), key=lambda q: q.question_id)
@@ -75,7 +79,7 @@ def load_pairing_inputs(folders: DatasetFolders) -> PairingInputs:
 
 
 def build_balancing_sets(folders: DatasetFolders) -> dict[tuple[str, str], ItemSet]:
-    """By subset and rules of pairing, the verified UQs of a data set."""
+    """Return the verified UQs of a data set, paired, by subset and rules."""
     given = load_pairing_inputs(folders)
     verified = [row for row in folders.read_records(CollectedCandidate) if row.status == "unanswerable"]
     estimates = {row.candidate_id: row for row in folders.read_records(CandidateEstimate)}
@@ -89,7 +93,7 @@ def build_balancing_sets(folders: DatasetFolders) -> dict[tuple[str, str], ItemS
 
 
 def build_cap_sets(folders: DatasetFolders) -> dict[tuple[str, str, int], ItemSet]:
-    """By CLIP subset, rules of pairing and cap, what the truth says is unanswerable of the candidates drawn with that cap."""
+    """Return the truly unanswerable CLIP candidates, paired, by subset, rules and reuse cap."""
     given = load_pairing_inputs(folders)
     vectors, questions = load_embeddings(folders.stage_dir("embed")), list(given.questions.values())
     vocabulary = folders.read_vocabulary()
@@ -116,7 +120,8 @@ def _is_unanswerable(see: partial[str], one: Candidate) -> bool:
 
 
 def make_verified(one: Candidate) -> CollectedCandidate:
-    """A candidate that the truth says is unanswerable."""
+    """Return a candidate that is unanswerable by the complete truth, as verified."""
+
     return CollectedCandidate(
         candidate=one,
         verifier_result=VerifierResult(answerability="unanswerable", evidence_source="truth"),

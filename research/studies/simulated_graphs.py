@@ -1,12 +1,13 @@
-"""Complete scene graphs for images of which only questions are known: made up, but so that the questions have their answers.
+"""Simulate complete scene graphs for images of which only questions are known, so that the questions have their answers.
 
-An image gets the things, looks and relations that its questions speak of, with their answers. Then it gets things of other
-images of the same file, half of them of such as share a name with it, until it has as many as a scene graph of GQA; a
-colour for each thing, and other looks and relations as things of these names have them by all questions of the
-file. What would take a question its answer is left out again: the reader of the truth and the judge have to agree that it
-has it. Where things are follows from what is said of it; of the rest the lot decides.
+An image gets the objects, attributes and relations that its questions mention, with their answers. Then it gets objects of
+other images of the same file until it has as many objects as a scene graph of GQA. Half of them come from images that share
+an object name with it. Each object gets a color, and other attributes and relations as often as objects of these names have
+them in the questions of the file. An addition that would change the answer of a question is undone: the simulated
+annotators' reader and the verifier must both find the answer. Positions follow from what the questions say; the rest is
+random.
 
-No photograph shows such a world: its things are those of questions, how they go together is only roughly so.
+No photograph shows such a scene. Its objects are those of questions, and their combination is only roughly realistic.
 """
 
 from __future__ import annotations
@@ -29,17 +30,20 @@ from pipeline.verifier.verification import execute_program
 from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
-# Things of an image. About as many are said to be in GQA's graphs (Visual Genome's have 35: Krishna et al. 2017); we had
-# none to count.
+# Objects of an image. GQA's graphs are said to have about as many (Visual Genome's have 35: Krishna et al. 2017).
+# There were no graphs to count.
 OBJECTS_PER_IMAGE = 17
-MAX_OBJECT_TRIES = 60  # of adding things of another image
-RELATION_TRIES_PER_OBJECT = 1.5  # tried for each thing, beside those to its left and right
-EXTRA_ATTRIBUTE_RATE = (
-    0.5  # of the types of looks, other than colour, that things of a name have, so many are told
-)
-IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20  # of images and of things, in pixels
-MIN_HORIZONTAL_GAP = 0.1  # of the image's width: what is "to the left" is at least so far
-# Where a centre is, well within the borders of the zones, which judge and reader draw at 0.4 and 0.6.
+# Attempts to add objects of another image.
+MAX_OBJECT_TRIES = 60
+# Attempts for each object, beside relations to what is left and right of it.
+RELATION_TRIES_PER_OBJECT = 1.5
+# Probability that an object gets an attribute of each type that objects of its name have. A color it always gets.
+EXTRA_ATTRIBUTE_RATE = 0.5
+# Sizes of images and of objects in pixels.
+IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20
+# Minimum distance of objects with "to the left of", as a fraction of the image's width.
+MIN_HORIZONTAL_GAP = 0.1
+# Ranges of centers, well within the zones. Verifier and simulated annotators put the borders at 0.4 and 0.6.
 _ZONES = {"left": (0.03, 0.34), "middle": (0.46, 0.54), "right": (0.66, 0.97)}
 _ZONES |= {"top": _ZONES["left"], "bottom": _ZONES["right"]}
 _LEFT_OF, _RIGHT_OF = "to the left of", "to the right of"
@@ -47,8 +51,14 @@ _LEFT_OF, _RIGHT_OF = "to the left of", "to the right of"
 
 @dataclass(slots=True)
 class SimulatedObject:
-    """A made-up thing. `looks`: attribute -> its type; `relations`: name, the other's id; `zones`: type -> where it may be;
-    `at`: its centre, as shares of the image."""
+    """A simulated object.
+
+    Attributes:
+        attributes: attribute -> its type.
+        relations: (name, id of the other object).
+        zones: type of position -> positions where the object may be.
+        center: x and y as fractions of the image.
+    """
 
     object_id: str
     name: str
@@ -59,11 +69,13 @@ class SimulatedObject:
 
 
 class GraphSimulator:
-    """Makes complete scenes for the images of a file of questions.
+    """Simulate complete scenes for the images of a file of questions.
 
     Args:
-        asked: image id -> its questions with programs and answers. graphs: their partial graphs.
+        asked: image id -> its questions with programs and answers.
+        graphs: partial graphs made from these questions.
         vocabulary: counted on the same questions.
+        seed: seed of everything random.
     """
 
     def __init__(
@@ -75,7 +87,7 @@ class GraphSimulator:
     ) -> None:
         self.asked, self.vocabulary, self.seed = asked, vocabulary, seed
         self.lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-        # Judge and reader of the truth are to know the same kinds of things, each by its own rules.
+        # Verifier and simulated annotators are to know the same hyponyms, each by its own rules.
         kinds = {
             name: sorted(
                 (self.lexicon.get_hyponym_closure(name) or frozenset())
@@ -95,7 +107,7 @@ class GraphSimulator:
             self.relations.setdefault((subject, other), {})[relation] = count
 
     def simulate_scene(self, image_id: str) -> tuple[SceneGraph, list[Question]]:
-        """A complete scene, and those of the image's questions that have their answer in it."""
+        """Return a complete scene, and those of the image's questions that have their answer in it."""
         rng = make_generator(self.seed, "stand-in", image_id)
         facts = self.facts[image_id]
         things = self._make_objects(facts, rng)
@@ -126,7 +138,7 @@ class GraphSimulator:
         return scene, questions
 
     def _has_answer(self, question: Question, scene: SceneGraph) -> bool:
-        """Whether a question has its answer, by the reader of the truth and by the judge."""
+        """Whether the question has its answer for both the simulated annotators' reader and the verifier."""
         try:
             if find_obstacle(question.program, scene, self.words):
                 return False
@@ -140,7 +152,7 @@ class GraphSimulator:
     def _make_objects(
         self, facts: Evidence, rng: np.random.Generator, prefix: str = ""
     ) -> list[SimulatedObject]:
-        """The things that an image's questions speak of, under other ids, dressed."""
+        """Make the objects that an image's questions mention, with new ids and further attributes."""
         objects, categories = self.vocabulary.objects, self.vocabulary.categories
         things = {}
         for thing in facts.objects:
@@ -157,7 +169,7 @@ class GraphSimulator:
         return list(things.values())
 
     def _add_attributes(self, thing: SimulatedObject, denied: set[str], rng: np.random.Generator) -> None:
-        """Give a thing a colour, and other looks, as things of its name have them."""
+        """Give an object a color, and other attributes as often as objects of its name have them."""
         entry, types = self.vocabulary.objects.get(thing.name), self.vocabulary.attribute_types
         seen: dict[str, dict[str, int]] = {"color": {}}
         for attribute, count in sorted(entry.attributes.items()) if entry else ():
@@ -172,7 +184,7 @@ class GraphSimulator:
                     thing.attributes[value] = type_
 
     def _add_relation(self, things: list[SimulatedObject], rng: np.random.Generator) -> list[SimulatedObject]:
-        """The things with one more relation between two of them, of names that were seen so; [] if there is none."""
+        """Return the objects with one more relation between two of them. [] if none is found."""
         one, other = (things[i] for i in rng.choice(len(things), 2, replace=len(things) < 2).tolist())
         relation = _sample_word(self.relations.get((one.name, other.name), {}), rng)
         held = {name for name, key in one.relations if key == other.object_id}
@@ -181,11 +193,11 @@ class GraphSimulator:
         if one is other or not relation or held & against or back & {relation, *_inverse_of(relation)}:
             return []
         relations = [*one.relations, (relation, other.object_id)]
-        changed = SimulatedObject(one.object_id, one.name, one.looks, relations, one.zones, one.at)
+        changed = SimulatedObject(one.object_id, one.name, one.attributes, relations, one.zones, one.center)
         return [changed if thing is one else thing for thing in things]
 
     def _build_scene(self, image_id: str, things: Sequence[SimulatedObject]) -> SceneGraph:
-        """The scene with every relation that holds, both ways where both have a name."""
+        """Build the scene with every relation that holds, and with inverse relations where they have a name."""
         related: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in things}
         for thing in things:
             for relation, other in thing.relations:
@@ -231,13 +243,12 @@ class GraphSimulator:
 
 
 def _inverse_of(relation: str) -> tuple[str, ...]:
-    """The inverse of a relation, if it has one."""
     name = canonicalize_relation(relation)
     return (INVERSES[name],) if name in INVERSES else ()
 
 
 def _sample_word(counts: Mapping[str, int], rng: np.random.Generator) -> str:
-    """A word drawn as often as counted; "" if there is none."""
+    """Sample a word in proportion to its count; "" if there is none."""
     words = sorted(counts)
     weights = np.array([counts[word] for word in words], float)
     return str(rng.choice(words, p=weights / weights.sum())) if words else ""
@@ -246,7 +257,7 @@ def _sample_word(counts: Mapping[str, int], rng: np.random.Generator) -> str:
 def _place_objects(
     things: Sequence[SimulatedObject], placed: Sequence[SimulatedObject], rng: np.random.Generator
 ) -> None:
-    """Put things where they may be, and on the side of each other that is told, if in a hundred tries that can be done."""
+    """Place objects in their zones and on the right side of each other, if 100 attempts suffice."""
     by_id = {thing.object_id: thing for thing in placed}
     for thing in things:
         spans = [
@@ -262,12 +273,12 @@ def _place_objects(
 
 
 def _satisfies_sides(thing: SimulatedObject, placed: Mapping[str, SimulatedObject]) -> bool:
-    """Whether a thing is left and right of the things placed before as it is told of either."""
+    """Whether an object is left or right of the objects placed before, as its relations say."""
     x = thing.center[0]
     for other in placed.values():
-        told = [(name, 1) for name, key in thing.relations if key == other.object_id]
-        told += [(name, -1) for name, key in other.relations if key == thing.object_id]
-        for name, sign in told:
+        relations = [(name, 1) for name, key in thing.relations if key == other.object_id]
+        relations += [(name, -1) for name, key in other.relations if key == thing.object_id]
+        for name, sign in relations:
             way = {_LEFT_OF: 1, _RIGHT_OF: -1}.get(canonicalize_relation(name), 0) * sign
             if way and way * (other.center[0] - x) < MIN_HORIZONTAL_GAP:
                 return False

@@ -1,8 +1,9 @@
-"""`rgqa study text-only-baseline`: how well a text-only model predicts which questions are edited, before anybody has judged one.
+"""Measure how well a text-only model can tell edited questions from originals: `rgqa study text-only-baseline`.
 
-Every screened PT candidate of the data set in use is paired with the question that it was made from: the candidates that `balance`
-would keep for their words, all of them, and those of the paper's rules on the same questions. The attackers are those of the
-text-only audit (`pipeline.benchmark.auditing.text_audit`), in its folds by text. Needs `dvc repro screen tag`.
+This needs no human verdict. Every screened PT candidate of the data set in use is paired with its original question. Three
+sets are compared: candidates that `balance` would keep for their words, all candidates, and candidates by the paper's rules
+from the same questions. The attackers and folds are those of the text-only audit (`pipeline.benchmark.auditing.text_audit`).
+Needs `dvc repro screen tag`.
 """
 
 from __future__ import annotations
@@ -46,14 +47,12 @@ OUR_BALANCED_RULES, OUR_UNBALANCED_RULES, PAPER_RULES = (
     "ours, all candidates",
     "the paper's",
 )
-MAX_AUROC = {
-    OUR_BALANCED_RULES: 0.58,
-    OUR_UNBALANCED_RULES: 0.62,
-}  # on the worst attacker, before anybody has judged
+# Maximum AUROC of the worst attacker, before human verification.
+MAX_AUROC = {OUR_BALANCED_RULES: 0.58, OUR_UNBALANCED_RULES: 0.62}
 
 
 class TextOnlyBaseline(Record):
-    """What attackers reach on one subset: `pairs` edited questions with their originals, made from `questions`."""
+    """The attack results on one subset: `num_pairs` edited questions with their originals."""
 
     num_questions: int
     num_candidates: int
@@ -62,12 +61,12 @@ class TextOnlyBaseline(Record):
 
     @property
     def worst_auroc(self) -> float:
-        """Of the audit's attackers."""
+        """The highest AUROC of the audit's attackers."""
         return max((self.attacks[name].auroc or 0.5 for name in TEXT_ATTACKERS), default=0.5)
 
 
 class CandidatesByRules(NamedTuple):
-    """Candidates to be attacked, rules -> subset -> rows, with all questions asked, and what an attacker may know."""
+    """Candidates by rules and subset, with all questions and what an attacker may know."""
 
     questions: Mapping[str, Question]
     known_questions: KnownQuestions
@@ -75,23 +74,23 @@ class CandidatesByRules(NamedTuple):
 
 
 def run_text_only_baseline(folds: int, repetitions: int, seed: int, max_pairs: int, out: Path | None) -> str:
-    """The table of the data set in use; `out` is a JSON file for the figures. See `baseline` for the numbers."""
+    """Return the table of the data set in use in Markdown. `out` is a JSON file. See `attack_candidates` for the numbers."""
     DatasetFolders().check_outputs(Output("--out", out) if out else None)
     questions, known, ruled = load_candidates_by_rules(seed)
     baselines: dict[str, dict[Subset, TextOnlyBaseline]] = {
         rules: {
             subset: attack_candidates(rows, questions, folds, repetitions, seed, max_pairs, known)
-            for subset, rows in track(by_subset.items(), f"blind baseline: {rules}", unit="subset")
+            for subset, rows in track(by_subset.items(), f"text-only baseline: {rules}", unit="subset")
         }
         for rules, by_subset in ruled.items()
     }
     if out:
-        write_json(out, {"rules": baselines, "limits": MAX_AUROC})
+        write_json(out, {"rules": baselines, "max_auroc": MAX_AUROC})
     return render_table(baselines)
 
 
 def load_candidates_by_rules(seed: int) -> CandidatesByRules:
-    """The candidates of the data set in use: ours as `balance` would keep them and all, and the paper's."""
+    """Load the candidates of the data set in use: ours as `balance` would keep them, all of ours, and the paper's."""
     folders, p = DatasetFolders(), load_params("balance", BalanceParams)
     shown = {image.image_id for image in folders.read_records(ImageRecord)}
     questions = {question.question_id: question for question in folders.read_questions_about(shown)}
@@ -124,12 +123,17 @@ def attack_candidates(
     known: KnownQuestions | None = None,
     extra_attackers: Mapping[str, Attacker] | None = None,
 ) -> TextOnlyBaseline:
-    """Attack one subset's candidates.
+    """Attack the candidates of one subset.
 
     Args:
-        folds: of the cross-validation. repetitions: bootstrap samples of each interval.
-        most: pairs to be tried; of more, so many are sampled at random.
-        known: the source's questions, if attackers know them. more: attackers beside those of the audit, by name.
+        candidates: edited questions.
+        questions: original questions by id.
+        folds: folds of the cross-validation.
+        repetitions: bootstrap replicates of each interval.
+        seed: seed of the choice of pairs, of folds and of the bootstrap.
+        max_pairs: pairs to use. If there are more, they are sampled at random.
+        known: the source's questions, if attackers know them.
+        extra_attackers: attackers beside those of the audit, by name.
     """
     rng = make_generator(seed, "blind baseline")
     rows = sorted(candidates, key=lambda candidate: candidate.candidate_id)
@@ -153,7 +157,7 @@ def attack_candidates(
 def balance_candidates(
     candidates: Sequence[Candidate], questions: Mapping[str, Question], p: BalanceParams
 ) -> list[Candidate]:
-    """The candidates of one subset that `balance` would keep for their words, if all of them were verified."""
+    """Return the candidates of one subset that `balance` would keep for their words, if all were verified."""
     if not candidates:
         return []
     rng = make_generator(p.seed, "balance words", candidates[0].subset)
@@ -163,17 +167,25 @@ def balance_candidates(
 
 
 def render_table(baselines: Mapping[str, Mapping[Subset, TextOnlyBaseline]]) -> str:
-    """All figures (rules -> subset -> baseline) as a table in Markdown."""
+    """Render all results (rules -> subset -> baseline) as a Markdown table."""
     rows = [["subset", "rules", "pairs", *TEXT_ATTACKERS, "worst", "limit", *REPORT_ONLY_ATTACKERS]]
     for subset in SUBSETS:
         for rules, by_subset in baselines.items():
             row = by_subset[subset]
-            held, apart = (
+            audited, report_only = (
                 [format_auroc(row.attacks[name], 3) for name in names]
                 for names in (TEXT_ATTACKERS, REPORT_ONLY_ATTACKERS)
             )
             own_limit = f"{MAX_AUROC[rules]:.2f}" if rules in MAX_AUROC else ""
             rows.append(
-                [subset, rules, f"{row.num_pairs:,}", *held, f"{row.worst_auroc:.3f}", own_limit, *apart]
+                [
+                    subset,
+                    rules,
+                    f"{row.num_pairs:,}",
+                    *audited,
+                    f"{row.worst_auroc:.3f}",
+                    own_limit,
+                    *report_only,
+                ]
             )
     return format_markdown_table(rows)

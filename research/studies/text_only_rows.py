@@ -1,8 +1,8 @@
-"""Rows that read a set's wording in place of its images: what a set's rules reward if this pays.
+"""Replace the confidence of rows by that of a text-only attacker, to measure how much a set rewards it.
 
-The confidence is that of the audit's plainest attacker, TF-IDF of word n-grams with logistic regression, which learns the set's
-own labels out of fold: rows of one text, or from one source question, are never on both sides. It needs labels, which no model
-is given; a model that was trained on questions of such a set would have come by it.
+The confidence is that of the audit's simplest attacker, TF-IDF of word n-grams with logistic regression. It is trained on
+the set's own labels out of fold: items with the same text, or from one source question, are never in both folds. No model
+gets these labels, but a model that was trained on questions of such a set could have learned them.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from research.studies.item_sets import ItemSet
 from research.studies.row_scores import RowPredictions
 
 NUM_FOLDS = 5
-ROW_SUFFIX = " with the wording's confidence"
+ROW_SUFFIX = " with text-only confidence"
 
 
 def compute_text_only_scores(one: ItemSet, seed: int) -> np.ndarray:
-    """How unanswerable each item's wording looks, [n]; all alike where there are too few texts to learn from."""
-    texts = one.items["asked"].tolist()
+    """Return how unanswerable each item's text looks, [n]. All are 0 if there are too few texts to train on."""
+    texts = one.items["question_text"].tolist()
     labels = (~one.items.answerable).astype(int)
     scores = score_by_word_ngrams(texts, Folds(labels, group_by_text(texts, one.source_ids), NUM_FOLDS, seed))
     return np.zeros(len(texts)) if np.isnan(scores).any() else scores
 
 
 def compute_text_only_auroc(one: ItemSet, scores: np.ndarray) -> float:
-    """How well the wording alone tells AQs from UQs: 0.5 is chance."""
+    """Return the AUROC of the text alone for AQs against UQs. 0.5 is chance."""
     return float(auroc(-scores, one.items.answerable))
 
 
 def replace_confidence(one: ItemSet, row: RowPredictions, scores: np.ndarray) -> RowPredictions:
-    """A row's answers, with the confidence that the wording of this set gives."""
+    """Return a row's answers with the text-only confidence of this set."""
     ids = one.items["id"].tolist()
     seeds = []
     for said in row.predictions:

@@ -1,10 +1,9 @@
-"""A small transformer that guesses from a text alone whether it is edited, trained on the spot.
+"""Train a small transformer that predicts from the text alone whether a question is edited.
 
-Of a few thousand short texts a transformer alone learns less than a linear model of word n-grams: 0.62 where that reaches
-0.66 on 413 pairs made by the paper's rules, however long, wide or deep (and no more if it first learns to find replaced
-words in the source's questions). So its logit is added to that of such a model, and both are learned together ("wide and
-deep", Cheng et al. 2016): the n-grams say what single words tell, the transformer what goes with what. The command's table
-says whether this comes near the audit's best attackers.
+With a few thousand short texts, a transformer alone learns less than a linear model of word n-grams: AUROC 0.62 against 0.66
+on 413 pairs made by the paper's rules, whatever its depth and width. Pretraining it to find replaced words in the source's
+questions does not help. Its logit is therefore added to that of an n-gram model, and both are trained together ("wide and
+deep", Cheng et al. 2016). The n-grams represent single words, the transformer their combinations.
 """
 
 from __future__ import annotations
@@ -23,16 +22,22 @@ from pipeline.benchmark.auditing.attack_evaluation import Folds, compute_word_tf
 from pipeline.benchmark.auditing.ngram_model import tokenize
 from pipeline.core.errors import UserError
 
-MAX_TOKENS = 48  # words of a text that are read
+# Number of words of a text that are used.
+MAX_TOKENS = 48
 
 
 class TransformerConfig(NamedTuple):
-    """How the transformer is made and trained.
+    """Size and training of the transformer.
 
     Attributes:
-        width: of its vectors, layers, heads. epochs: over the texts to learn from, batch texts at a time.
-        rate: the highest learning rate, n_gram_rate that of the n-grams' weights. dropped: share of values dropped out.
-        lost: share of words that are hidden in each reading, so that it does not learn texts by heart.
+        width: dimension of its vectors.
+        layers, heads: numbers of layers and of attention heads.
+        epochs: passes over the training texts.
+        batch_size: texts of a step.
+        learning_rate: maximum learning rate.
+        n_gram_learning_rate: maximum learning rate of the n-grams' weights.
+        dropout: proportion of values that are dropped.
+        mask_rate: proportion of words that are masked in each pass, so that the model does not memorise texts.
     """
 
     width: int = 64
@@ -47,7 +52,7 @@ class TransformerConfig(NamedTuple):
 
 
 class WordEncoder(nn.Module):
-    """Words and their places to vectors: int64 [b, l], 0 = nothing, 1 = hidden -> float32 [b, l, width]."""
+    """Embed words and their positions: int64 [b, l] (0 is padding, 1 is masked) -> float32 [b, l, width]."""
 
     def __init__(self, words: int, plan: TransformerConfig) -> None:
         super().__init__()
@@ -73,7 +78,7 @@ class WordEncoder(nn.Module):
 
 
 class PretrainedEncoder(nn.Module):
-    """The same by a model of the library `transformers`."""
+    """Embed words with a model of the library `transformers`, with the interface of `WordEncoder`."""
 
     def __init__(self, model: Any, hidden: int, nothing: int) -> None:
         super().__init__()
@@ -85,7 +90,7 @@ class PretrainedEncoder(nn.Module):
 
 
 class EditClassifier(nn.Module):
-    """Logits [b] that texts are edited: an encoder's vectors, their mean and their highest values, and word n-grams."""
+    """Return logits [b] that texts are edited, from the encoder's mean and maximum vectors and from word n-grams."""
 
     def __init__(self, encoder: nn.Module, width: int, n_grams: int, dropped: float) -> None:
         super().__init__()
@@ -95,7 +100,7 @@ class EditClassifier(nn.Module):
         nn.init.zeros_(self.n_grams.weight)
 
     def forward(self, words: Tensor, n_grams: Any) -> Tensor:
-        """words: int64 [b, l]. n_grams: TF-IDF, sparse rows [b, n_grams]."""
+        """Return logits [b] from words, int64 [b, l], and TF-IDF of n-grams, sparse [b, n_grams]."""
         seen, there = self.encoder(words), (words != 0)[..., None]
         mean = (seen * there).sum(1) / there.sum(1)
         highest = seen.masked_fill(~there, -1e4).amax(1)
@@ -113,10 +118,16 @@ def score_with_transformer(
     config: TransformerConfig | None = None,
     init_checkpoint: Path | None = None,
 ) -> np.ndarray:
-    """Scores [n], out of fold, as those of `TEXT_ATTACKERS`; NaN if there are fewer groups than folds.
+    """Return out-of-fold scores [n], as `TEXT_ATTACKERS` do. NaN if there are fewer groups than folds.
 
     Args:
-        init: a folder with a checkpoint of `transformers` from which each fold starts; None: from nothing.
+        texts: the texts.
+        folds: labels and folds.
+        config: size and training; None is the default.
+        init_checkpoint: a folder with a checkpoint of `transformers` from which each fold starts. None trains from scratch.
+
+    Raises:
+        UserError: `transformers` is not installed, or the folder has no checkpoint.
     """
     config = config or TransformerConfig()
     result = np.full(len(texts), np.nan)
@@ -143,7 +154,7 @@ def score_with_transformer(
 def _train_classifier(
     net: EditClassifier, words: Tensor, n_grams: Any, labels: Tensor, train: Tensor, plan: TransformerConfig
 ) -> None:
-    """Learn from the rows `train`; the learning rate rises to its highest and falls to nothing."""
+    """Train on the rows `train` with a one-cycle learning rate."""
     deep = [*net.encoder.parameters(), *net.head.parameters()]
     rates = [plan.learning_rate, plan.n_gram_learning_rate]
     optimiser = torch.optim.AdamW(
@@ -169,39 +180,42 @@ def _train_classifier(
 
 
 def _trim_padding(words: Tensor) -> Tensor:
-    """Without the columns that all rows have empty."""
+    """Remove the columns that are padding in all rows."""
     return words[:, : int((words != 0).sum(1).max())]
 
 
 def _pad(numbers: Sequence[Sequence[int]]) -> Tensor:
-    """int64 [n, l], 0 at the end of shorter rows."""
+    """Return int64 [n, l], padded with 0."""
     longest = min(max(map(len, numbers)), MAX_TOKENS)
     return torch.tensor([[*row[:longest], *[0] * (longest - len(row))] for row in numbers])
 
 
 def _make_new_encoder(texts: Sequence[str], plan: TransformerConfig) -> tuple[Tensor, Any]:
-    """The texts as numbers of their words, and how to make an encoder of these."""
-    read = [["", *tokenize(text)] for text in texts]  # "" stands for the whole text: no row is empty
+    """Return the texts as word numbers, and a function that makes an encoder for them."""
+    # "" stands for the whole text, so that no row is empty.
+    read = [["", *tokenize(text)] for text in texts]
     numbers = {word: number for number, word in enumerate(sorted({word for row in read for word in row}), 2)}
     rows = _pad([[numbers[word] for word in row] for row in read])
     return rows, lambda: (WordEncoder(len(numbers) + 2, plan), plan.width)
 
 
 def _load_pretrained_encoder(texts: Sequence[str], init: Path) -> tuple[Tensor, Any]:
-    """The same with the tokens of a checkpoint (their numbers moved up by 2) and its weights.
+    """Return the texts as token numbers (plus 2), and a function that loads the checkpoint.
 
     Raises:
-        UserError: `transformers` is not installed, or the folder holds no checkpoint of it.
+        UserError: `transformers` is not installed, or the folder has no checkpoint of it.
     """
     try:
         from transformers import AutoModel, AutoTokenizer  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise UserError("--init needs the library transformers: pip install transformers") from error
+        raise UserError(
+            "--init-checkpoint needs the library transformers. Run pip install transformers."
+        ) from error
     try:
         tokens = AutoTokenizer.from_pretrained(init, local_files_only=True)
         model: Any = AutoModel.from_pretrained(init, local_files_only=True)
     except (OSError, ValueError) as error:
-        raise UserError(f"{init}: no checkpoint of transformers that can be read: {error}") from error
+        raise UserError(f"{init}: cannot be read as a checkpoint of transformers: {error}") from error
     hidden, nothing = (number or 0 for number in (tokens.mask_token_id, tokens.pad_token_id))
     rows = _pad([[number + 2 for number in row] for row in tokens(list(texts))["input_ids"]])
     return rows, lambda: (PretrainedEncoder(deepcopy(model), hidden, nothing), model.config.hidden_size)

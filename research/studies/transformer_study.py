@@ -1,8 +1,8 @@
-"""`rgqa study transformer-attacker`: what a small transformer, trained on the spot, tells of edited texts beside the audit's attackers.
+"""Compare a small transformer with the audit's attackers on edited questions: `rgqa study transformer-attacker`.
 
-The rows are those of `rgqa study text-only-baseline`, the folds too. The transformer counts only if it is no weaker than those
-attackers on data that are known to give themselves away: within 0.03 of the best of them on what the paper's rules make of
-the same questions. Needs `dvc repro screen tag`, and torch; nothing of the pipeline does.
+Rows and folds are those of `rgqa study text-only-baseline`. The transformer counts only if it is strong enough on data that
+are known to leak the label: its AUROC on the candidates of the paper's rules must be within `MAX_SHORTFALL` of the best
+attacker. Needs `dvc repro screen tag`, and torch.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ from research.studies.text_only_baseline import (
 from research.studies.transformer_attacker import score_with_transformer
 
 TRANSFORMER_NAME = "transformer"
-MAX_SHORTFALL = 0.03  # of the audit's best attacker on the paper's data, or it is too weak to count
+# Maximum shortfall from the audit's best attacker on the paper's candidates. A transformer below that does not count.
+MAX_SHORTFALL = 0.03
 
 
 def compare_attackers(
     folds: int, repetitions: int, seed: int, max_pairs: int, init_checkpoint: Path | None, out: Path | None
 ) -> str:
-    """The table of the data set in use; see `baseline` for the numbers, `transformer` for `init`."""
+    """Return the table of the data set in use in Markdown.
+
+    See `attack_candidates` for the numbers and `score_with_transformer` for `init_checkpoint`. `out` is a JSON file.
+    """
     DatasetFolders().check_outputs(Output("--out", out) if out else None, inputs=[init_checkpoint])
     questions, known, ruled = load_candidates_by_rules(seed)
     found: dict[str, dict[Subset, TextOnlyBaseline]] = {rules: {} for rules in ruled}
@@ -54,16 +58,16 @@ def compare_attackers(
             },
         )
     if out:
-        write_json(out, {"rules": found, "within": MAX_SHORTFALL})
+        write_json(out, {"rules": found, "max_shortfall": MAX_SHORTFALL})
     return render_table(found)
 
 
 def render_table(found: Mapping[str, Mapping[Subset, TextOnlyBaseline]]) -> str:
-    """All figures (rules -> subset -> baseline) as a table in Markdown, with the check that the transformer counts."""
-    rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER_NAME, "counts?"]]
+    """Render all results (rules -> subset -> baseline) as a Markdown table that also says whether the transformer counts."""
+    rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER_NAME, "strong enough?"]]
     for subset in next(iter(found.values())):
         behind = compute_shortfall(found[PAPER_RULES][subset])
-        verdict = "not known" if behind is None else "yes" if behind <= MAX_SHORTFALL else "no, too weak"
+        verdict = "not known" if behind is None else "yes" if behind <= MAX_SHORTFALL else "no"
         for rules, by_subset in found.items():
             row = by_subset[subset]
             name = find_best_attacker(row)
@@ -83,13 +87,13 @@ def render_table(found: Mapping[str, Mapping[Subset, TextOnlyBaseline]]) -> str:
 
 
 def find_best_attacker(row: TextOnlyBaseline) -> str | None:
-    """The name of the audit's best attacker; None if none was applicable."""
+    """Return the name of the audit's best attacker. None if no attacker was applicable."""
     reach = {name: row.attacks[name].auroc for name in TEXT_ATTACKERS if name in row.attacks}
     applicable = {name: auroc for name, auroc in reach.items() if auroc is not None}
     return max(applicable, key=lambda name: applicable[name]) if applicable else None
 
 
 def compute_shortfall(row: TextOnlyBaseline) -> float | None:
-    """By how much the transformer's AUROC is below that of the audit's best attacker; None if either is not known."""
+    """Return the best attacker's AUROC minus the transformer's. None if one of them is not known."""
     name, own = find_best_attacker(row), row.attacks[TRANSFORMER_NAME].auroc
     return None if name is None or own is None else round((row.attacks[name].auroc or 0.5) - own, 4)

@@ -1,4 +1,4 @@
-"""What the scores of rows on twins, on our sets and on those by the paper's rules come to: agreement, and where blind rows stand."""
+"""Compare the rankings on counterfactual pairs, on our sets and on the paper's, and rank text-only rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,23 @@ from research.studies.rank_agreement import (
 )
 from research.studies.row_scores import ALL_CATEGORIES, ScoresByCategory, category_proportions
 
-TEXT_ONLY_ROW, IMAGE_ROW = "blind_net", "msp"  # rows whose answers are told with the wording's confidence
-SetName = tuple[str, str]  # rules, subset
+# The answers of these rows are also scored with text-only confidence.
+TEXT_ONLY_ROW, IMAGE_ROW = "blind_net", "msp"
+# Rules and subset.
+SetName = tuple[str, str]
 
 
 class SetAgreement(Record):
-    """How a set's ranking agrees with that by twins.
+    """How the ranking on a set agrees with that on counterfactual pairs.
 
     Attributes:
-        items: scored. shares: of categories among its UQs. agreement: with twins as they are.
-        alike: with twins whose UQs are weighted to the set's own shares of categories; `lost` is the share of its UQs whose
-            category twins do not have; None where that is all of them.
-        wording: AUROC of the wording alone.
+        num_items: scored items.
+        category_proportions: proportions of categories among the set's UQs.
+        agreement: with counterfactual pairs as they are.
+        agreement_reweighted: with counterfactual pairs whose UQs are weighted to the set's proportions of categories. None if
+            counterfactual pairs have none of the set's categories.
+        proportion_unmatched: proportion of the set's UQs whose category counterfactual pairs do not have.
+        text_only_auroc: AUROC of the text alone.
     """
 
     rules: str
@@ -45,7 +50,7 @@ class SetAgreement(Record):
 
 
 class SubsetTauDifference(Record):
-    """Tau of our rules less that of the paper's on a subset, with twins as they are, and weighted to each set's shares."""
+    """Tau of our rules minus tau of the paper's on a subset, with and without reweighting of categories."""
 
     subset: str
     tau_difference: TauDifference
@@ -53,7 +58,7 @@ class SubsetTauDifference(Record):
 
 
 class TextOnlyRank(Record):
-    """Where a row that reads no image, or the wording in place of it, would stand: `place` 1 is above all ranked rows."""
+    """The rank that a row without image, or with text-only confidence, would have. 1 is above all ranked rows."""
 
     row: str
     rules: str
@@ -63,10 +68,15 @@ class TextOnlyRank(Record):
 
 
 class ValidityResults(Record):
-    """All figures of the study.
+    """All results of the study.
 
-    `counterfactual_items`: how many items counterfactual pairs have. `auaf`: by row and set ("ours, clip-easy"; "twins"), means over
-    seeds, of ranked rows."""
+    Attributes:
+        num_rows: ranked rows.
+        counterfactual_items: items of the counterfactual pairs.
+        counterfactual_text_only_auroc: AUROC of their text alone.
+        ceiling: agreement between two sets of counterfactual pairs, if there are two.
+        auaf: by row and set ("ours, clip-easy"; "twins"), means over seeds, of ranked rows.
+    """
 
     num_rows: int
     counterfactual_items: int
@@ -79,7 +89,7 @@ class ValidityResults(Record):
 
 
 class ScoredSet(NamedTuple):
-    """A set with its rows' scores by category, and those of the rows that read its wording."""
+    """A set with its rows' scores by category, and the scores of rows with text-only confidence."""
 
     items: Items
     scores: ScoresByCategory
@@ -90,13 +100,15 @@ class ScoredSet(NamedTuple):
 def compute_validity(
     sets: Mapping[SetName, ScoredSet], counterfactual_pairs: ScoredSet, replications: Sequence[ScoredSet] = ()
 ) -> ValidityResults:
-    """All figures; every set has the same rows.
+    """Compute all results. Every set has the same rows.
 
     Args:
-        again: fresh twins, one set or none.
+        sets: our sets and the paper's.
+        counterfactual_pairs: the reference.
+        replications: other counterfactual pairs, one set or none.
 
     Raises:
-        UserError: fewer rows than `rankings.LEAST`.
+        UserError: there are fewer rows than `MIN_RANKED_ROWS`.
     """
     names, reference = average_ranked_rows(counterfactual_pairs.scores[ALL_CATEGORIES])
     by_category = {
@@ -111,7 +123,7 @@ def compute_validity(
         for name in sets
         if by_category.keys() & shares[name]
     }
-    told = [
+    agreements = [
         SetAgreement(
             rules=name[0],
             subset=name[1],
@@ -124,7 +136,11 @@ def compute_validity(
         )
         for name, one in sets.items()
     ]
-    taus = {(one.rules, one.subset): one.agreement_reweighted.tau for one in told if one.agreement_reweighted}
+    taus = {
+        (one.rules, one.subset): one.agreement_reweighted.tau
+        for one in agreements
+        if one.agreement_reweighted
+    }
     gains = [
         SubsetTauDifference(
             subset=subset,
@@ -142,12 +158,12 @@ def compute_validity(
         ceiling=measure_agreement(reference, average_ranked_rows(replications[0].scores[ALL_CATEGORIES])[1])
         if replications
         else None,
-        sets=told,
+        sets=agreements,
         tau_differences=gains,
         text_only_ranks=[
-            place
+            rank
             for name, one in {**sets, ("", COUNTERFACTUAL_PAIRS): counterfactual_pairs}.items()
-            for place in rank_text_only_rows(name, one)
+            for rank in rank_text_only_rows(name, one)
         ],
         auaf={
             row: {name: round(float(one[number, 0]), 4) for name, one in everything.items()}
@@ -161,14 +177,14 @@ def _difference(one: OptionalFloat, other: OptionalFloat) -> OptionalFloat:
 
 
 def rank_text_only_rows(name: SetName, one: ScoredSet) -> list[TextOnlyRank]:
-    """Where the blind net would stand among the ranked rows of a set, and those that read its wording."""
+    """Rank the text-only net, and the rows with text-only confidence, among the ranked rows of a set."""
     values = average_ranked_rows(one.scores[ALL_CATEGORIES])[1][:, 0]
-    blind = [row for row in one.scores[ALL_CATEGORIES] if row.name == TEXT_ONLY_ROW]
-    told = []
-    for row in [*blind, *one.text_only_scores]:
+    text_only = [row for row in one.scores[ALL_CATEGORIES] if row.name == TEXT_ONLY_ROW]
+    ranks = []
+    for row in [*text_only, *one.text_only_scores]:
         auaf = float(row.scores[:, 0].mean())
-        place = 1 + int((values > auaf).sum())
-        told.append(
-            TextOnlyRank(row=row.name, rules=name[0], subset=name[1], auaf=round(auaf, 4), rank=place)
+        rank = 1 + int((values > auaf).sum())
+        ranks.append(
+            TextOnlyRank(row=row.name, rules=name[0], subset=name[1], auaf=round(auaf, 4), rank=rank)
         )
-    return told
+    return ranks

@@ -1,4 +1,4 @@
-"""The figures of `rgqa study validity` as tables in Markdown."""
+"""Render the results of `rgqa study validity` as Markdown tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from research.studies.validity_results import TextOnlyRank, ValidityResults
 
 
 def render_page(found: ValidityResults) -> str:
-    """All tables."""
+    """Render all tables."""
     return (
         "\n\n".join(
             [agreement_table(found), reweighted_table(found), text_only_table(found), row_table(found)]
@@ -21,8 +21,8 @@ def render_page(found: ValidityResults) -> str:
 
 
 def agreement_table(found: ValidityResults) -> str:
-    """Each set's agreement with twins, ours beside the paper's rules."""
-    cells = [["subset", "rules", "items", "tau", "Pearson's r", "ours less the paper's, tau"]]
+    """Render each set's agreement with counterfactual pairs, ours beside the paper's rules."""
+    cells = [["subset", "rules", "items", "tau", "Pearson's r", "tau, ours minus the paper's"]]
     gains = {
         one.subset: _format_with_interval(one.tau_difference.tau, one.tau_difference.interval, "+")
         for one in found.tau_differences
@@ -32,37 +32,39 @@ def agreement_table(found: ValidityResults) -> str:
             gain = gains.get(subset, "") if one.rules == OUR_RULES else ""
             cells.append([subset, one.rules, f"{one.num_items:,}", *_format_agreement(one.agreement), gain])
     if found.ceiling:
-        cells.append([COUNTERFACTUAL_PAIRS, "fresh twins", "", *_format_agreement(found.ceiling), ""])
+        cells.append(
+            [COUNTERFACTUAL_PAIRS, "other counterfactual pairs", "", *_format_agreement(found.ceiling), ""]
+        )
     pairs = found.sets[0].agreement.num_pairs
     total = found.num_rows * (found.num_rows - 1) // 2
     lead = (
-        f"{format_count(found.num_rows, 'row')} ranked by AUAF; tau over the {pairs} of {format_count(total, 'pair')} of rows that the counterfactual pairs separate; "
+        f"{format_count(found.num_rows, 'row')} ranked by AUAF; tau over the {pairs} of {format_count(total, 'pair')} of rows that counterfactual pairs separate; "
         "95 % intervals, images of both sides resampled."
     )
     return f"{lead}\n\n{format_markdown_table(cells)}"
 
 
 def reweighted_table(found: ValidityResults) -> str:
-    """The same against twins whose unanswerable questions are weighted to each set's shares of categories."""
-    cells = [["subset", "rules", "shares of its UQs", "pairs", "tau", "Pearson's r"]]
+    """Render the agreement with counterfactual pairs that are weighted to each set's proportions of categories."""
+    cells = [["subset", "rules", "categories of its UQs", "pairs", "tau", "Pearson's r"]]
     for subset in SUBSETS:
         for one in (one for one in found.sets if one.subset == subset):
             largest = sorted(one.category_proportions.items(), key=lambda row: -row[1])[:3]
             shares = ", ".join(f"{name or 'unknown'} {share:.0%}" for name, share in largest)
-            told = (
+            agreement = (
                 [str(one.agreement_reweighted.num_pairs), *_format_agreement(one.agreement_reweighted)]
                 if one.agreement_reweighted
                 else [""] * 3
             )
-            cells.append([subset, one.rules, shares, *told])
+            cells.append([subset, one.rules, shares, *agreement])
     return (
-        "Against twins whose UQs are weighted to the set's own shares of categories (AUAF is a mean over UQs):\n\n"
+        "Against counterfactual pairs whose UQs are weighted to the set's proportions of categories (AUAF is a mean over UQs):\n\n"
         + format_markdown_table(cells)
     )
 
 
 def text_only_table(found: ValidityResults) -> str:
-    """Where rows that see no image, or read the wording in place of it, would stand."""
+    """Render the ranks that rows without image, or with text-only confidence, would have."""
     there = {(one.rules, one.subset) for one in found.sets} | {("", COUNTERFACTUAL_PAIRS)}
     sets = [(rules, subset) for subset in SUBSETS for rules in (PAPER_RULES, OUR_RULES)] + [
         ("", COUNTERFACTUAL_PAIRS)
@@ -75,19 +77,19 @@ def text_only_table(found: ValidityResults) -> str:
     }
     for name in names:
         found_at = (at.get((name, *where)) for where in sets)
-        cells.append([name, *(f"{one.auaf:.3f} (place {one.rank})" if one else "" for one in found_at)])
+        cells.append([name, *(f"{one.auaf:.3f} (rank {one.rank})" if one else "" for one in found_at)])
     wording = {(one.rules, one.subset): one.text_only_auroc for one in found.sets} | {
         ("", COUNTERFACTUAL_PAIRS): found.counterfactual_text_only_auroc
     }
-    cells.append(["AUROC of the wording alone", *(f"{wording[where]:.3f}" for where in sets)])
+    cells.append(["text-only AUROC", *(f"{wording[where]:.3f}" for where in sets)])
     return (
-        f"AUAF of rows that see no image, or read the wording in place of it, and their place beside {found.num_rows} rows:\n\n"
+        f"AUAF of rows without image or with text-only confidence, and their rank among {found.num_rows} rows:\n\n"
         + format_markdown_table(cells)
     )
 
 
 def row_table(found: ValidityResults) -> str:
-    """AUAF of all ranked rows, the best on twins first."""
+    """Render the AUAF of all ranked rows, the best on counterfactual pairs first."""
     order = sorted(found.auaf, key=lambda row: -found.auaf[row][COUNTERFACTUAL_PAIRS])
     columns = [COUNTERFACTUAL_PAIRS, *(name for name in found.auaf[order[0]] if name != COUNTERFACTUAL_PAIRS)]
     cells = [["row", *columns]]
@@ -103,6 +105,6 @@ def _format_agreement(one: RankAgreement) -> list[str]:
 
 
 def _format_with_interval(value: OptionalFloat, interval: OptionalInterval, sign: str = "") -> str:
-    """A figure with its interval, "-" for what is undefined."""
-    told, low, high = ("-" if one is None else f"{one:{sign}.3f}" for one in (value, *interval))
-    return f"{told} ({low} to {high})"
+    """Format a value with its interval, "-" for what is undefined."""
+    shown, low, high = ("-" if one is None else f"{one:{sign}.3f}" for one in (value, *interval))
+    return f"{shown} ({low} to {high})"

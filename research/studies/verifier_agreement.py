@@ -1,4 +1,4 @@
-"""`rgqa study verifier-agreement`: how often the judge agrees with the source, and verdicts written out to be read."""
+"""Measure how often the verifier agrees with the source, or print verdicts to read: `rgqa study verifier-agreement`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.verifier.partial_graphs import cite_facts
 
 
 def measure_verifier_agreement(num_examples: int, seed: int, num_other_images: int) -> str:
-    """The tables of the data set in use, or `show` of the verdicts that the judge dared, in Markdown."""
+    """Return the tables of the data set in use, or `num_examples` committed verdicts, in Markdown."""
     folders = DatasetFolders()
     source = read_verifier_inputs(folders, read_truth(folders))
     judged = list(run_trials(source, num_other_images, make_generator(seed, "audit", "agreement")))
@@ -31,22 +31,24 @@ def measure_verifier_agreement(num_examples: int, seed: int, num_other_images: i
 
 
 def sample_committed(judged: Sequence[Trial], count: int, seed: int) -> list[Trial]:
-    """`count` of the verdicts dared, by lot, half of them at the question's own image; in the order of the trials."""
+    """Sample `count` committed verdicts, half of them about the question's own image, in the order of the trials."""
     rng = make_generator(seed, "agreement", "shown")
     chosen = []
     for own in (True, False):
-        dared = [trial for trial in judged if trial.is_own_image == own and trial.committed]
-        chosen += [dared[i] for i in sorted(rng.permutation(len(dared))[: count // 2].tolist())]
+        committed = [trial for trial in judged if trial.is_own_image == own and trial.committed]
+        chosen += [committed[i] for i in sorted(rng.permutation(len(committed))[: count // 2].tolist())]
     return chosen
 
 
 def format_verdicts(chosen: Sequence[Trial], source: VerifierInputs) -> str:
-    """Verdicts to be read by people: the question, what it rests on, what was said."""
+    """Format verdicts for human readers: the question, the verdict, and the facts that it rests on."""
     lines = []
     for number, trial in enumerate(chosen, 1):
         question, outcome = trial.question, trial.outcome
         where = (
-            "at its own image" if trial.is_own_image else f"of image {question.image_id}, asked of another"
+            "about its own image"
+            if trial.is_own_image
+            else f"from image {question.image_id}, asked about another"
         )
         said = (outcome.answerability, outcome.category, outcome.detail, ", ".join(outcome.answers))
         verdict = " ".join(filter(None, said))
@@ -55,7 +57,7 @@ def format_verdicts(chosen: Sequence[Trial], source: VerifierInputs) -> str:
         without = source.related_ids[question.question_id] if trial.is_own_image else frozenset()
         lines += [f"## {number}. {question.text}", f"{where}, {trial.image_id}. Program: {steps}"]
         lines += [
-            f"Verdict: **{verdict}**. The source's answer at its own image: {question.answer}",
+            f"Verdict: **{verdict}**. The source's answer for its own image: {question.answer}",
             "Known:",
         ]
         for fact in cite_facts(question.program, graph, source.lexicon, without) if graph else ():

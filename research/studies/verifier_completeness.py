@@ -1,10 +1,10 @@
-"""`rgqa study verifier-completeness`: how much the judge decides and how much of that is right, against how complete the graphs
-are.
+"""Measure how much the verifier decides, and how often it is right, as graphs get less complete.
 
-The questions of a file get complete made-up graphs (`standin_graphs`), which are the truth. Then a share of the facts is left out of
-all graphs at random: of the objects, of the attributes and relations of the rest (a relation and its inverse are one
-fact). On what is left the vocabulary is counted, questions are perturbed, and the judge judges the perturbed candidates, and
-questions asked of other images. What is true is told by the reader of the truth that simulated annotators have.
+Command: `rgqa study verifier-completeness`. The questions of a file get simulated complete graphs (`simulated_graphs`),
+which are the truth. Then facts of all graphs are omitted at random: objects, and attributes and relations of the remaining
+ones (a relation and its inverse are one fact). The vocabulary is counted on what is left, questions are perturbed, and the
+verifier judges the perturbed candidates and questions about other images. The truth comes from the reader that simulated
+annotators use.
 """
 
 from __future__ import annotations
@@ -47,14 +47,17 @@ from research.simulated_annotators.word_senses import WordSenses
 from research.studies.simulated_graphs import GraphSimulator
 
 OMISSION_RATES = (0.0, 0.2, 0.5, 0.8)
-OTHER_IMAGE = "of another image"
+OTHER_IMAGE = "other image"
 VOCABULARY_PARAMS = VocabularyParams(min_count=1, min_members=2)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedCase:
-    """A question judged at an image, and what is true. `sort`: which subset it belongs to, or that it is of another
-    image."""
+    """A question that was verified for an image, and its true answerability.
+
+    Attributes:
+        group: its subset, or `OTHER_IMAGE`.
+    """
 
     group: str
     text: str
@@ -71,7 +74,14 @@ class VerifiedCase:
 
 
 def measure_verifier_completeness(source: Path, split: Split, seed: int, num_examples: int) -> str:
-    """The table in Markdown, and `show` wrong verdicts of each of its rows."""
+    """Return the table in Markdown, and `num_examples` wrong verdicts of each of its rows.
+
+    Args:
+        source: a folder with GQA's files of questions.
+        split: the split of its questions.
+        seed: seed of the simulated graphs and of the omitted facts.
+        num_examples: wrong verdicts to print.
+    """
     problems = Problems(str(source))
     rows = [row for row in gqa_files.read_questions(source, (split,), problems) if row.program and row.answer]
     problems.raise_if_any()
@@ -83,7 +93,7 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
     worlds = GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, seed)
     made = [
         worlds.simulate_scene(image_id)
-        for image_id in track(sorted(worlds.facts), "stand-in graphs", unit="image")
+        for image_id in track(sorted(worlds.facts), "simulated graphs", unit="image")
     ]
     tags = {
         row.text: row
@@ -92,33 +102,37 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
     answered = sum(len(questions) for _, questions in made)
     things = sum(len(scene.objects) for scene, _ in made) / len(made)
     lines = [
-        f"{answered:,} of {format_count(len(rows), 'question')} have their answer in made-up graphs of {format_count(len(made), 'image')}, with"
-        f" {things:.1f} things on average.",
+        f"{answered:,} of {format_count(len(rows), 'question')} have their answer in simulated graphs of {format_count(len(made), 'image')}, with"
+        f" {things:.1f} objects on average.",
         "",
-        "| left out | held to be listed | questions | judged | decided | right | unanswerable | right | answerable | right |",
+        "| omitted | estimated recall | questions | verified | decided | right | unanswerable | right | answerable | right |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     wrong = []
-    for left_out in OMISSION_RATES:
-        listed, cases = verify_cases(made, tags, worlds.words, left_out, seed)
-        told = ", ".join(f"{share:.0%}" for share in listed.values())
-        for sort, some in sorted(group_by(cases, lambda case: case.group).items(), reverse=True):
-            lines.append(f"| {left_out:.0%} | {told} | {sort} | {' | '.join(format_counts(some))} |")
+    for omission_rate in OMISSION_RATES:
+        recall, cases = verify_cases(made, tags, worlds.words, omission_rate, seed)
+        estimates = ", ".join(f"{rate:.0%}" for rate in recall.values())
+        for group, some in sorted(group_by(cases, lambda case: case.group).items(), reverse=True):
+            lines.append(
+                f"| {omission_rate:.0%} | {estimates} | {group} | {' | '.join(format_counts(some))} |"
+            )
             mistakes = [case for case in some if case.is_decided and not case.is_correct]
             for case in mistakes[:num_examples]:
-                said = f"{case.judgement.answerability}, {case.judgement.detail}"
-                wrong.append(f"- {left_out:.0%}, {sort}: {case.text} Judged {said}; it is {case.expected}")
-    legend = "`held to be listed`: shares of attributes, objects, relations. Cases of which the truth does not tell are left out."
+                verdict = f"{case.judgement.answerability}, {case.judgement.detail}"
+                wrong.append(
+                    f"- {omission_rate:.0%}, {group}: {case.text} Verdict: {verdict}; truth: {case.expected}"
+                )
+    legend = "`estimated recall`: proportions of attributes, objects and relations that the graphs are estimated to list. Cases with unknown truth are left out."
     return "\n".join([*lines, "", legend, *wrong])
 
 
 def reconstruct_graphs(asked: Mapping[str, Sequence[Question]], lexicon: Lexicon) -> list[PartialGraph]:
-    """The partial graphs of images, sorted by id."""
+    """Return the partial graphs of images, sorted by id."""
     return [graph for key in sorted(asked) if (graph := build_partial_graph(asked[key], lexicon))]
 
 
 def format_counts(cases: Sequence[VerifiedCase]) -> list[str]:
-    """Cells of a row: cases, those decided, the right ones of these; the same of either verdict."""
+    """Return the cells of a row: cases, decided ones, correct ones; then decided and correct ones of each verdict."""
     decided = [case for case in cases if case.is_decided]
     cells = [
         f"{len(cases):,}",
@@ -142,10 +156,10 @@ def verify_cases(
     omission_rate: float,
     seed: int,
 ) -> tuple[dict[str, float], list[VerifiedCase]]:
-    """Judge perturbed and foreign questions by graphs of which a share is left out.
+    """Verify perturbed questions, and questions about other images, with graphs of which facts are omitted.
 
     Returns:
-        The shares that the graphs are held to list; the cases of which the truth is clear.
+        The estimated annotation recall by kind of fact, and the cases whose truth is known.
     """
     scenes = [
         omit_facts(scene, omission_rate, make_generator(seed, "left out", scene.image_id))
@@ -156,17 +170,19 @@ def verify_cases(
         scenes, (q for some in asked.values() for q in some), VOCABULARY_PARAMS, lambda *_: ()
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    listed = estimate_annotation_recall(scenes, asked, lexicon)
-    unlisted = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=listed))
-    told = {graph.image_id: graph for graph in reconstruct_graphs(asked, lexicon)}
+    recall = estimate_annotation_recall(scenes, asked, lexicon)
+    completeness = EstimatedGraphCompleteness(msgspec.structs.replace(vocabulary, annotation_recall=recall))
+    partial = {graph.image_id: graph for graph in reconstruct_graphs(asked, lexicon)}
     published = {scene.image_id: scene for scene in scenes}
-    facts = {key: build_evidence(key, published, told, lexicon, completeness=unlisted) for key in asked}
+    facts = {
+        key: build_evidence(key, published, partial, lexicon, completeness=completeness) for key in asked
+    }
     inputs = PerturbInputs(
         asked, facts.get, tags, ReplacementSampler(vocabulary, PerturbParams(balance_words=False))
     )
     ids = sorted(asked)
     cases = []
-    for scene, questions in track(simulated_graphs, f"{omission_rate:.0%} left out", unit="image"):
+    for scene, questions in track(simulated_graphs, f"{omission_rate:.0%} omitted", unit="image"):
         own, rng = scene.image_id, make_generator(seed, "foreign", scene.image_id)
         asked_here = [row for row in perturb_image(inputs, own) if isinstance(row, Candidate) and row.program]
         tried = [(row.subset, row.text, row.program) for row in asked_here]
@@ -186,11 +202,11 @@ def verify_cases(
             truth = true_answerability(program, scene, words)
             if truth != "unknown":
                 cases.append(VerifiedCase(sort, text, verify_question(program, facts[own], text), truth))
-    return listed, cases
+    return recall, cases
 
 
 def omit_facts(scene: SceneGraph, omission_rate: float, rng: np.random.Generator) -> SceneGraph:
-    """A graph of which a share of the facts is left out, as a published one."""
+    """Omit facts of a graph at random, as published graphs do."""
     stay = {thing.object_id for thing in scene.objects if rng.random() >= omission_rate}
     gone: dict[frozenset[tuple[str, str, str]], bool] = {}
 

@@ -1,10 +1,15 @@
-"""`rgqa study votes-needed`: how many votes it takes, by simulated crowds on the data set's own tasks; needs its complete truth.
+"""Measure how many votes simulated crowds need: `rgqa study votes-needed`. Needs the data set's complete truth.
 
-Eight people (`research.simulated_annotators.annotator_crowds`) judge, three ways: every task by as many, drawn by lot; every candidate by as many whose votes
-count, so that votes of whoever fails the filters are replaced; and one vote after the other until the candidate is sure. In
-all a repeat is a vote, and the verdicts are found by what stage `collect` does: annotators weighed, Dawid and Skene's
-estimate with the candidates' priors, one rule. Constants were fixed on
-the first crowd; the figures told are of three others. All of it is simulated: people err on the same questions, these do not.
+Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks with three
+strategies:
+
+- a fixed number of judgements for every task, by annotators chosen at random
+- a fixed number of counted votes for every candidate, so that votes of annotators who fail the gold questions are replaced
+- adaptive voting: one vote after the other until the candidate's posterior is high enough
+
+A repeated task counts as a vote. Verdicts are found as in stage `collect`: quality control of the annotators, Dawid and
+Skene's estimate with the candidates' priors, and one rule. Constants were tuned on the first crowd, results are reported
+for three others. People tend to err on the same questions; these simulated annotators do not.
 """
 
 from __future__ import annotations
@@ -40,28 +45,35 @@ from research.simulated_annotators.annotators import (
 )
 from research.simulated_annotators.word_senses import WordSenses
 
-TUNING_CROWD = 1  # the crowd on which constants were fixed;
-REPORTED_CROWDS = (2, 3, 4)  # figures are told of these
+# Constants were tuned on this crowd.
+TUNING_CROWD = 1
+# Results are reported for these crowds.
+REPORTED_CROWDS = (2, 3, 4)
 FIXED_JUDGEMENTS, FIXED_COUNTED_VOTES, ADAPTIVE_VOTES = (
-    "as many judgements a task",
-    "as many votes that count",
-    "until it is sure",
+    "fixed judgements per task",
+    "fixed counted votes per candidate",
+    "adaptive",
 )
 MIN_POSTERIORS = (0.8, 0.9, 0.95, 0.98, 0.99)
-VOTES_PER_TASK = (1, 2, 3)  # votes for everybody
+VOTES_PER_TASK = (1, 2, 3)
 
-TrueAnswer = Callable[[TaskQuestion, str], str]  # what a faultless annotator finds of a question at an image
+# Returns what a faultless annotator finds of a question about an image.
+TrueAnswer = Callable[[TaskQuestion, str], str]
 
 
 class VotingCost(Record):
-    """What a way of asking comes to.
+    """Cost and errors of a voting strategy.
 
     Attributes:
-        crowd: its seed. way: PLAIN, COUNTING or APART. setting: votes, or `sure`.
-        judgements: tasks judged. votes: answers on candidates, repeats too.
-        released: candidates called unanswerable. wrong: share of them that have an answer in truth.
-        lost: share of those that are unanswerable in truth and are not called so.
-        error: share of all candidates that are the one or the other.
+        crowd: seed of the crowd.
+        strategy: `FIXED_JUDGEMENTS`, `FIXED_COUNTED_VOTES` or `ADAPTIVE_VOTES`.
+        setting: number of votes, or the minimum posterior.
+        judgements: judged tasks.
+        votes: answers about candidates, repeated ones included.
+        num_called_unanswerable: candidates that are called unanswerable.
+        false_discovery_rate: proportion of these that are answerable.
+        miss_rate: proportion of unanswerable candidates that are not called unanswerable.
+        error_rate: proportion of all candidates with one of these errors.
     """
 
     crowd: int
@@ -82,7 +94,7 @@ def simulate_votes(
     true_answer: TrueAnswer,
     seed: int,
 ) -> list[Verdict]:
-    """Verdicts of people who ask in turn, until nobody gets another task."""
+    """Let annotators take turns until nobody gets another task, and return their verdicts."""
     verdicts: list[Verdict] = []
     order = dict.fromkeys(people, 0)
     busy = list(people)
@@ -121,7 +133,7 @@ def select_unanswerable(
     verdicts: Sequence[Verdict],
     answerable: Mapping[str, float],
 ) -> set[str]:
-    """The candidates that stage `collect` would let go on."""
+    """Return the ids of the candidates that stage `collect` would call unanswerable."""
     rules = QualityRules()
     judged = assess_quality(build_answers_table(tasks, verdicts), rules).answers
     probable, _, _ = estimate_posteriors(judged, answerable)
@@ -131,12 +143,13 @@ def select_unanswerable(
 
 
 def compute_errors(released: set[str], truth: Mapping[str, str]) -> tuple[float, float, float]:
-    """`wrong`, `lost` and `error` of Spent; candidates of which the truth tells nothing are left out.
+    """Return false discovery rate, miss rate and error rate. Candidates with unclear truth are left out.
 
     Args:
+        released: ids of the candidates called unanswerable.
         truth: candidate id -> what a faultless annotator finds.
 
-    >>> errors({"a", "b"}, {"a": "missing object", "b": "", "c": "missing object", "d": "", "e": "unclear"})
+    >>> compute_errors({"a", "b"}, {"a": "missing object", "b": "", "c": "missing object", "d": "", "e": "unclear"})
     (0.5, 0.5, 0.5)
     """
     known = {key: bool(found) for key, found in truth.items() if found != "unclear"}
@@ -154,10 +167,15 @@ def simulate_strategies(
     crowds: Sequence[int],
     max_votes: int = 5,
 ) -> list[VotingCost]:
-    """Every way and setting, for every crowd.
+    """Simulate every strategy with every setting for every crowd.
 
     Args:
-        most: votes of one candidate, where they are asked one after the other.
+        tasks: tasks by id.
+        screened: the candidates.
+        answerable: prior probability of each candidate that it is answerable.
+        true_answer: what a faultless annotator finds.
+        crowds: seeds of the crowds.
+        max_votes: maximum number of votes for a candidate in adaptive voting.
     """
     asked = [to_task_mapping(task) for task in tasks.values()]
     rows = [(task.image_id, row) for task in tasks.values() for row in (task.first, task.second)]
@@ -171,7 +189,7 @@ def simulate_strategies(
         (ADAPTIVE_VOTES, sure, AssignmentRules(max_votes=max_votes, min_posterior=sure))
         for sure in MIN_POSTERIORS
     ]
-    spent = []
+    costs = []
     for seed in crowds:
         people = make_crowd(seed)
         for way, setting, rules in track(ways, f"crowd {seed}", unit="point"):
@@ -185,73 +203,93 @@ def simulate_strategies(
             released = select_unanswerable(screened, tasks, verdicts, answerable)
             given = [tasks[row.task_id] for row in verdicts]
             wrong, lost, error = compute_errors(released, truth)
-            spent.append(
+            costs.append(
                 VotingCost(
                     crowd=seed,
                     strategy=way,
                     setting=setting,
                     judgements=len(given),
-                    votes=sum(row.role != "filter" for task in given for row in (task.first, task.second)),
+                    votes=sum(row.role != "gold" for task in given for row in (task.first, task.second)),
                     num_called_unanswerable=len(released),
                     false_discovery_rate=wrong,
                     miss_rate=lost,
                     error_rate=error,
                 )
             )
-    return spent
+    return costs
 
 
-def average_over_crowds(spent: Sequence[VotingCost], crowds: Sequence[int] = REPORTED_CROWDS) -> pd.DataFrame:
-    """A row for each way and setting: means over crowds, and `least` and `most` of the error among them."""
-    table = pd.DataFrame([{name: getattr(row, name) for name in row.__struct_fields__} for row in spent])
-    of = table[table["crowd"].isin(crowds)].groupby(["way", "setting"], sort=False)
-    mean = of[["judgements", "votes", "released", "wrong", "lost", "error"]].mean()
-    return mean.assign(least=of["error"].min(), most=of["error"].max()).reset_index()
+def average_over_crowds(costs: Sequence[VotingCost], crowds: Sequence[int] = REPORTED_CROWDS) -> pd.DataFrame:
+    """Return a row for each strategy and setting: means over crowds, and the minimum and maximum error rate."""
+    table = pd.DataFrame([{name: getattr(row, name) for name in row.__struct_fields__} for row in costs])
+    of = table[table["crowd"].isin(crowds)].groupby(["strategy", "setting"], sort=False)
+    columns = [
+        "judgements",
+        "votes",
+        "num_called_unanswerable",
+        "false_discovery_rate",
+        "miss_rate",
+        "error_rate",
+    ]
+    errors = of["error_rate"]
+    return of[columns].mean().assign(min_error=errors.min(), max_error=errors.max()).reset_index()
 
 
 def plot_curve(table: pd.DataFrame) -> alt.HConcatChart:
-    """What is lost (on a scale of logarithms), and what is wrong in the set, against judgements."""
-    lost = alt.Y(
-        "lost:Q",
-        title="unanswerable and lost",
+    """Plot miss rate (logarithmic) and false discovery rate against judgements."""
+    missed = alt.Y(
+        "miss_rate:Q",
+        title="unanswerable candidates missed",
         axis=alt.Axis(format=".1%", values=[0.003, 0.01, 0.03, 0.1, 0.3]),
         scale=alt.Scale(type="log", domain=[0.002, 0.5]),
     )
-    wrong = alt.Y("wrong:Q", title="answerable, of those in the set", axis=alt.Axis(format=".2%"))
+    wrong = alt.Y(
+        "false_discovery_rate:Q", title="answerable among those released", axis=alt.Axis(format=".2%")
+    )
     base = alt.Chart(table, width=300, height=220).mark_line(point=True)
     panels = [
         base.encode(
             x=alt.X("judgements:Q", title="judgements"),
             y=y,
-            color=alt.Color("way:N", title="votes", scale=alt.Scale(scheme="dark2")),
+            color=alt.Color("strategy:N", title="strategy", scale=alt.Scale(scheme="dark2")),
             order="judgements:Q",
         )
-        for y in (lost, wrong)
+        for y in (missed, wrong)
     ]
     return alt.hconcat(*panels)
 
 
 def render_table(table: pd.DataFrame) -> str:
-    """The figures as a table in Markdown."""
+    """Render the results as a Markdown table."""
     lines = [
-        "| votes | setting | judgements | votes given | called unanswerable | of them answerable | lost | error |"
+        "| strategy | setting | judgements | votes | called unanswerable | of them answerable | missed | error |"
     ]
     lines.append("|---|---|---|---|---|---|---|---|")
     lines += [
-        f"| {row.way} | {row.setting:g} | {row.judgements:,.0f} | {row.votes:,.0f} | {row.released:,.0f} | {row.wrong:.2%} "
-        f"| {row.lost:.2%} | {row.error:.2%} ({row.least:.2%} to {row.most:.2%}) |"
+        f"| {row.strategy} | {row.setting:g} | {row.judgements:,.0f} | {row.votes:,.0f} | {row.num_called_unanswerable:,.0f} "
+        f"| {row.false_discovery_rate:.2%} | {row.miss_rate:.2%} "
+        f"| {row.error_rate:.2%} ({row.min_error:.2%} to {row.max_error:.2%}) |"
         for row in table.itertuples()
     ]
     return "\n".join(lines)
 
 
 def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None) -> str:
-    """The curve on the data set in use; `out` gets it as .json, .svg or .png."""
+    """Return the table of the data set in use in Markdown.
+
+    Args:
+        crowd_seeds: seeds of the crowds.
+        max_votes: maximum number of votes for a candidate in adaptive voting.
+        out: a .json file for all results, or a .svg or .png file for the plot.
+
+    Raises:
+        UserError: the complete truth is not known.
+    """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
     tasks = {task.task_id: task for task in folders.read_records(Task)}
     answerable = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
-    spent = simulate_strategies(
+    costs = simulate_strategies(
         tasks,
         list(folders.read_records(ScreenedCandidate)),
         answerable,
@@ -259,9 +297,9 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
         crowd_seeds,
         max_votes,
     )
-    table = average_over_crowds(spent, crowd_seeds)
+    table = average_over_crowds(costs, crowd_seeds)
     if out and out.suffix == ".json":
-        write_json(out, spent)
+        write_json(out, costs)
     elif out:
         plot_curve(table).save(str(out), scale_factor=1.2)
     return render_table(table)
@@ -270,14 +308,16 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
 def _make_true_answer(folders: DatasetFolders) -> TrueAnswer:
     truth = read_truth(folders)
     if not truth:
-        raise UserError(f"{folders.dataset}: nobody knows its complete truth, which simulated people see")
+        raise UserError(
+            f"{folders.dataset}: its complete scene graphs are not known. Simulated annotators need them."
+        )
     vocabulary = folders.read_vocabulary()
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
-    look = cache(partial(find_obstacle_in_truth, truth, words))
+    find = cache(partial(find_obstacle_in_truth, truth, words))
 
-    def see(question: TaskQuestion, at: str) -> str:
-        # As little as possible tells two questions apart, so that each is looked at once.
+    def true_answer(question: TaskQuestion, image_id: str) -> str:
+        # The cache key has only what the answer depends on, so that equal questions are executed once.
         same = TaskQuestion(key="", text=question.text, role="candidate", program=question.program)
-        return "" if question.text in ALWAYS_ANSWERABLE else look(same, at)
+        return "" if question.text in ALWAYS_ANSWERABLE else find(same, image_id)
 
-    return see
+    return true_answer

@@ -52,7 +52,7 @@ from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 VERSION = "1.0.0"
 VALIDATION_RATE = 0.2  # share of the scenes whose items are of split validation
-AUDIT_PARAMS = AuditParams(max_text_auroc={"twins": 0.55}, folds=5, num_replicates=500, seed=0)
+AUDIT_PARAMS = AuditParams(max_text_auroc={"counterfactual": 0.55}, folds=5, num_replicates=500, seed=0)
 RELEASE_PARAMS = ReleaseParams(
     title="Counterfactual twins of the drawn world",
     data_source="Scenes drawn twice by code from a seed, of which one thing differs. No photograph and no person is involved.",
@@ -71,7 +71,7 @@ RELEASE_PARAMS = ReleaseParams(
 
 
 class PairReport(Record):
-    """twins.json: pairs of items by what one of them lacks; questions left out as the two readers of the truth did not agree of
+    """counterfactual.json: pairs of items by what one of them lacks; questions left out as the two readers of the truth did not agree of
     them; and what tells of an image whether it is the altered one of two: its CLIP vector, or the list of its things."""
 
     seed_sha256: str
@@ -118,7 +118,7 @@ def build_pair_release(secret: str, pairs: int, name: str = "") -> None:
         shutil.rmtree(home.parent, ignore_errors=True)
         raise
     report_written(
-        "twins", f"{format_count(pairs, 'question')}, each at two images that differ in one thing", home
+        "counterfactual-pairs", f"{format_count(pairs, 'question')}, each at two images that differ in one thing", home
     )
 
 
@@ -129,7 +129,7 @@ def _write_source(
     made: list[CounterfactualPair] = []
     images: dict[str, ImageRecord] = {}
     drawn = ordered_map(partial(_generate_pair, seed), range(count), int, choose_num_workers(count, 100), 8)
-    for both, files in track(drawn, "twins", count, "scene"):
+    for both, files in track(drawn, "counterfactual-pairs", count, "scene"):
         made.append(both)
         for world, data in zip(both.scene_pair.scenes, files, strict=True):
             path = folders.source / "images" / f"{world.image_id}.jpg"
@@ -182,10 +182,10 @@ def make_items(both: CounterfactualPair, scores: dict[tuple[str, str], float]) -
         for image in (question.image_id, other):
             lacking = image == other
             yield Item(
-                item_id=make_candidate_id("twins", image, question.question_id)
+                item_id=make_candidate_id("counterfactual", image, question.question_id)
                 if lacking
                 else question.question_id,
-                subset="twins",
+                subset="counterfactual",
                 image_id=image,
                 question_id=question.question_id,
                 text=question.text,
@@ -215,18 +215,18 @@ def _write_release(
     )
     known = {row.question_id: row for both in made for row in get_questions(both)}
     marked = make_canary(folders.dataset, mark)
-    write_subset(home, "twins", items, images, marked, RELEASE_PARAMS)
+    write_subset(home, "counterfactual", items, images, marked, RELEASE_PARAMS)
     write_jsonl(
         home / "provenance.jsonl", (_make_provenance(item, known[item.question_id]) for item in items)
     )
     report, audit = _build_report(mark, made, vectors), audit_subset(items, vectors, AUDIT_PARAMS)
-    table = render_attack_table({"twins": audit}, AUDIT_PARAMS.max_text_auroc)
-    write_json(home / "twins.json", report)
-    write_json(home / "audit.json", PairAudit(subsets={"twins": audit}, warnings=[], table=table))
+    table = render_attack_table({"counterfactual": audit}, AUDIT_PARAMS.max_text_auroc)
+    write_json(home / "counterfactual.json", report)
+    write_json(home / "audit.json", PairAudit(subsets={"counterfactual": audit}, warnings=[], table=table))
     write_json(home / "params.json", {"dataset": folders.dataset, "version": VERSION, "seed_sha256": mark})
     write_text(home / "README.md", format_card(report, items, table, marked))
     write_text(
-        home / "LICENSE", render_licence(f"{RELEASE_PARAMS.title} {VERSION}", RELEASE_PARAMS, ["twins"])
+        home / "LICENSE", render_licence(f"{RELEASE_PARAMS.title} {VERSION}", RELEASE_PARAMS, ["counterfactual"])
     )
     with atomic_write(home / "card.png") as file:
         file.write(render_pair_sheet(items, folders.source / "images"))

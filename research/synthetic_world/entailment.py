@@ -29,7 +29,7 @@ def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexic
         if operation.name.startswith("#"):
             handles += [
                 *make_name_statements(operation.name, operation.object_ids),
-                Statement("alone", value=operation.name),
+                Statement("unique", value=operation.name),
             ]
     said = list(extract_program_statements(program, answer))
     said += _exactly(said, grounded, lexicon)

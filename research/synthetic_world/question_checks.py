@@ -21,8 +21,7 @@ from pipeline.language.functional_programs import OBJECT_SET_VERBS, SCENE, Opera
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemmatize
 from pipeline.language.similarity import option_to_answer
-from pipeline.verifier.evidence import Evidence
-from pipeline.verifier.known_objects import ObjectEvidence
+from pipeline.verifier.evidence import Evidence, ObjectEvidence
 from pipeline.verifier.verification import ExecutionResult, execute_program
 from research.synthetic_world.entailment import explain_non_entailment
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES

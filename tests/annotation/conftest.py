@@ -33,7 +33,7 @@ def made_task(number: int, images: int = 5) -> Task:
         second=TaskQuestion(
             key=f"b{number}",
             text=f"Is there a dog {number}?",
-            role="filter",
+            role="gold",
             expected_choice="invalid" if number % 2 else "valid",
             gold_source="template",
         ),

@@ -97,7 +97,7 @@ def test_explain_says_which_verdicts_do_not_count_and_why(release):
     uqs = {item.item_id for item in items(release) if item.unanswerable}
     aside = next(
         row
-        for row in read_jsonl(DatasetFolders().stage_dir("collect") / "set_aside.jsonl", ExcludedAnswer)
+        for row in read_jsonl(DatasetFolders().stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer)
         if row.candidate_id in uqs
     )
     text = "\n".join(explain_item(aside.candidate_id, DatasetFolders()))

@@ -23,7 +23,7 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
         "truth",
         "clip",
         "vqa",
-        "vectors",
+        "embeddings",
         "annotations",
         "rounds",
         "errata",

@@ -3,7 +3,7 @@ import sys
 
 from pipeline.core.folder_lock import lock_folder
 
-CODE = "import sys; from pathlib import Path; from pipeline.core.folder_lock import alone\nwith alone(Path(sys.argv[1])): print('in')"
+CODE = "import sys; from pathlib import Path; from pipeline.core.folder_lock import lock_folder\nwith lock_folder(Path(sys.argv[1])): print('in')"
 
 
 def other(folder):

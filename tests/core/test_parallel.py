@@ -137,7 +137,7 @@ def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
 )
 def test_copies_of_a_network_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
-    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
     assert num_model_replicas(batches, use_gpu=gpu) == copies
 
@@ -150,24 +150,24 @@ def test_on_this_machine_there_is_one_network(monkeypatch):
 @pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
 def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
-    monkeypatch.setenv("RGQA_GPU_SHARE", share)
+    monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    with pytest.raises(UserError, match="RGQA_GPU_SHARE: expected a share of a GPU, above 0 and up to 1"):
+    with pytest.raises(UserError, match="RGQA_GPU_FRACTION: expected a share of a GPU, above 0 and up to 1"):
         num_model_replicas(100)
 
 
 ENDLESS = """
 from functools import partial
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.parallel import ordered_map
 from tests.core.test_parallel import added, tables
 
 def main():
-    for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, piece=1):
+    for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, chunk_size=1):
         print(process, flush=True)
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)
 """
 
 
@@ -216,7 +216,7 @@ def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, 
 LONG = """
 import os, sys, time
 from functools import partial
-from pipeline.core.errors import run
+from pipeline.core.errors import run_command
 from pipeline.core.parallel import ordered_map
 
 def say(what):
@@ -231,12 +231,12 @@ def work(state, item):
     time.sleep(600)
 
 def main():
-    results = ordered_map(work, range(100), partial(bytes, 10**7), 2, piece=1)
+    results = ordered_map(work, range(100), partial(bytes, 10**7), 2, chunk_size=1)
     for _ in iter(lambda: next(results), None):  # what holds the results is kept alive by the error, too
         pass
 
 if __name__ == "__main__":
-    run(main)
+    run_command(main)
 """
 
 

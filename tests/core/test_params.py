@@ -89,7 +89,7 @@ def test_a_version_has_three_numbers_and_cannot_leave_its_folder(tmp_path, value
 
 
 class Shrunk(Params):
-    removed: ClassVar = {"twice": "this parameter was removed; delete the line"}
+    removed_parameters: ClassVar = {"twice": "this parameter was removed; delete the line"}
     size: int = 1
 
 

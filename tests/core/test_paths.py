@@ -16,7 +16,7 @@ def test_all_of_a_data_set_lies_in_its_folder_and_its_releases_beside_those_of_o
     folders = DatasetFolders("birds")
     assert folders.stage_dir("rank") == Path("data/birds/interim/rank")
     assert folders.release_dir("1.0.0") == Path("data/release/birds/1.0.0")
-    for name in ("source", "truth", "clip", "vectors", "annotations", "study"):
+    for name in ("source", "truth", "clip", "embeddings", "annotations", "study"):
         assert getattr(folders, name) == Path("data/birds") / name
 
 
@@ -42,7 +42,7 @@ def test_records_are_read_by_their_kind_and_questions_by_their_images(tmp_path, 
     folders = DatasetFolders("birds")
     assert list(folders.read_records(Question)) == questions
     assert list(folders.read_questions_about({"n1", "n3"})) == [questions[0], questions[2]]
-    with pytest.raises(UserError, match="own_scores.jsonl: no such file"):
+    with pytest.raises(UserError, match="source_scores.jsonl: no such file"):
         list(folders.read_records(SourceQuestionScore))
 
 

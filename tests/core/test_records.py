@@ -92,9 +92,10 @@ def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
     assert (dropped.stage, dropped.reason, dropped.detail) == ("screen", "repeated", "of another one")
 
 
-WORDS = {  # what files of data/ may say; "twins" of a drawn world alone
+# Values that files of data/ may hold.
+WORDS = {
     "Split": "testdev, train, val, test",
-    "Subset": "clip-easy, clip-hard, pt-easy, pt-hard, twins",
+    "Subset": "clip-easy, clip-hard, pt-easy, pt-hard, counterfactual",
     "EditKind": "object, attribute, relation",
     "Category": "missing object, wrong attribute, wrong relation, no valid answer, underspecified",
     "Answerability": "answerable, unanswerable, unknown",

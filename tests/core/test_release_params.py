@@ -6,18 +6,18 @@ from pipeline.core.release_params import Licence, ReleaseParams, check_release_p
 
 LEAST = {
     "title": "T",
-    "origin": "o",
+    "data_source": "o",
     "licence": "l",
     "licence_url": "https://l.org/",
-    "published": "2026-01-01",
+    "release_date": "2026-01-01",
 }
 
 
 def test_what_params_yaml_says_is_read():
     given = LEAST | {
-        "licences": {"images": {"name": "X", "url": "http://x.org"}},
+        "licence_overrides": {"images": {"name": "X", "url": "http://x.org"}},
         "derived_from": {"GQA": "https://g.org"},
-        "collected": ["2026-02-03", "2026-02-04"],
+        "annotation_dates": ["2026-02-03", "2026-02-04"],
     }
     p = convert_params(given, ReleaseParams, "release")
     assert (
@@ -30,15 +30,15 @@ def test_what_params_yaml_says_is_read():
 def test_all_that_is_wrong_is_told_at_once():
     with pytest.raises(UserError) as caught:
         convert_params(
-            LEAST | {"licences": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release"
+            LEAST | {"licence_overrides": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release"
         )
-    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licences", "annotated_by"]
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_overrides", "annotated_by"]
 
 
 def test_an_address_that_becomes_a_link_is_one():
     bad = {
         "licence_url": "javascript:alert(1)",
-        "licences": {"images": {"name": "X", "url": "x"}},
+        "licence_overrides": {"images": {"name": "X", "url": "x"}},
         "url": "not a url",
         "derived_from": {"GQA": "data:text/html,x"},
     }
@@ -49,9 +49,9 @@ def test_an_address_that_becomes_a_link_is_one():
 
 def test_days_in_the_wrong_order_are_refused(tmp_path):
     path = tmp_path / "params.yaml"
-    text = "dataset: a\na:\n  release: {title: T, collected: [%s, %s]}\n"
+    text = "dataset: a\na:\n  release: {title: T, annotation_dates: [%s, %s]}\n"
     path.write_text(text % ('"2026-04-09"', '"2026-03-01"'))
-    with pytest.raises(UserError, match="collected"):
+    with pytest.raises(UserError, match="annotation_dates"):
         check_release_params(path)
     path.write_text(text % ('"2026-03-01"', '"2026-03-01"'))
-    assert "licence, licence_url, origin, published are empty" in check_release_params(path)
+    assert "data_source, licence, licence_url, release_date are empty" in check_release_params(path)

@@ -1,4 +1,4 @@
-"""A small release with images, and a model that says what a test wants, asked through inspect_ai for real."""
+"""A small release with images, and a model with given replies, run by inspect_ai."""
 
 import base64
 import io
@@ -57,7 +57,7 @@ def pictured(release):  # noqa: F811
 
 @pytest.fixture
 def answer(pictured, tmp_path):
-    """Run a task over the release: `answer(lambda messages, config: ModelOutput, recipe=...)` gives inspect_ai's log."""
+    """Run a task over the release: `answer(lambda messages, config: ModelOutput, confidence=...)` returns inspect_ai's log."""
 
     def run(say, single=False, **options):
         if single:  # one question alone, of no pair

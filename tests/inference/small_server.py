@@ -1,4 +1,4 @@
-"""A server of OpenAI's form on 127.0.0.1 that knows what it was asked, and a release to ask it about."""
+"""An OpenAI-compatible server on 127.0.0.1 that records its requests, and a release to ask it about."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ KEY = "key-that-nobody-may-see"
 
 
 class SmallServer(ThreadingHTTPServer):
-    """What it says owes all to the question and the image. `asked` counts each question beside the probe's."""
+    """Its reply is a function of the question and the image. `asked` counts each question except that of the probe."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -193,7 +193,7 @@ def small_server(**how):
 
 
 def make_release(folder, count=60):
-    """A release 1.0.0 of `count` pairs, one AQ and one UQ on each image, all of them in two subsets, part test."""
+    """A release 1.0.0 of `count` pairs, one AQ and one UQ on each image, all of them in two subsets, of split test."""
     release = folder / "toy" / "1.0.0"
     (release / "rgqa").mkdir(parents=True)
     (release / "images").mkdir()
@@ -212,7 +212,7 @@ def make_release(folder, count=60):
                     "label": {answer: 1.0},
                 }
             )
-            items.append({"item_id": name, "part": "test", "pair_id": f"p{number}"})
+            items.append({"item_id": name, "split": "test", "pair_id": f"p{number}"})
     for subset in ("clip-easy", "pt-hard"):
         (release / "rgqa" / f"{subset}.json").write_text(json.dumps(rows))
     lines = [

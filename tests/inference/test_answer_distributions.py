@@ -41,10 +41,10 @@ def test_nothing_asked_is_an_empty_file(tmp_path):
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="2 answers, but 3 probabilities of q1"):
+    with pytest.raises(ValueError, match="item q1: 3 probabilities for 2 answers"):
         write_distributions(tmp_path / "d.npz", ("yes", "no"), {"q1": encode_distribution(ROWS["q1"])})
     (tmp_path / "e.npz").write_bytes(b"no")
     np.savez(tmp_path / "f.npz", answers=["a"], items=["q"], probabilities=np.zeros((2, 1)))
     for name in ("nosuch.npz", "e.npz", "f.npz"):
-        with pytest.raises(UserError, match=f"{name}: no distributions of a run"):
+        with pytest.raises(UserError, match=f"{name}: "):
             read_distributions(tmp_path / name)

@@ -26,16 +26,17 @@ def test_an_address_that_is_none_is_one_message(address):
 def test_a_setting_that_the_server_s_address_makes_void_is_refused():
     with pytest.raises(UserError) as error:
         options("--server", "http://h", "--model-arg", "base_url=http://other")
-    assert error.value.problems == ["--model-arg base_url: --server names the address"]
+    (problem,) = error.value.problems
+    assert problem.startswith("--model-arg base_url: ")
 
 
 @pytest.mark.parametrize("name", ["token", "hf_token", "password"])
 def test_no_secret_is_a_setting(name):
-    with pytest.raises(UserError, match="from the environment alone"):
+    with pytest.raises(UserError, match=f"--model-arg {name}: .*environment"):
         options("--model-arg", f"{name}=x")
 
 
-def test_all_options_that_cannot_be_are_told_at_once():
+def test_all_options_that_cannot_be_are_text_at_once():
     with pytest.raises(UserError) as error:
         options(
             *[
@@ -58,7 +59,7 @@ def test_all_options_that_cannot_be_are_told_at_once():
         "--max-tokens is 0, wanted 1 to 10,000,000",
         "--input-price is nan, wanted 0 to 1,000,000",
         "--model-arg x: wanted NAME=VALUE",
-        "--model-arg api_key: a key is taken from the environment alone",
+        "--model-arg api_key: secrets are read from the environment only; set an environment variable",
         "--server is 'ftp://x', wanted an address such as http://127.0.0.1:8000",
     ]
 
@@ -76,28 +77,28 @@ def test_addresses_may_be_short(given, address):
 
 
 def test_a_key_in_an_address_is_refused():
-    with pytest.raises(UserError, match="put it in SERVER_API_KEY"):
+    with pytest.raises(UserError, match="--server: .*SERVER_API_KEY"):
         options("--server", "http://user:pass@host/v1")
 
 
 def test_every_option_has_an_example():
-    told = " ".join(make_parser().format_help().split())
+    text = " ".join(make_parser().format_help().split())
     for action in make_parser()._actions:
         for name in action.option_strings:
             if name.startswith("--") and name not in ("--help", "--version"):
-                assert f"(example: {name}" in told, name
+                assert f"(example: {name}" in text, name
 
 
 def test_the_help_says_what_prompts_and_recipes_there_are():
-    told = " ".join(make_parser().format_help().split())
+    text = " ".join(make_parser().format_help().split())
     for option, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS)):
-        assert f"{option} {{{','.join(known)}}} " in told
+        assert f"{option} {{{','.join(known)}}} " in text
         for name, one in known.items():
-            assert f"{option} {name} {one.help}" in told
+            assert f"{option} {name} {one.help}" in text
 
 
 def test_what_a_provider_takes_may_have_an_equals_sign_in_it():
-    assert options("--model-arg", "answers=a=b.json", "--model-arg", "revision=1").model_args == (
-        ("answers", "a=b.json"),
+    assert options("--model-arg", "answers_file=a=b.json", "--model-arg", "revision=1").model_args == (
+        ("answers_file", "a=b.json"),
         ("revision", "1"),
     )

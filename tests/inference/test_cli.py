@@ -100,15 +100,16 @@ def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, cap
     shown = capsys.readouterr()
     assert "3 failed" in shown.err
     assert (
-        "3 items without an answer count as answered wrong:\n  " in shown.out and "out of order" in shown.out
+        "3 items without an answer, counted as wrong answers:\n  " in shown.out
+        and "out of order" in shown.out
     )
     report = json.loads(Path("run/scores.json").read_text())
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 3
 
 
 def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
-    counts = dict.fromkeys(("items", "samples", "failed"), 9) | dict.fromkeys(
-        ("answered", "replies", "refused", "truncated", "no_confidence"), 0
+    counts = dict.fromkeys(("items", "questions", "failed"), 9) | dict.fromkeys(
+        ("answered", "replies", "abstained", "truncated", "no_confidence"), 0
     )
     failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
     about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
@@ -122,7 +123,7 @@ def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
 def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
     def draw(benchmark, models, options, folder):
         folder.mkdir(exist_ok=True)
-        path = folder / f"{benchmark.name}-{models[0].name}-{options.part}.svg"
+        path = folder / f"{benchmark.name}-{models[0].name}-{options.split}.svg"
         path.write_text("")
         return [path]
 
@@ -190,7 +191,7 @@ def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
         main(line(server, "--confidence", "p-true"))
     assert end.value.code == 1
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("error: openai-api/server/net gives no log probabilities")
+    assert said.startswith("error: openai-api/server/net returns no log probabilities")
 
 
 def test_the_help_needs_no_inspect_ai():

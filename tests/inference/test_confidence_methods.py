@@ -9,15 +9,22 @@ from .conftest import first_word, tokens
 
 def test_who_said_no_before_the_question_refuses_whatever_the_answer():
     heard = Replies(["red"], [1.0], tokens(("red", 0.9)), first_turn="No.")
-    for name in ("token-probability", "refusal", "agreement"):
+    for name in ("token-probability", "abstention", "self-consistency"):
         assert CONFIDENCE_METHODS[name].compute(heard) == 0.0
     sure = heard._replace(first_turn="Yes.")
     assert CONFIDENCE_METHODS["token-probability"].compute(sure) == pytest.approx(0.9)
-    assert CONFIDENCE_METHODS["refusal"].compute(sure) == CONFIDENCE_METHODS["agreement"].compute(sure) == 1.0
+    assert (
+        CONFIDENCE_METHODS["abstention"].compute(sure)
+        == CONFIDENCE_METHODS["self-consistency"].compute(sure)
+        == 1.0
+    )
 
 
 def test_p_true_reads_the_turn_before_the_question_where_there_is_one():
-    turns = {"first_tokens": first_word("yes", yes=0.5), "second_tokens": first_word("no", yes=0.1, no=0.3)}
+    turns = {
+        "first_turn_logprobs": first_word("yes", yes=0.5),
+        "followup_logprobs": first_word("no", yes=0.1, no=0.3),
+    }
     assert CONFIDENCE_METHODS["p-true"].compute(Replies(["red"], [1.0], first_turn="yes", **turns)) == 1.0
     assert CONFIDENCE_METHODS["p-true"].compute(
         Replies(["red"], [1.0], followup="no", **turns)
@@ -27,13 +34,13 @@ def test_p_true_reads_the_turn_before_the_question_where_there_is_one():
 def test_a_refusal_in_words_is_what_free_text_makes_of_it():
     replies = ["red", "unanswerable"]
     for reply, answer in zip(replies, classify_abstention(["What color is it?"] * 2, replies), strict=True):
-        assert CONFIDENCE_METHODS["refusal"].compute(Replies([reply], [answer])) == answer
+        assert CONFIDENCE_METHODS["abstention"].compute(Replies([reply], [answer])) == answer
 
 
 def test_a_recipe_has_a_hash_of_what_it_asks():
     assert (
-        len({recipe.hash for recipe in CONFIDENCE_METHODS.values()}) == 3
-    )  # p-true, verbal, and those without a turn
+        len({method.hash for method in CONFIDENCE_METHODS.values()}) == 3
+    )  # p-true, verbalized, and those without a follow-up turn
     assert get_confidence_method("p_true") is CONFIDENCE_METHODS["p-true"]
-    with pytest.raises(UserError, match="no recipe 'logits'; there are token-probability, p-true, verbal"):
+    with pytest.raises(UserError, match="--confidence logits: .* token-probability, p-true, verbalized"):
         get_confidence_method("logits")

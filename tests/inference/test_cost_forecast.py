@@ -27,7 +27,7 @@ def test_without_prices_no_cost_is_told():
 
 def test_a_server_that_counts_no_tokens_leaves_the_cost_unknown():
     assert format_forecast(Usage(20, 10.0, 0, 0), 20, Prices(1.0)) == (
-        "20 more to ask: about 10 s, cost unknown: the server counts no tokens"
+        "20 more to ask: about 10 s, cost unknown: the server reports no token counts"
     )
 
 

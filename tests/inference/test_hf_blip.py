@@ -74,7 +74,7 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
 ):
     (tmp_path / "answers.txt").write_text("\n".join(LISTED))
     monkeypatch.setattr(hf_blip, "ANSWERS_PER_BATCH", 2)
-    net = load_vqa_model(str(blip), {"device": "cpu", "answers": str(tmp_path / "answers.txt")})
+    net = load_vqa_model(str(blip), {"device": "cpu", "answers_file": str(tmp_path / "answers.txt")})
     assert net.answer_vocabulary == LISTED
     start = model.config.text_config.bos_token_id
     for one, reply in zip(shown, net.predict(shown), strict=True):

@@ -121,9 +121,9 @@ def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path,
         load_vqa_model(folder, {})
     (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
     with pytest.raises(UserError, match=r"5 answers, and .*four.txt does not name them"):
-        load_vqa_model(folder, {"answers": str(tmp_path / "four.txt")})
+        load_vqa_model(folder, {"answers_file": str(tmp_path / "four.txt")})
     (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\n")
-    net = load_vqa_model(folder, {"answers": str(tmp_path / "names.txt")})
+    net = load_vqa_model(folder, {"answers_file": str(tmp_path / "names.txt")})
     assert (
         net.answer_vocabulary == ("a", "b", "c", "d", "e")
         and net.predict(shown[:1])[0].answer in net.answer_vocabulary
@@ -143,7 +143,7 @@ def test_a_result_can_name_what_answered(vilt):
 def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_path):
     path, told = regions()
     (tmp_path / "names.txt").write_text("\n".join(ANSWERS))
-    settings = {"features": path, "answers": str(tmp_path / "names.txt"), "device": "cpu"}
+    settings = {"features_file": path, "answers_file": str(tmp_path / "names.txt"), "device": "cpu"}
     net = load_vqa_model(str(lxmert), settings)
     model = transformers.LxmertForQuestionAnswering.from_pretrained(lxmert).eval()
     for place, (one, reply) in enumerate(zip(shown, net.predict(shown), strict=True)):
@@ -172,7 +172,7 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
         ({"ids": np.array([{}], object)}, "wanted an .npz"),
     ):
         with pytest.raises(UserError, match=words):
-            load_vqa_model(str(lxmert), {"features": regions(**changed)[0]})
+            load_vqa_model(str(lxmert), {"features_file": regions(**changed)[0]})
 
 
 def test_a_image_that_cannot_be_read_is_an_error(vilt):

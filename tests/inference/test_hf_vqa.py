@@ -112,7 +112,7 @@ def test_the_images_id_comes_with_its_message(tmp_path):
     ("settings", "words"),
     [
         ({"colour": 1}, "does not know colour; its settings: batch_size, revision, device, answers"),
-        ({"answers": "/nosuch"}, "answers=/nosuch: cannot be read"),
+        ({"answers_file": "/nosuch"}, "answers_file=/nosuch: cannot be read"),
     ],
 )
 def test_wrong_settings_are_one_message(vilt, settings, words):
@@ -123,7 +123,7 @@ def test_wrong_settings_are_one_message(vilt, settings, words):
 def test_a_list_of_answers_has_each_once(vilt, tmp_path):
     (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
     with pytest.raises(UserError, match="5 lines, 4 of them different"):
-        load_vqa_model(str(vilt), {"answers": str(tmp_path / "twice.txt")})
+        load_vqa_model(str(vilt), {"answers_file": str(tmp_path / "twice.txt")})
 
 
 def test_other_models_are_told_where_to_go(tmp_path):
@@ -165,7 +165,7 @@ def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
     model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
     from pipeline.inference.hf_vqa_base import VqaPrediction
 
-    told = model.api._logprobs(VqaPrediction("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
+    told = model.api._make_logprobs(VqaPrediction("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
     assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])
     assert [token.bytes for token in told.content] == [
         [ord(letter) for letter in "yes"]

@@ -76,7 +76,7 @@ def test_that_nothing_is_fetched_is_told_where_the_hub_is_switched_off(monkeypat
     why = explain_load_error("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))
     assert (
         why
-        == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set: nothing is fetched)' * told}: no such file"
+        == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set, so nothing is downloaded)' * told}: no such file"
     )
     assert "OFFLINE" not in explain_load_error(
         "m", str(tmp_path), OSError("damaged")

@@ -70,53 +70,51 @@ def problem(model, recipe):
 
 def test_a_model_that_sees_is_asked_twice_and_nothing_is_warned_of():
     model = FakeModel()
-    assert found(model, "refusal") == (True, ()) and len(model.configs) == 2
+    assert found(model, "abstention") == (True, ()) and len(model.configs) == 2
     assert all(config.temperature == 0 and config.logprobs is None for config in model.configs)
 
 
 def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
-    (warning,) = found(FakeModel(sees=False), "refusal").warnings
-    assert warning == "net says 'grey' of a red and of a blue square: it may not see images"
-    assert found(FakeModel(sees=False), "refusal", blind=True).warnings == ()
+    (warning,) = found(FakeModel(sees=False), "abstention").warnings
+    assert warning == "net replies 'grey' to a red and to a blue square: it may not see images"
+    assert found(FakeModel(sees=False), "abstention", no_image=True).warnings == ()
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-@pytest.mark.parametrize("recipe", ["refusal", "token-probability"])
+@pytest.mark.parametrize("recipe", ["abstention", "token-probability"])
 def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_are_named(recipe, thinks):
     # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
     line = problem(FakeModel(needs=700, thinks=thinks), recipe)
-    assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "Nothing was asked" in line
+    assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "No question was asked" in line
     assert ("reasoning" in line) is thinks
     # One of 5,000 does not; 4 * 2,048 = 8,192.
     assert "--max-tokens 8192" in problem(FakeModel(needs=5000, thinks=thinks), recipe)
-    found(FakeModel(["logprobs"], needs=700, thinks=thinks), recipe, most=800)
+    found(FakeModel(["logprobs"], needs=700, thinks=thinks), recipe, max_tokens=800)
 
 
 @pytest.mark.parametrize("recipe", ["token-probability", "p-true"])
 def test_without_log_probabilities_recipes_that_need_none_are_proposed(recipe):
     line = problem(FakeModel(), recipe)
-    assert line == (
-        f"net gives no log probabilities, which recipe {recipe} needs; take --confidence verbal (or agreement, refusal)."
-        " Nothing was asked"
-    )
+    assert "no log probabilities" in line and f"--confidence {recipe} needs" in line
+    assert "use --confidence verbalized (or self-consistency, abstention)" in line
 
 
 def test_the_chosen_token_alone_is_enough_for_one_recipe_and_not_for_the_other():
     assert found(FakeModel(["logprobs"]), "token-probability").warnings == ()
     line = problem(FakeModel(["logprobs"]), "p-true")
-    assert "of the chosen token alone" in line and "take --confidence token-probability (or verbal," in line
+    assert "of the chosen token only" in line and "use --confidence token-probability (or verbalized," in line
     assert found(FakeModel(["logprobs", "top_logprobs"]), "p-true").warnings == ()
 
 
 def test_a_server_that_refuses_log_probabilities_is_told_from_one_that_refuses_everything():
     line = problem(FakeModel(refuses=lambda config: config.logprobs), "token-probability")
-    assert "refuses to give log probabilities (status 400), which recipe token-probability needs" in line
+    assert "log probabilities (status 400)" in line and "--confidence token-probability needs" in line
     assert "answers with an error (status 400)" in problem(
         FakeModel(refuses=lambda _: True), "token-probability"
     )
 
 
-@pytest.mark.parametrize("recipe", ["token-probability", "agreement", "refusal"])
+@pytest.mark.parametrize("recipe", ["token-probability", "self-consistency", "abstention"])
 def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
     # 401: the key is wrong, whatever is asked for.
     model = FakeModel(refuses=lambda _: True, status=401)
@@ -132,7 +130,7 @@ def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
     ],
 )
 def test_several_replies_at_once_are_tried(model, at_once):
-    assert found(model, "agreement").supports_num_choices is at_once
+    assert found(model, "self-consistency").supports_num_choices is at_once
 
 
 @pytest.mark.parametrize(

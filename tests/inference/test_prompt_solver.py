@@ -29,7 +29,7 @@ def test_the_probability_of_the_answers_tokens(answer):
             said("red", tokens=tokens(("re", 0.5), ("d", 0.6))) if known else said("unanswerable", tokens=[])
         )
 
-    assert confidences(answer(say, split="validation", recipe="token-probability")) == {
+    assert confidences(answer(say, split="validation", confidence="token-probability")) == {
         "a1": pytest.approx(0.3),
         "u1": 0,
     }
@@ -45,10 +45,10 @@ def test_p_true_is_a_second_turn_and_the_answer_stays_the_reply(answer):
         yes, no = (0.6, 0.2) if item_in(messages) == "a1" else (0.1, 0.7)
         return said("Yes", tokens=first_word("Yes", yes=yes, no=no))
 
-    run = answer(say, split="validation", prompt="word", recipe="p_true")
+    run = answer(say, split="validation", prompt="short-answer", confidence="p_true")
     assert confidences(run) == {"a1": pytest.approx(0.75), "u1": pytest.approx(0.125)}
     assert {sample.output.completion for sample in run.samples} == {"red"}
-    assert scores(run)["a1"].metadata["raw"] == ["red", "Yes"]
+    assert scores(run)["a1"].metadata["raw_replies"] == ["red", "Yes"]
 
 
 def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
@@ -59,9 +59,9 @@ def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
         assert len(messages) == 3 and isinstance(messages[2].content, str)  # the image was shown already
         return said("blue", tokens=[])
 
-    run = answer(say, split="validation", prompt="ask", recipe="p-true")
+    run = answer(say, split="validation", prompt="ask-first", confidence="p-true")
     assert confidences(run) == {"a1": pytest.approx(0.25), "u1": pytest.approx(0.25)}  # 0.2 / 0.8
-    assert scores(run)["u1"].value["refused"] == 1 and scores(run)["u1"].answer == "blue"
+    assert scores(run)["u1"].value["abstained"] == 1 and scores(run)["u1"].answer == "blue"
 
 
 def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
@@ -70,10 +70,10 @@ def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
             return said("red")
         return said("85%" if item_in(messages) == "a1" else "I cannot say")
 
-    run = answer(say, split="validation", recipe="verbal")
+    run = answer(say, split="validation", confidence="verbalized")
     assert confidences(run) == {"a1": 0.85}
     (failed,) = [sample for sample in run.samples if sample.error]
-    assert failed.id == "u1" and failed.error.message == "no confidence: verbal, from 'I cannot say'"
+    assert failed.id == "u1" and failed.error.message == "no confidence: verbalized, from 'I cannot say'"
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -86,19 +86,31 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
         assert config.temperature == 0.7
         return said(*replies) if config.num_choices == 5 else said(replies[config.seed - 8])
 
-    run = answer(say, split="validation", recipe="agreement", samples=5, at_once=at_once, seed=7, single=True)
+    run = answer(
+        say,
+        split="validation",
+        confidence="self-consistency",
+        num_replies=5,
+        use_num_choices=at_once,
+        seed=7,
+        single=True,
+    )
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 5 and score.answer == "red"  # "red" and "Red." of five
-    assert score.metadata["raw"] == replies
+    assert score.metadata["raw_replies"] == replies
     assert sorted(seeds) == ([7] if at_once else [8, 9, 10, 11, 12])  # or a server would say the same again
 
 
 def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
     run = answer(
-        lambda messages, config: said("red"), split="validation", recipe="agreement", samples=4, single=True
+        lambda messages, config: said("red"),
+        split="validation",
+        confidence="self-consistency",
+        num_replies=4,
+        single=True,
     )
     (score,) = scores(run).values()
-    assert score.value["confidence"] == 1 and len(score.metadata["raw"]) == 4
+    assert score.value["confidence"] == 1 and len(score.metadata["raw_replies"]) == 4
 
 
 def test_what_is_cut_off_is_an_error_and_no_answer(answer):
@@ -107,7 +119,7 @@ def test_what_is_cut_off_is_an_error_and_no_answer(answer):
     )
     (sample,) = run.samples
     assert confidences(run) == {} and sample.error.message == "truncated: allow more tokens: 'red, because'"
-    assert sample.metadata["raw"] == ["red, because"]
+    assert sample.metadata["raw_replies"] == ["red, because"]
 
 
 def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
@@ -115,10 +127,17 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
         seed = config.seed
         return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
 
-    run = answer(say, split="validation", recipe="agreement", samples=4, at_once=False, single=True)
+    run = answer(
+        say,
+        split="validation",
+        confidence="self-consistency",
+        num_replies=4,
+        use_num_choices=False,
+        single=True,
+    )
     (score,) = scores(run).values()
     assert score.value["confidence"] == 2 / 4 and score.answer == "red"  # two of the four that were asked for
-    assert sorted(score.metadata["raw"]) == ["blue", "green", "red", "red"]
+    assert sorted(score.metadata["raw_replies"]) == ["blue", "green", "red", "red"]
 
 
 def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
@@ -126,7 +145,7 @@ def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
     run = answer(
         lambda *_: said().model_copy(update={"choices": replies}),
         split="validation",
-        recipe="agreement",
+        confidence="self-consistency",
         single=True,
     )
     assert list(confidences(run).values()) == [1 / 10]
@@ -136,7 +155,7 @@ def test_a_thought_whose_beginning_the_server_kept_is_no_split_of_the_answer(ans
     text = "A bowl? No, it is red.</think>\n\nRed"
     run = answer(lambda *_: said(text), split="validation", single=True)
     (score,) = scores(run).values()
-    assert (score.answer, score.metadata["raw"]) == ("Red", [text])
+    assert (score.answer, score.metadata["raw_replies"]) == ("Red", [text])
 
 
 def test_reasoning_without_an_end_is_truncated_whatever_the_server_calls_it(answer):
@@ -164,7 +183,7 @@ def test_a_reply_that_the_server_marks_as_a_refusal_is_one(answer):
 
 
 def test_a_server_without_log_probabilities_gives_errors_and_no_numbers(answer):
-    run = answer(lambda messages, config: said("red"), split="validation", recipe="token-probability")
+    run = answer(lambda messages, config: said("red"), split="validation", confidence="token-probability")
     assert confidences(run) == {}
     assert {sample.error.message for sample in run.samples} == {
         "no confidence: token-probability, from 'red'"
@@ -201,7 +220,7 @@ def test_examples_of_the_prompt_that_asks_first_have_both_turns(answer):
         assert [m.text for m in messages[:8] if m.role == "assistant"] == ["no", "unanswerable", "yes", "red"]
         return said("yes")
 
-    assert len(confidences(answer(say, shots=2, prompt="ask"))) == 4
+    assert len(confidences(answer(say, shots=2, prompt="ask-first"))) == 4
 
 
 def test_a_blind_model_sees_no_image(answer):
@@ -209,7 +228,7 @@ def test_a_blind_model_sees_no_image(answer):
         assert [split.type for split in messages[0].content] == ["text"]
         return said("red")
 
-    assert len(confidences(answer(say, split="validation", blind=True))) == 2
+    assert len(confidences(answer(say, split="validation", no_image=True))) == 2
 
 
 def test_the_log_keeps_what_was_said_letter_by_letter(answer):

@@ -55,7 +55,7 @@ def test_a_task_is_known_by_its_name_and_goes_on_where_it_failed(pictured, tmp_p
         "release": str(pictured),
         "images": str(pictured / "images"),
         "split": "validation",
-        "prompt": "word",
+        "prompt": "short-answer",
     }
     (first,) = run_tasks("rgqa/pt_hard", task_args=parameters, model="flaky/model", **options)
     assert first.eval.task == "rgqa/pt_hard" and first.eval.task_args_passed == parameters

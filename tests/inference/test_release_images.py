@@ -97,7 +97,7 @@ def test_what_shines_through_is_laid_on_white(tmp_path):
 
 
 def test_missing_images_are_said_at_once(tables, tmp_path):
-    with pytest.raises(UserError, match="the tables of .*: 1 image not found: n9; name the folder"):
+    with pytest.raises(UserError, match="the tables of .*: 1 image not found: n9; .*--images"):
         ReleaseImages(tables.folder, ["n1", "n9"])
     with pytest.raises(UserError, match="2 images not found: n8, n9$"):
         ReleaseImages(tables.folder, ["n8", "n9"], folder=tmp_path)

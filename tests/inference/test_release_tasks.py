@@ -24,7 +24,7 @@ def test_each_question_on_a_image_is_asked_once_whatever_subsets_have_it(picture
     assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # split test; both subsets have all
     sample = task.dataset[ids(task).index("a2")]
     assert sample.input == "What color is the a2?" and sample.metadata["subsets"] == ["clip-easy", "pt-hard"]
-    assert sample.metadata["items"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
+    assert sample.metadata["item_ids"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
 
 
 def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
@@ -33,7 +33,9 @@ def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
     rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same image
     file.write_text(json.dumps(rows))
     task = release_task(**folder(pictured), subsets="pt-hard")
-    (items,) = [sample.metadata["items"] for sample in task.dataset if len(sample.metadata["items"]) > 1]
+    (items,) = [
+        sample.metadata["item_ids"] for sample in task.dataset if len(sample.metadata["item_ids"]) > 1
+    ]
     assert items == ["a2", "u2"] and len(task.dataset) == 3
 
 
@@ -61,7 +63,7 @@ def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
 
 
 def test_a_limit_below_a_pair_is_refused(pictured):
-    with pytest.raises(UserError, match="limit is 1, .* take 2 or more"):
+    with pytest.raises(UserError, match="--limit 1: .* 2 or more"):
         release_task(**folder(pictured), limit=1)
 
 
@@ -85,11 +87,11 @@ def test_split_and_subset_choose(pictured):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "train"}, "part is 'train', wanted test, validation, all"),
+        ({"split": "train"}, "split is 'train', wanted test, validation, all"),
         ({"subsets": ["easy"]}, "no subset easy; there are clip-easy, pt-hard"),
-        ({"prompt": "polite"}, "no prompt 'polite'"),
-        ({"recipe": "guess"}, "no recipe 'guess'"),
-        ({"shots": 4}, "4 examples: wanted an even number from 0 to 2"),
+        ({"prompt": "polite"}, "--prompt polite"),
+        ({"confidence": "guess"}, "--confidence guess"),
+        ({"shots": 4}, "--shots 4: wanted an even number from 0 to 2"),
         ({"images": ""}, "the tables of .*: 3 images not found"),
     ],
 )
@@ -100,16 +102,21 @@ def test_what_is_not_there_is_refused(pictured, options, message):
 
 def test_a_log_keeps_how_was_asked(pictured):
     task = release_task(
-        **folder(pictured), split="all", prompt="word", confidence="agreement", num_replies=3, shots=2
+        **folder(pictured),
+        split="all",
+        prompt="short-answer",
+        confidence="self-consistency",
+        num_replies=3,
+        shots=2,
     )
     assert {**task.metadata, "shots": sorted(task.metadata["shots"])} == {
-        "prompt": {"name": "word", "hash": get_prompt("word").hash},
-        "recipe": {"name": "agreement", "hash": get_confidence_method("agreement").hash},
-        "pixels": 1024, "blind": False, "shots": ["a1", "u1"], "samples": 3, "split": "all", "pairs": 2,
+        "prompt": {"name": "short-answer", "hash": get_prompt("short-answer").hash},
+        "confidence": {"name": "self-consistency", "hash": get_confidence_method("self-consistency").hash},
+        "max_image_size": 1024, "no_image": False, "shots": ["a1", "u1"], "num_replies": 3, "split": "all", "pairs": 2,
     }  # fmt: skip
-    blind = release_task(release=pictured, no_image=True, num_replies=3).metadata
-    # Without images none has a size; and `refusal` asks once.
-    assert (blind["pixels"], blind["blind"], blind["samples"]) == (None, True, 1)
+    without = release_task(release=pictured, no_image=True, num_replies=3).metadata
+    # Without images there is no image size, and `abstention` asks once.
+    assert (without["max_image_size"], without["no_image"], without["num_replies"]) == (None, True, 1)
 
 
 def test_examples_are_not_asked(pictured):

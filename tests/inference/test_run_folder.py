@@ -10,7 +10,7 @@ from pipeline.core.errors import UserError
 from pipeline.inference.answer_distributions import encode_distribution, read_distributions
 from pipeline.inference.run_folder import ANSWER_VOCABULARY_FILE, RunFolder
 
-SETTINGS = {"model": "net", "recipe": {"name": "verbal", "hash": "1"}, "limit": 0}
+SETTINGS = {"model": "net", "confidence": {"name": "verbalized", "hash": "1"}, "limit": 0}
 
 
 def row(name, *more, failure="", confidence=0.5):
@@ -39,26 +39,25 @@ def opened(folder, settings=SETTINGS):
 
 
 def test_rows_are_there_again(folder):
-    folder.add(row("a"))
-    folder.add(row("b", "c"))
+    folder.append_row(row("a"))
+    folder.append_row(row("b", "c"))
     assert opened(folder) == (SETTINGS, [row("a"), row("b", "c")])
 
 
 def test_half_a_letter_is_kept_as_what_can_be_written(folder):
-    folder.add(
-        row("a") | {"prediction": "red \ud83d", "raw": ["\ud83d\ude00"]}
-    )  # a cut one, and a whole one in halves
+    # A lone surrogate, and a complete pair.
+    folder.append_row(row("a") | {"prediction": "red \ud83d", "raw_replies": ["\ud83d\ude00"]})
     _, rows = opened(folder)
-    assert rows == folder.rows == [row("a") | {"prediction": "red \ufffd", "raw": ["\U0001f600"]}]
+    assert rows == folder.rows == [row("a") | {"prediction": "red \ufffd", "raw_replies": ["\U0001f600"]}]
     assert folder.write_predictions(["a"]) == 1
 
 
 def test_a_distribution_is_written_from_the_journal(folder):
-    folder.add(row("a", "c") | {"distribution": encode_distribution(np.array([0.25, 0.5]))})
-    folder.add(row("b"))
+    folder.append_row(row("a", "c") | {"distribution": encode_distribution(np.array([0.25, 0.5]))})
+    folder.append_row(row("b"))
     folder.write_distribution(["c", "a"])  # a model that names no answers
     assert not (folder.path / "distribution.npz").exists()
-    folder.write(ANSWER_VOCABULARY_FILE, ["yes", "no"])
+    folder.write_json(ANSWER_VOCABULARY_FILE, ["yes", "no"])
     folder.write_distribution(["c", "none", "b", "a"])
     answers, rows = read_distributions(folder.path / "distribution.npz")
     assert answers == ["yes", "no"] and {name: row.tolist() for name, row in rows.items()} == {
@@ -69,25 +68,25 @@ def test_a_distribution_is_written_from_the_journal(folder):
 
 def test_a_journal_of_something_else_is_one_message(folder):
     (folder.path / "answers.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(UserError, match="not a journal"):
+    with pytest.raises(UserError, match="answers.jsonl: "):
         opened(folder)
 
 
 def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
-    folder.add(row("a"))
+    folder.append_row(row("a"))
     path = folder.path / "answers.jsonl"
     path.write_bytes(path.read_bytes() + json.dumps(row("b"), ensure_ascii=False).encode()[:-9])
     _, rows = opened(folder)
     assert rows == [row("a")]
-    folder.add(row("b"))
+    folder.append_row(row("b"))
     assert opened(folder)[1] == [row("a"), row("b")]
 
 
 def test_other_settings_are_refused_with_what_differs(folder):
-    folder.add(row("a"))
+    folder.append_row(row("a"))
     with pytest.raises(UserError) as error:
-        opened(folder, SETTINGS | {"limit": 5, "recipe": {"name": "verbal", "hash": "2"}})
-    assert error.value.problems[1:] == ['recipe hash was "1", now "2"', "limit was 0, now 5"]
+        opened(folder, SETTINGS | {"limit": 5, "confidence": {"name": "verbalized", "hash": "2"}})
+    assert error.value.problems[1:] == ['confidence hash was "1", now "2"', "limit was 0, now 5"]
 
 
 def test_other_settings_are_taken_where_nothing_was_answered(folder):
@@ -96,7 +95,7 @@ def test_other_settings_are_taken_where_nothing_was_answered(folder):
 
 def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(folder):
     for one in (row("c"), row("a", "d"), row("b", failure="truncated: no answer", confidence=None)):
-        folder.add(one)
+        folder.append_row(one)
     assert folder.write_predictions(["a", "b", "c", "d", "e"]) == 3
     lines = (folder.path / "predictions.jsonl").read_text().splitlines()
     assert [json.loads(line)["questionId"] for line in lines] == ["a", "c", "d"]
@@ -106,10 +105,10 @@ def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(fold
 def test_another_process_may_not_run_in_it(folder):
     code = (
         "from pathlib import Path; import sys; from pipeline.inference.run_folder import RunFolder\n"
-        "with RunFolder(Path(sys.argv[1])).alone(): pass"
+        "with RunFolder(Path(sys.argv[1])).hold_lock(): pass"
     )
     done = subprocess.run([sys.executable, "-c", code, str(folder.path)], capture_output=True, text=True)
-    assert done.returncode == 1 and "another run is at work in it" in done.stderr
+    assert done.returncode == 1 and "another run is using this folder" in done.stderr
 
 
 def failed_start(path):
@@ -161,14 +160,14 @@ def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, pl
 def test_a_file_in_its_place_is_one_message(tmp_path):
     (tmp_path / "run").write_text("")
     with (
-        pytest.raises(UserError, match="wanted a folder, there is a file"),
+        pytest.raises(UserError, match="wanted a folder, found a file"),
         RunFolder(tmp_path / "run").hold_lock(),
     ):
         pass
 
 
 def test_of_a_full_disk_no_half_line_stays(folder, monkeypatch):
-    folder.add(row("a"))
+    folder.append_row(row("a"))
 
     class Full:
         def __init__(self, file):
@@ -191,6 +190,6 @@ def test_of_a_full_disk_no_half_line_stays(folder, monkeypatch):
     opening = type(path).open
     monkeypatch.setattr(type(path), "open", lambda self, *a, **k: Full(opening(self, *a, **k)))
     with pytest.raises(OSError, match="No space left"):
-        folder.add(row("b"))
+        folder.append_row(row("b"))
     monkeypatch.undo()
     assert opened(folder)[1] == [row("a")]

@@ -22,29 +22,31 @@ def released(tmp_path):
 def test_settings_name_the_release_by_its_sums(released):
     settings, order = resolve_settings(RunOptions(released, "net"))
     sums = hashlib.sha256((released / "CHECKSUMS.sha256").read_bytes()).hexdigest()
-    prompt, recipe = get_prompt("refuse"), get_confidence_method("refusal")
+    prompt, method = get_prompt("abstain"), get_confidence_method("abstention")
     assert settings == {
         "release": {"name": "toy", "version": "1.0.0", "sha256": sums}, "model": "net", "model_args": {},
-        "prompt": {"name": "refuse", "hash": prompt.hash}, "recipe": {"name": "refusal", "hash": recipe.hash},
-        "split": "test", "subsets": ["clip-easy", "pt-hard"], "limit": 0, "pixels": 1024, "images": "", "shots": 0,
-        "samples": 1, "max_tokens": 64, "seed": 0, "no_image": False,
+        "prompt": {"name": "abstain", "hash": prompt.hash}, "confidence": {"name": "abstention", "hash": method.hash},
+        "split": "test", "subsets": ["clip-easy", "pt-hard"], "limit": 0, "max_image_size": 1024, "images": "", "shots": 0,
+        "num_replies": 1, "max_tokens": 64, "seed": 0, "no_image": False,
     }  # fmt: skip
     assert order == ["a0", "u0", "a1", "u1"]  # both subsets have all of them
 
 
 @pytest.mark.parametrize(
-    ("model", "server", "prompt", "recipe", "connections"),
+    ("model", "server", "prompt", "confidence", "connections"),
     [
-        ("openai/x", "", "refuse", "refusal", 10),
-        ("hf/x", "", "refuse", "refusal", 0),
+        ("openai/x", "", "abstain", "abstention", 10),
+        ("hf/x", "", "abstain", "abstention", 0),
         ("hf-vqa/x", "", "bare", "token-probability", 0),
-        ("hf-vqa/x", "http://x/v1", "refuse", "refusal", 10),
+        ("hf-vqa/x", "http://x/v1", "abstain", "abstention", 10),
     ],
 )
-def test_what_is_not_chosen_suits_the_model(model, server, prompt, recipe, connections):
+def test_what_is_not_chosen_suits_the_model(model, server, prompt, confidence, connections):
     chosen = RunOptions(Path("r"), model, server).with_defaults
-    assert (chosen.prompt, chosen.confidence, chosen.max_connections) == (prompt, recipe, connections)
-    mine = RunOptions(Path("r"), model, server, prompt="word", confidence="verbal", max_connections=3)
+    assert (chosen.prompt, chosen.confidence, chosen.max_connections) == (prompt, confidence, connections)
+    mine = RunOptions(
+        Path("r"), model, server, prompt="short-answer", confidence="verbalized", max_connections=3
+    )
     assert mine.with_defaults == mine
 
 
@@ -58,7 +60,14 @@ def test_what_does_not_change_answers_is_no_setting(released):
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 1}, {"prompt": "ask"}, {"limit": 3}, {"no_image": True}, {"pixels": 0}, {"shots": 2}],
+    [
+        {"seed": 1},
+        {"prompt": "ask-first"},
+        {"limit": 3},
+        {"no_image": True},
+        {"max_image_size": 0},
+        {"shots": 2},
+    ],
 )
 def test_what_changes_answers_is_one(change, released):
     assert (
@@ -70,19 +79,21 @@ def test_what_changes_answers_is_one(change, released):
 def test_what_would_change_nothing_is_refused(released):
     with pytest.raises(UserError) as error:
         resolve_settings(
-            RunOptions(released / "none", "hf-vqa/x", prompt="word", confidence="verbal", num_replies=4)
+            RunOptions(
+                released / "none", "hf-vqa/x", prompt="short-answer", confidence="verbalized", num_replies=4
+            )
         )
     assert error.value.problems == [
-        no_effect_message("--num-replies", "recipe verbal asks once; it is for recipe agreement"),
-        "hf-vqa/x says one answer to one question: take --prompt bare with --confidence token-probability or refusal",
-        f"{released / 'none'}: no such folder; wanted a release's",
+        no_effect_message("--num-replies", "--confidence verbalized asks once; it is for self-consistency"),
+        "--model hf-vqa/x gives one answer to one question: use --prompt bare with --confidence token-probability or abstention",
+        f"{released / 'none'}: no such folder; wanted the folder of a release",
     ]
 
 
 @pytest.mark.parametrize(
     ("change", "option"),
     [
-        ({"no_image": True, "pixels": 512}, "--max-image-size "),
+        ({"no_image": True, "max_image_size": 512}, "--max-image-size "),
         ({"no_image": True, "images": Path("p")}, "--images "),
         ({"model": "hf-vqa/x", "max_tokens": 99}, "--max-tokens "),
         ({"model": "hf-vlm/x", "prices": Prices(1.0)}, "--input-price, --output-price "),
@@ -119,7 +130,7 @@ def test_a_long_name_fits_a_file_system():
 
 
 def test_how_many_replies_counts_where_they_are_counted(released):
-    options = RunOptions(released, "net", confidence="agreement")
+    options = RunOptions(released, "net", confidence="self-consistency")
     assert resolve_settings(options)[0] != resolve_settings(options._replace(num_replies=4))[0]
 
 
@@ -144,8 +155,10 @@ def test_a_folder_that_is_no_release_is_told(tmp_path, released):
 
 def test_the_folder_is_named_by_what_was_asked_how():
     options = RunOptions(Path("r"), "openai/gpt-4o: x", confidence="p_true")
-    assert options.output_folder == Path("runs/openai-gpt-4o--x-refuse-p-true")
-    assert options._replace(no_image=True).output_folder == Path("runs/openai-gpt-4o--x-refuse-p-true-blind")
+    assert options.output_folder == Path("runs/openai-gpt-4o--x-abstain-p-true")
+    assert options._replace(no_image=True).output_folder == Path(
+        "runs/openai-gpt-4o--x-abstain-p-true-no-image"
+    )
     assert options._replace(out=Path("mine")).output_folder == Path("mine")
 
 

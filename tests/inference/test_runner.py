@@ -35,7 +35,7 @@ def options(released, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
 
     def make(server, **more):
-        settings = {"recipe": "token-probability", "images": released / "images", "out": tmp_path / "run"}
+        settings = {"confidence": "token-probability", "images": released / "images", "out": tmp_path / "run"}
         return RunOptions(released, "net", server.url, **settings | more)
 
     return make
@@ -71,7 +71,7 @@ def test_every_question_is_asked_once_and_every_item_has_its_row(options, releas
     assert all(row["prediction"] and 0 <= row["confidence"] <= 1 for row in rows)
     counts = done.record["counts"]
     assert (counts["items"], counts["answered"], counts["failed"]) == (60, 60, 0)
-    assert counts["refused"] == sum(row["prediction"] == "unanswerable" for row in rows)
+    assert counts["abstained"] == sum(row["prediction"] == "unanswerable" for row in rows)
     assert done.record["tokens"] == {
         "input": 60_000,
         "output": 600,
@@ -103,7 +103,7 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
     before = signal.signal(signal.SIGINT, handler)  # a script's job in the background ignores Ctrl-C
     try:
         with small_server(dead_after=25, status=401) as server:
-            done = run_model(options(server, connections=4))
+            done = run_model(options(server, max_connections=4))
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
@@ -112,7 +112,7 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
     kept = done.record["counts"]["replies"]
     assert kept == 22  # 24 requests, 2 of them the probe's
     with small_server() as server:
-        again = run_model(options(server, connections=4))
+        again = run_model(options(server, max_connections=4))
     assert predictions(again) == undisturbed and not again.stop_reason
     assert len(server.asked) == 60 - kept
 
@@ -125,7 +125,7 @@ def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     began = time.monotonic()
     with small_server(dead_after=25, fault=fault) as server:
-        done = run_model(options(server, connections=2))
+        done = run_model(options(server, max_connections=2))
     assert time.monotonic() - began < 60 and done.record["counts"]["replies"] == 22
     assert "no reply for" in done.stop_reason and "Connection error" in done.stop_reason
     with small_server() as server:
@@ -137,7 +137,7 @@ def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
     monkeypatch.setattr("pipeline.inference.runner.REQUEST_TIMEOUT_SECONDS", 1)
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     with small_server(dead_after=9, fault="hang") as server:
-        done = run_model(options(server, connections=2, limit=20))
+        done = run_model(options(server, max_connections=2, limit=20))
     assert "no reply for" in done.stop_reason and done.record["counts"]["replies"] == 6
 
 
@@ -173,7 +173,7 @@ THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks
 def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
     how = {"message": message, "finish_reason": "length"}
     with small_server(spoilt_probe=how) as server, pytest.raises(UserError) as error:
-        run_model(options(server, recipe="refusal"))
+        run_model(options(server, confidence="abstention"))
     (problem,) = error.value.problems
     assert "--max-tokens 64" in problem and "--max-tokens 8192" in problem
     assert "reasoning" in problem or message is not THOUGHTS
@@ -206,11 +206,11 @@ def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
 @pytest.mark.parametrize("how", ["kill", "interrupt"])
 def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undisturbed, tmp_path):
     code = (
-        "import sys; from pathlib import Path; from pipeline.inference.runner import run\n"
+        "import sys; from pathlib import Path; from pipeline.inference.runner import run_model\n"
         "from pipeline.inference.run_options import RunOptions\n"
         "release, url, out = sys.argv[1:]\n"
-        "done = run(RunOptions(Path(release), 'net', url, recipe='token-probability', images=Path(release, 'images'),"
-        " out=Path(out), connections=4)); print(done.stopped)"
+        "done = run_model(RunOptions(Path(release), 'net', url, confidence='token-probability', images=Path(release, 'images'),"
+        " out=Path(out), max_connections=4)); print(done.stop_reason)"
     )
     with small_server(delay=0.2) as server:
         given = options(server)
@@ -241,22 +241,22 @@ def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_prop
     assert not server.asked and not options(server).out.exists()
     (problem,) = error.value.problems
     assert (
-        "gives no log probabilities, which recipe token-probability needs; take --confidence verbal"
+        "returns no log probabilities, but --confidence token-probability needs more; use --confidence verbalized"
         in problem
     )
     with small_server(logprobs=False) as server:
-        assert run_model(options(server, recipe="refusal")).record["counts"]["answered"] == 60
+        assert run_model(options(server, confidence="abstention")).record["counts"]["answered"] == 60
 
 
 def test_a_model_that_does_not_see_is_warned_of(options, capsys):
     with small_server(sees=False) as server:
         done = run_model(options(server, limit=4))
     (warning,) = done.record["warnings"]
-    assert "of a red and of a blue square: it may not see images" in warning
+    assert "to a red and to a blue square: it may not see images" in warning
     assert f"warning: {warning}" in capsys.readouterr().err
     with small_server(sees=False) as server:
         assert (
-            run_model(options(server, limit=4, no_image=True, images=None, out=Path("blind"))).record[
+            run_model(options(server, limit=4, no_image=True, images=None, out=Path("no-image"))).record[
                 "warnings"
             ]
             == []
@@ -266,7 +266,7 @@ def test_a_model_that_does_not_see_is_warned_of(options, capsys):
 def test_the_blind_control_sends_no_image(options, released):
     with small_server() as server:
         sees = run_model(options(server, limit=8))
-        blind = run_model(options(server, limit=8, no_image=True, out=Path("blind"), images=None))
+        blind = run_model(options(server, limit=8, no_image=True, out=Path("no-image"), images=None))
     assert predictions(sees) != predictions(blind)
 
 
@@ -300,13 +300,13 @@ def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch)
 
 def test_half_a_letter_loses_no_reply(options):
     with small_server(mutter="\ud83d") as server:
-        done = run_model(options(server, limit=8, recipe="refusal"))
+        done = run_model(options(server, limit=8, confidence="abstention"))
     assert done.record["counts"]["answered"] == 8 and b"\xef\xbf\xbd" in predictions(done)
 
 
 def test_a_server_that_gives_several_replies_at_a_temperature_alone_is_asked_once(options):
     with small_server(greedy=False) as server:  # as vLLM: "n must be 1 when using greedy sampling"
-        done = run_model(options(server, limit=6, recipe="agreement", samples=4))
+        done = run_model(options(server, limit=6, confidence="self-consistency", num_replies=4))
     assert done.record["counts"]["answered"] == 6 and server.requests == 6 + 2
 
 
@@ -314,7 +314,7 @@ def test_a_reply_that_cannot_be_kept_ends_the_run(options, monkeypatch):
     monkeypatch.setattr("pipeline.inference.run_monitor.make_journal_row", lambda *_: 1 / 0)
     with small_server() as server:
         done = run_model(options(server, limit=6))
-    assert "a reply could not be kept (ZeroDivisionError" in done.stop_reason
+    assert "a reply could not be saved (ZeroDivisionError" in done.stop_reason
 
 
 def test_rate_limits_are_waited_for(options, undisturbed):
@@ -335,7 +335,7 @@ def test_rate_limits_are_waited_for(options, undisturbed):
             "--model nosuch/x: Model API nosuch of model 'nosuch/x' not recognized",
         ),
         ({"model": "openai-api/nosuch/x", "server": ""}, "No NOSUCH_API_KEY defined in the environment"),
-        ({"prompt": "rude"}, "no prompt 'rude'"),
+        ({"prompt": "rude"}, "--prompt rude: no such prompt"),
         ({"subsets": ("hard",)}, "no subset hard; there are clip-easy, pt-hard"),
         ({"release": Path("nowhere")}, "nowhere: no such folder"),
     ],
@@ -351,42 +351,42 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, 
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 2)
     # one connection: the client asks three times, then inspect_ai waits 3 to 6 seconds and asks again
     with small_server(failing={5, 6, 7}, status=503) as server:
-        assert predictions(run_model(options(server, connections=1))) == undisturbed
+        assert predictions(run_model(options(server, max_connections=1))) == undisturbed
     said = capsys.readouterr().err
-    assert said.count("InternalServerError (503) from the server; such requests are tried again") == 1
+    assert said.count("InternalServerError (503) from the server; such requests are retried") == 1
 
 
 def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys):
     with small_server() as server:
         done = run_model(options(server, prices=Prices(10.0, 20.0)))
     # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
-    assert "30 more to ask: about" in (told := capsys.readouterr().err)
-    assert "30 thousand tokens in, 300 out, cost 0.31 more" in told
+    assert "30 more to ask: about" in (text := capsys.readouterr().err)
+    assert "30 thousand tokens in, 300 out, cost 0.31 more" in text
     assert done.record["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
 
 
 def test_a_full_disk_ends_the_run_with_what_there_is(options, monkeypatch, undisturbed):
     from pipeline.inference.run_folder import RunFolder
 
-    adding = RunFolder.append_row
+    append_row = RunFolder.append_row
 
-    def add(self, row):
+    def append(self, row):
         if len(self.rows) == 15:
             raise OSError(28, "No space left on device")
-        adding(self, row)
+        append_row(self, row)
 
-    monkeypatch.setattr(RunFolder, "append_row", add)
+    monkeypatch.setattr(RunFolder, "append_row", append)
     with small_server() as server:
         done = run_model(options(server))
     assert "the disk is full" in done.stop_reason and done.record["counts"]["replies"] == 15
-    monkeypatch.setattr(RunFolder, "append_row", adding)
+    monkeypatch.setattr(RunFolder, "append_row", append_row)
     with small_server() as server:
         assert predictions(run_model(options(server))) == undisturbed
 
 
 def test_requests_go_side_by_side(options):
     with small_server(delay=0.1) as server:
-        run_model(options(server, connections=6, recipe="refusal"))
+        run_model(options(server, max_connections=6, confidence="abstention"))
     assert 4 <= server.most_busy <= 6
 
 
@@ -394,33 +394,44 @@ def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
     replies = {}
     for most in (10, 1):
         with small_server(most_choices=most) as server:
-            run_model(options(server, recipe="agreement", samples=3, limit=6, out=Path(f"most{most}")))
+            run_model(
+                options(
+                    server, confidence="self-consistency", num_replies=3, limit=6, out=Path(f"most{most}")
+                )
+            )
         replies[most] = set(server.asked.values())
     assert replies == {10: {1}, 1: {3}}
 
 
 def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
     with small_server(several=False) as server:
-        done = run_model(options(server, recipe="agreement", samples=3, limit=6))
+        done = run_model(options(server, confidence="self-consistency", num_replies=3, limit=6))
     assert done.record["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
 
 
 def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
-    how = {"prompt": "ask", "recipe": "agreement", "samples": 3, "pixels": 2, "seed": 5, "max_tokens": 48}
+    how = {
+        "prompt": "ask-first",
+        "confidence": "self-consistency",
+        "num_replies": 3,
+        "max_image_size": 2,
+        "seed": 5,
+        "max_tokens": 48,
+    }
     with small_server() as server:
-        done = run_model(options(server, subsets=("pt-hard",), part="all", limit=2, **how))
+        done = run_model(options(server, subsets=("pt-hard",), split="all", limit=2, **how))
     assert server.asked == {  # a turn of its own for each question, before that which wants an answer
         "Can this question be answered from what the picture shows? Reply with yes or no.": 2,
         **{question: 1 for question in server.asked if question.startswith("Is ")},
     }
-    assert done.record["generate"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
+    assert done.record["generate_config"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
     versions = {"inspect_ai": inspect_ai.__version__, "python": platform.python_version()}
     assert done.record["versions"] == {"rgqa_scorers": VERSION} | versions
     (path,) = Path().rglob("*.eval")
     log = read_eval_log(str(path))
-    told = {name: log.eval.metadata[name] for name in ("part", "pixels", "samples", "blind")}
-    assert told == {"part": "all", "pixels": 2, "samples": 3, "blind": False}
-    for what in ("prompt", "recipe"):
+    text = {name: log.eval.metadata[name] for name in ("split", "max_image_size", "num_replies", "no_image")}
+    assert text == {"split": "all", "max_image_size": 2, "num_replies": 3, "no_image": False}
+    for what in ("prompt", "confidence"):
         assert log.eval.metadata[what] == done.record[what] and log.eval.metadata[what]["name"] == how[what]
     assert all(sample.metadata["subsets"] == ["pt-hard"] for sample in log.samples) and len(log.samples) == 2
 
@@ -429,8 +440,8 @@ def test_other_weights_under_the_same_name_are_refused(options):
     with small_server() as server:
         run_model(options(server, limit=4))
         about = json.loads(Path("run/run.json").read_text())
-        Path("run/run.json").write_text(json.dumps(about | {"weights": {"revision": "1a"}, "limit": 6}))
-        with pytest.raises(UserError, match="its replies are of revision 1a, now None; name another --out"):
+        Path("run/run.json").write_text(json.dumps(about | {"model_info": {"revision": "1a"}, "limit": 6}))
+        with pytest.raises(UserError, match="its replies are of revision 1a, now None; choose another --out"):
             run_model(options(server, limit=6))
 
 
@@ -440,10 +451,14 @@ def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path
 
     tiny_vilt(tmp_path / "vilt")
     with small_server() as server:
-        given = options(server, limit=8, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'vilt'}")
+        given = options(server, limit=8, confidence="")._replace(
+            server="", model=f"hf-vqa/{tmp_path / 'vilt'}"
+        )
     done = run_model(given)
-    assert done.record["prompt"]["name"] == "bare" and done.record["recipe"]["name"] == "token-probability"
-    assert done.record["weights"]["class"] == "ViltForQuestionAnswering"
+    assert (
+        done.record["prompt"]["name"] == "bare" and done.record["confidence"]["name"] == "token-probability"
+    )
+    assert done.record["model_info"]["class"] == "ViltForQuestionAnswering"
     rows = {row["questionId"]: row for row in map(json.loads, predictions(done).splitlines())}
     with np.load(done.folder.path / "distribution.npz") as kept:
         assert kept["items"].tolist() == [*rows] and len(rows) == 8
@@ -461,9 +476,11 @@ def test_lxmert_is_asked_about_the_images_whose_regions_were_brought(options, tm
     features = tmp_path / "f.npz"
     np.savez(features, ids=[f"n{k}" for k in range(30)], features=regions[0], boxes=regions[1])
     (tmp_path / "answers.txt").write_text("\n".join(ANSWERS))
-    arguments = (("features", str(features)), ("answers", str(tmp_path / "answers.txt")))
+    arguments = (("features_file", str(features)), ("answers_file", str(tmp_path / "answers.txt")))
     with small_server() as server:
-        given = options(server, limit=4, recipe="")._replace(server="", model=f"hf-vqa/{tmp_path / 'lxmert'}")
+        given = options(server, limit=4, confidence="")._replace(
+            server="", model=f"hf-vqa/{tmp_path / 'lxmert'}"
+        )
     done = run_model(given._replace(model_args=arguments))
     assert done.record["counts"]["answered"] == 4 and not done.record["warnings"]
 

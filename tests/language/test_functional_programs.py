@@ -34,7 +34,7 @@ OPERATIONS = [
     ),
     (
         "select: dog (1)->verify size: not(small) [0]",
-        {"verb": "verify", "type": "size", "values": ("small",), "negated": True, "inputs": (0,)},
+        {"verb": "verify", "type": "size", "values": ("small",), "is_negated": True, "inputs": (0,)},
     ),
     (
         "select: dog (1)->verify rel: purse,to the right of,s (9) [0]",
@@ -43,7 +43,7 @@ OPERATIONS = [
             "type": "rel",
             "name": "purse",
             "values": ("to the right of",),
-            "subject": True,
+            "is_subject": True,
             "object_ids": ("9",),
             "inputs": (0,),
         },
@@ -55,7 +55,7 @@ OPERATIONS = [
             "type": "rel",
             "name": "watch",
             "values": ("wearing",),
-            "absent": True,
+            "is_absent": True,
             "inputs": (0,),
         },
     ),
@@ -79,7 +79,7 @@ OPERATIONS = [
             "type": "rel",
             "name": "kite",
             "values": ("to the left of", "to the right of"),
-            "subject": True,
+            "is_subject": True,
             "object_ids": ("7",),
             "inputs": (0,),
         },
@@ -117,12 +117,12 @@ def test_the_last_step_is_read_into_its_parts(program, fields):
         "type": "",
         "name": "",
         "values": (),
-        "negated": False,
-        "subject": False,
+        "is_negated": False,
+        "is_subject": False,
         "object_ids": (),
-        "absent": False,
+        "is_absent": False,
         "inputs": (),
-        "asserted": False,
+        "is_asserted": False,
     }
     assert last == defaults | fields
 
@@ -201,7 +201,7 @@ def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
         ("select: dog (1)->query: color [1]", "builds on step 1, which is not an earlier step"),
         ("select: dog (1)->query: color", "takes 1 earlier steps, got 0"),
         ("select: dog (1)->select: cat (2)->and:  [0, 1]", "which is neither true nor false"),
-        ("select: dog (1)->exist: ? [0]->query: color [1]", "which finds no things"),
+        ("select: dog (1)->exist: ? [0]->query: color [1]", "which selects no objects"),
         ("select: dog (1)->filter color: red [0]", "the last step is filter, which asks nothing"),
     ],
 )

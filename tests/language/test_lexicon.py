@@ -101,8 +101,8 @@ def test_the_data_set_comes_first():
     own = Lexicon({"furniture": ("toaster",), "woman": ("person", "lady"), "fruit": ("pear",)}, {})
     assert own.is_a(("toaster",), "furniture")
     assert not own.is_a(("person",), "woman")  # a slip: WordNet has it the other way round
-    assert own.is_a(("apple",), "fruit") and not own.is_a(("apple",), "fruit", own=True)
-    assert own.is_a(("pear",), "fruit", own=True) and not own.is_a(("pear",), "food", own=True)
+    assert own.is_a(("apple",), "fruit") and not own.is_a(("apple",), "fruit", dataset_only=True)
+    assert own.is_a(("pear",), "fruit", dataset_only=True) and not own.is_a(("pear",), "food", dataset_only=True)
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def read(text, semantic, tags=""):
 
 
 def roles(found, sentence):
-    rows = (*found.things, *found.looks, *found.relations)
-    return {sentence.said(row.span): "weak" if row.weak else "fixed" for row in rows}
+    rows = (*found.objects, *found.attributes, *found.relations)
+    return {sentence.get_text(row.span): "weak" if row.is_query_only else "fixed" for row in rows}
 
 
 ROLES = [  # question, program, what it takes for granted, and whether that is fixed or asked for

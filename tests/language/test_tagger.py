@@ -21,11 +21,11 @@ def test_the_tagger_alone_gives_the_tags_of_the_whole_pipeline():
 
 def test_a_module_is_loaded_without_torch_which_can_be_loaded_later():
     code = (
-        "import sys; from pipeline.language.tagger import without_torch\n"
-        "spacy = without_torch('spacy'); assert 'torch' not in sys.modules\n"
-        "assert without_torch('spacy') is spacy\n"
+        "import sys; from pipeline.language.tagger import import_without_torch\n"
+        "spacy = import_without_torch('spacy'); assert 'torch' not in sys.modules\n"
+        "assert import_without_torch('spacy') is spacy\n"
         "sys.modules['torch'] = torch = object()\n"
-        "assert without_torch('json').dumps([]) == '[]' and sys.modules['torch'] is torch"
+        "assert import_without_torch('json').dumps([]) == '[]' and sys.modules['torch'] is torch"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

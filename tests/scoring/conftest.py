@@ -57,7 +57,7 @@ def release(tmp_path):
 @pytest.fixture
 def few_pairs_are_enough(monkeypatch):
     """Score any number of pairs."""
-    monkeypatch.setattr(sys.modules["pipeline.scoring.dual_accuracy"], "FEWEST_PAIRS", 1)
+    monkeypatch.setattr(sys.modules["pipeline.scoring.dual_accuracy"], "MIN_PAIRS", 1)
 
 
 def predictions():

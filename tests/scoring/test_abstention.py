@@ -64,24 +64,24 @@ def test_a_reply_is_a_string():
 
 def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
     class Drawn:
-        places = frozenset()
+        vocabulary = frozenset()
 
-        def p_abstains(self, questions, replies):
+        def predict_abstention(self, questions, replies):
             return np.array([float(reply) for reply in replies])
 
-    monkeypatch.setattr("pipeline.scoring.abstention.reader", Drawn)
+    monkeypatch.setattr("pipeline.scoring.abstention.load_abstention_classifier", Drawn)
     said = classify_abstention([""] * 6, ["0.87", "0.855", "0.845", "0.83", "", "UQ."])
     assert said.tolist() == [ABSTAINED, UNCLEAR, UNCLEAR, ANSWERED, ABSTAINED, ABSTAINED]
 
 
 def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
     class Answering:
-        places = frozenset(["red"])
+        vocabulary = frozenset(["red"])
 
-        def p_abstains(self, questions, replies):
+        def predict_abstention(self, questions, replies):
             return np.zeros(len(replies))
 
-    monkeypatch.setattr("pipeline.scoring.abstention.reader", Answering)
+    monkeypatch.setattr("pipeline.scoring.abstention.load_abstention_classifier", Answering)
     assert classify_abstention([""] * 3, ["<red>", "<answer>UQ</answer>", "unanswerable</s>"]).tolist() == [
         ANSWERED,
         ABSTAINED,
@@ -135,23 +135,23 @@ def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(relea
     assert "or take --detect-abstention" in refused(capsys, release, path)
     found = scored(tmp_path, release, path, "--detect-abstention", "--bootstrap", 0, "--split", "all")
     group = found["models"][0]["subsets"]["clip-easy"]["abstention"]
-    assert {name: group[name] for name in ("abstentions", "unclear", "wrong", "missed")} == {
+    assert {name: group[name] for name in ("abstentions", "unclear", "aq_abstentions", "answered_uqs")} == {
         "abstentions": 3,
         "unclear": 0,
-        "wrong": 1,
-        "missed": 1,
+        "aq_abstentions": 1,
+        "answered_uqs": 1,
     }
-    assert (group["wrong_share"], group["missed_share"]) == pytest.approx((1 / 3, 1 / 3))
+    assert (group["aq_abstention_rate"], group["answered_uq_rate"]) == pytest.approx((1 / 3, 1 / 3))
     assert group["auaf_lowest"] == group["auaf_highest"]
     capsys.readouterr()
 
 
 def test_words_are_read_only_where_asked_for():
     joined = answered()
-    assert "absent" in score_abstention(joined, ScoringOptions())
+    assert "unavailable" in score_abstention(joined, ScoringOptions())
     found = score_abstention(
         joined._replace(missing=joined.answerable), ScoringOptions(scores=("abstention",))
     )
-    assert (found["wrong"], found["missed"], found["missed_share"]) == (0, 3, 1.0)
-    assert found["wrong_share"] != found["wrong_share"]  # no AQ is left: undefined
+    assert (found["aq_abstentions"], found["answered_uqs"], found["answered_uq_rate"]) == (0, 3, 1.0)
+    assert found["aq_abstention_rate"] != found["aq_abstention_rate"]  # no AQ is left: undefined
     assert len(predictions()) == 6

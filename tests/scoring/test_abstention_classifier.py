@@ -39,25 +39,25 @@ def drawn(networks):
 
 def test_the_network_is_torchs(networks, drawn):
     pairs = [tokenize_pair(question, reply) for question, reply in zip(QUESTIONS, REPLIES, strict=True)]
-    asked, asked_flags, _, said, said_flags, _ = map(torch.from_numpy, drawn.batch(pairs))
+    asked, asked_flags, _, said, said_flags, _ = map(torch.from_numpy, drawn.encode_batch(pairs))
     with torch.no_grad():
         votes = torch.stack([network(asked, asked_flags, said, said_flags) for network in networks])
     expected = torch.sigmoid(votes.mean(0)).numpy()
-    assert drawn.p_abstains(QUESTIONS, REPLIES) == pytest.approx(expected, abs=1e-5)
+    assert drawn.predict_abstention(QUESTIONS, REPLIES) == pytest.approx(expected, abs=1e-5)
     assert np.ptp(expected) > 1e-4
 
 
 def test_who_stands_beside_a_reply_does_not_matter(drawn):
-    together = drawn.p_abstains(QUESTIONS * 300, REPLIES * 300)
+    together = drawn.predict_abstention(QUESTIONS * 300, REPLIES * 300)
     alone = [
-        drawn.p_abstains([question], [reply])[0] for question, reply in zip(QUESTIONS, REPLIES, strict=True)
+        drawn.predict_abstention([question], [reply])[0] for question, reply in zip(QUESTIONS, REPLIES, strict=True)
     ]
     assert together == pytest.approx(np.tile(alone, 300), abs=1e-5)
-    assert drawn.p_abstains([], []).tolist() == []
+    assert drawn.predict_abstention([], []).tolist() == []
 
 
 def test_words_that_it_does_not_know_are_alike(drawn):
-    first, second = drawn.p_abstains(["is it red?"] * 2, ["zzyzx is dark", "qwerty is dark"])
+    first, second = drawn.predict_abstention(["is it red?"] * 2, ["zzyzx is dark", "qwerty is dark"])
     assert first == second
 
 

@@ -53,7 +53,7 @@ def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
     found = scored(tmp_path, release / "rgqa" / "clip-easy.json", model, "--bootstrap", 0)
     splits = found["models"][0]["subsets"]["clip-easy"]
     assert splits["realistic"]["auaf"] == pytest.approx(5 / 9)
-    assert "absent" in splits["pairs"] and "absent" in splits["by"]
+    assert "unavailable" in splits["pairs"] and "unavailable" in splits["subgroups"]
 
 
 @pytest.mark.parametrize(

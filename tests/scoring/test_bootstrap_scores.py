@@ -81,11 +81,11 @@ def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, split):
                 phi = effective_reliability(confidence, correct, cost=cost, threshold=threshold)
                 expected[f"effective_reliability/{cost}/phi"] = phi
         given = ~joined.missing[again]
-        for outcome, true in (("answerable", answerable[given]), ("right", correct[given])):
+        for outcome, true in (("answerable", answerable[given]), ("correct", correct[given])):
             expected |= {
                 f"{outcome}/ece": expected_calibration_error(confidence[given], true),
                 f"{outcome}/ece_equal_mass": expected_calibration_error(
-                    confidence[given], true, binning="mass"
+                    confidence[given], true, binning="equal_mass"
                 ),
             }
             expected[f"{outcome}/brier"] = brier_score(confidence[given], true)
@@ -135,7 +135,7 @@ def test_with_people_a_repetition_is_the_mean_of_the_drawn_items():
     assert [row["vqa_accuracy"] for row in found] == pytest.approx([0.3, 2.7 / 5, 0.0])
     # Risk 0.1 while the first is answered alone (drawn thrice: 3 of 5 items); right is the commonest answer: blue, cat, cat.
     assert [row["coverage_at_risk/0.1"] for row in found] == pytest.approx([1 / 3, 3 / 5, 0])
-    assert found[0]["right/ece"] == pytest.approx((0.8 + 0.6 + 0.6) / 3)
+    assert found[0]["correct/ece"] == pytest.approx((0.8 + 0.6 + 0.6) / 3)
     accuracy = vqa_accuracy(said, people)
     assert found[0]["coverage_at_risk/0.6"] == coverage_at_risk([0.8, 0.6, 0.4], accuracy, 0.6)
 
@@ -147,8 +147,8 @@ def test_repetitions_of_a_subset_and_of_the_mean_have_the_same_scores():
     found = bootstrap_subsets(
         joined, lambda *given: make_score_statistic(*given, groups=("selective", "calibration")), options
     )
-    assert set(found["mean"]) == set(found["x"]) >= {"coverage_at_risk/0.1", "right/ece"}
-    assert (found["x"]["right/ece"] == found["y"]["right/ece"]).all() and len(found["x"]["right/ece"]) == 30
+    assert set(found["mean"]) == set(found["x"]) >= {"coverage_at_risk/0.1", "correct/ece"}
+    assert (found["x"]["correct/ece"] == found["y"]["correct/ece"]).all() and len(found["x"]["correct/ece"]) == 30
 
 
 @pytest.mark.parametrize("levels", [3, 10**6])

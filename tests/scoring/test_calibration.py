@@ -37,11 +37,11 @@ def test_ece_is_worked_out_by_hand():
     assert expected_calibration_error([0.1, 0.1, 0.95], [1, 0, 1], num_bins=10) == pytest.approx(0.85 / 3)
     # two bins of equal mass: {0.1, 0.2}: |0.15 - 0| ; {0.3, 0.9}: |0.6 - 1| -> (0.15 + 0.4) / 2
     assert expected_calibration_error(
-        [0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], num_bins=2, binning="mass"
+        [0.1, 0.2, 0.3, 0.9], [0, 0, 1, 1], num_bins=2, binning="equal_mass"
     ) == pytest.approx(0.275)
 
 
-@given(ITEMS, st.sampled_from(["width", "mass"]))
+@given(ITEMS, st.sampled_from(["equal_width", "equal_mass"]))
 def test_ece_keeps_under_permutation_and_doubling(items, binning):
     confidence, correct = (np.array(column) for column in zip(*items, strict=True))
     score = expected_calibration_error(confidence, correct, binning=binning)
@@ -69,7 +69,7 @@ def test_confidence_is_held_against_answerable_and_against_right():
     # AQs 0.9, 0.8, 0.6; UQs 0.2, 0.7, 0.1: (0.01 + 0.04 + 0.16 + 0.04 + 0.49 + 0.01) / 6.
     assert found["answerable"]["brier"] == pytest.approx(0.75 / 6)
     # Right are a1 and a3 alone: the 0.04 of a2 becomes 0.64.
-    assert found["right"]["brier"] == pytest.approx(1.35 / 6) and found["items"] == 6
+    assert found["correct"]["brier"] == pytest.approx(1.35 / 6) and found["items"] == 6
 
 
 def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
@@ -77,11 +77,11 @@ def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
     missing = joined._replace(missing=np.array([True] + [False] * 5))
     assert score_calibration(missing, ScoringOptions())["items"] == 5
     logits = answered([(*row[:-1], 10 * row[-1]) for row in ROWS])
-    assert "no probabilities" in score_calibration(logits, ScoringOptions())["absent"]
+    assert "no probabilities" in score_calibration(logits, ScoringOptions())["unavailable"]
 
 
 def test_with_people_right_is_the_commonest_answer():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "cat"], [0.8, 0.6])
     found = score_calibration(joined, ScoringOptions())
-    assert found["right"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found
-    assert "no confidences" in score_calibration(vqa_answered([["red"]], ["red"]), ScoringOptions())["absent"]
+    assert found["correct"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found
+    assert "no confidences" in score_calibration(vqa_answered([["red"]], ["red"]), ScoringOptions())["unavailable"]

@@ -51,7 +51,7 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--subset",
         "x",
         "--resource",
-        f"human={study}",
+        f"human-judgments={study}",
         "--resource",
         f"wordnet={tmp_path}",
         "--resource",
@@ -61,13 +61,13 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         *words,
     )
     for expected in (
-        "--mode is 'loose', wanted strict or parity",
+        "--mode is 'loose', wanted strict or published",
         "--match is 'fuzzy', wanted exact, vqa or squad",
         "--bootstrap is -1, wanted 0 to 1,000,000",
         "--seed is -2, wanted 0 to 4,294,967,295",
         "--scores: no nope; there are abstention, answerability",
         "--group-by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
-        "--resource nothing=x: wanted NAME=FILE, NAME one of vectors, wordnet",
+        "--resource nothing=x: wanted NAME=FILE, NAME one of word-vectors, wordnet",
         "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
@@ -92,10 +92,10 @@ def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
     ("words", "expected"),
     [
         ((), {"realistic", "pairs"}),
-        (("--group-by", "category"), {"by"}),
+        (("--group-by", "category"), {"subgroups"}),
         (("--scores", "pairs,selective"), {"pairs", "selective"}),
-        (("--scores", "pairs", "--group-by", "category"), {"pairs", "by"}),
-        (("--resource", "human=h.json"), {"realistic", "pairs", "human"}),
+        (("--scores", "pairs", "--group-by", "category"), {"pairs", "subgroups"}),
+        (("--resource", "human-judgments=h.json"), {"realistic", "pairs", "human"}),
         (("--full",), {name for name, (_, kinds) in SCORE_GROUPS.items() if "rgqa" in kinds}),
     ],
 )
@@ -125,7 +125,7 @@ def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
     words = "--scores", "pairs", "--group-by", "category", "--bootstrap", 0
     run(release, write(tmp_path / "m.json", predictions()), *words)
     text = capsys.readouterr().out
-    assert "threshold from" in text and "by category" in text and "AUPR" not in text
+    assert "threshold source" in text and "by category" in text and "AUPR" not in text
 
 
 def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
@@ -134,7 +134,7 @@ def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
         write(tmp_path / "vqa.json", {"annotations": people}),
         write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
     )
-    assert "scores `by` are not for such a benchmark" in refused(capsys, *files, "--group-by", "category")
+    assert "scores `subgroups` are not for such a benchmark" in refused(capsys, *files, "--group-by", "category")
 
 
 def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
@@ -203,9 +203,9 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
 
 
 def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys):
-    report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "parity")
+    report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "published")
     assert report["options"]["match"] == "exact"
-    assert "mode parity, answers compared by exact" in capsys.readouterr().out
+    assert "mode published, answers compared by exact" in capsys.readouterr().out
 
 
 def test_thresholds_come_from_predictions_for_other_items(tmp_path):

@@ -43,13 +43,13 @@ def test_what_is_not_given_is_as_the_options_have_it():
     )
     words = {
         "scores": "realistic, pairs",
-        "by": "edit,category",
-        "mode": "parity",
+        "group_by": "edit,category",
+        "mode": "published",
         "match": "exact",
         "bootstrap": 0,
     }
     assert parse_options(words) == ScoringOptions(
-        ("realistic", "pairs"), ("edit", "category"), mode="parity", match="exact", bootstrap=0
+        ("realistic", "pairs"), ("edit", "category"), mode="published", match="exact", bootstrap=0
     )
 
 
@@ -58,8 +58,8 @@ def test_what_is_not_given_is_as_the_options_have_it():
     [
         ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
         ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, wanted 0 to 1,000,000"),
-        ({"by": "weather"}, "--group-by: no weather; there are category, difficulty, edit"),
-        ({"by": ","}, "--group-by: no name given; there are category, difficulty, edit"),
+        ({"group_by": "weather"}, "--group-by: no weather; there are category, difficulty, edit"),
+        ({"group_by": ","}, "--group-by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
         ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
     ],
@@ -74,10 +74,10 @@ def test_what_cannot_be_is_refused(words, expected):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("mode", ("strict", "parity")),
+        ("mode", ("strict", "published")),
         ("split", ("test", "validation", "all")),
         ("match", ("exact", "vqa", "squad")),
-        ("missing", ("refuse", "wrong", "drop")),
+        ("missing", ("error", "wrong", "drop")),
     ],
 )
 def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
@@ -90,9 +90,9 @@ def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
     ("words", "option"),
     [
         ("--bootstrap 0 --seed 3", "--seed"),
-        ("--mode parity --match squad", "--match"),
-        ("--mode parity --split validation", "--split"),
-        ("--mode parity --bootstrap 50", "--bootstrap"),
+        ("--mode published --match squad", "--match"),
+        ("--mode published --split validation", "--split"),
+        ("--mode published --bootstrap 50", "--bootstrap"),
         ("--risks 0.3", "--risks"),
         ("--costs 5 --scores pairs", "--costs"),
         ("--threshold 0.3 --split test", "--threshold"),
@@ -114,12 +114,12 @@ def test_an_option_without_effect_is_refused_by_name(release, tmp_path, capsys, 
         "--risks 0.3 --json s.json",
         "--threshold 0.3 --split all",
         "--threshold 0.3 --split validation",
-        "--mode parity",
+        "--mode published",
     ],
 )
 def test_an_option_with_an_effect_is_taken(release, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
-    bootstrap = [] if "parity" in words else ["--bootstrap", "0"]
+    bootstrap = [] if "published" in words else ["--bootstrap", "0"]
     run(release, write(tmp_path / "m.json", predictions()), *words.split(), *bootstrap)
 
 

@@ -70,7 +70,7 @@ def times(count, rows=ROWS):
 def test_one_threshold_for_all_pairs_is_chosen_on_validation_and_applied_to_test():
     # validation is p1: a1 0.9 right, u1 0.2: the lowest threshold that splits them is 0.9. At 0.9 no test pair is handled.
     found = score_pairs(answered(times(10), split="test"), ScoringOptions(threshold=0.4))
-    assert (found["pairs"], found["threshold"], found["threshold_from"]) == (20, 0.9, "validation")
+    assert (found["pairs"], found["threshold"], found["threshold_source"]) == (20, 0.9, "validation")
     # Each pair by itself: a2 is wrong, a3 right and above u3.
     assert found["dual_accuracy"] == 0.5 and found["dual_accuracy_at_threshold"] == 0.0
 
@@ -80,7 +80,7 @@ def test_without_validation_items_the_fixed_threshold_serves(threshold, source, 
     # At 0.5: p1 and p3 are handled right, p2's answer is wrong. At 0.85 p1 alone is.
     rows = [(*row[:4], "", *row[5:]) for row in times(7)]
     found = score_pairs(answered(rows), ScoringOptions(threshold=threshold))
-    assert (found["threshold"], found["threshold_from"]) == (threshold, source)
+    assert (found["threshold"], found["threshold_source"]) == (threshold, source)
     assert found["dual_accuracy_at_threshold"] == pytest.approx(right)
 
 
@@ -89,12 +89,12 @@ def test_fewer_than_twenty_pairs_have_no_score():
     pairs = [row for row in rows if not row[0].startswith("a1")]  # 30 UQs, of which 20 have their AQ
     assert score_pairs(answered(pairs), ScoringOptions())["dual_accuracy"] == 0.5
     found = score_pairs(answered([row for row in pairs if row[0] != "a3.0"]), ScoringOptions())
-    assert found.keys() == {"pairs", "absent"} and found["pairs"] == 19 and "(19)" in found["absent"]
+    assert found.keys() == {"pairs", "unavailable"} and found["pairs"] == 19 and "(19)" in found["unavailable"]
 
 
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():
     rows = [(*row[:3], "", *row[4:]) for row in ROWS]
-    assert "which AQ and UQ belong together" in score_pairs(answered(rows), ScoringOptions())["absent"]
+    assert "which AQ and UQ belong together" in score_pairs(answered(rows), ScoringOptions())["unavailable"]
 
 
 def test_without_a_pair_dual_accuracy_is_undefined_and_numpy_does_not_warn():

@@ -86,7 +86,7 @@ def test_entailed_questions_of_the_unbalanced_file_count_when_predicted():
     }
     assert (
         "1 entailed questions have no prediction"
-        in compute_gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["absent"]
+        in compute_gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["unavailable"]
     )
 
 
@@ -175,7 +175,7 @@ def test_unbalanced_questions_are_not_scored_but_can_be_entailed():
 
 def test_what_a_split_has_no_files_for_is_said_and_not_zero():
     found = compute_gqa_diagnostics({"a": question("red")}, {"a": "red"})
-    assert {name for name, value in found.items() if "absent" in value} == {
+    assert {name for name, value in found.items() if "unavailable" in value} == {
         "binary",
         "consistency",
         "validity",
@@ -196,7 +196,7 @@ def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     joined = join_predictions(items, model({"a": ("red", 1.0), "other": ("no", 1.0)}), ScoringOptions())
     found = score_gqa(joined, ScoringOptions(all_questions={"other": question("yes")}))
     assert found["accuracy"]["value"] == 1.0 and found["consistency"] == {"value": 0.0, "items": 1}
-    assert "needs GQA's questions file" in score_gqa(answered(), ScoringOptions())["absent"]
+    assert "needs GQA's questions file" in score_gqa(answered(), ScoringOptions())["unavailable"]
 
 
 def test_what_is_absent_says_which_file_it_needs():
@@ -204,11 +204,11 @@ def test_what_is_absent_says_which_file_it_needs():
         return compute_gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
 
     assert grounding_of() == {
-        "absent": "needs the model's attention over the image (--resource attention=FILE)"
+        "unavailable": "needs the model's attention over the image (--resource attention=FILE)"
     }
     assert grounding_of(attention={"a": [[1.0]]}) == {
-        "absent": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
+        "unavailable": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
     }
     assert grounding_of(attention={}, scenes={}) == {
-        "absent": "1 of 1 question have no attention or no scene graph"
+        "unavailable": "1 of 1 question have no attention or no scene graph"
     }

@@ -5,7 +5,7 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 
 def test_fields_that_no_file_names_are_empty_in_the_table_too():
     items = Items({"id": ["a", "b"], "split": ["validation", "test"], "image": ["n", ""]}, 2)
-    assert items["people"].tolist() == [(), ()] and items["question"].tolist() == [{}, {}]
+    assert items["human_answers"].tolist() == [(), ()] and items["gqa_question"].tolist() == [{}, {}]
     assert items.clusters.tolist() == ["n", "b"]
     assert [item.split for item in items.select(np.array([1, 0]))] == ["test", "validation"]
     assert items.with_columns(split=["", ""]).select(np.array([False, True]))["split"].tolist() == [""]

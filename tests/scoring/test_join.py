@@ -185,7 +185,7 @@ def test_validation_items_need_no_predictions_unless_some_have_one(release, tmp_
     without_validation = [row for row in predictions() if row["questionId"] not in ("a1", "u1")]
     found = scored(tmp_path, release, write(tmp_path / "m.json", without_validation), "--bootstrap", 0)
     selective = found["models"][0]["subsets"]["clip-easy"]["selective"]
-    assert "no items to choose a threshold on" in selective["threshold_transfer"]["absent"]
+    assert "no items to choose a threshold on" in selective["threshold_transfer"]["unavailable"]
     half = [row for row in predictions() if row["questionId"] != "u1"]
     assert "1 of 6 items has no prediction" in refused(capsys, release, write(tmp_path / "m.json", half))
 

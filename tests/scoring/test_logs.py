@@ -79,7 +79,7 @@ def test_the_same_answers_score_the_same_through_every_form(release, tmp_path):
 def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
     path = next(path for path in all_forms(tmp_path) if path.name == name)
     report = scored(tmp_path, release, path, "--scores", "realistic", "--bootstrap", 0, "--detect-abstention")
-    reading = report["models"][0]["reading"]
+    reading = report["models"][0]["file_info"]
     assert tuple(reading[field] for field in ("form", "id", "answer", "confidence")) == expected
     form, name, answer, confidence = expected
     confidence = f"confidence from {confidence}" if confidence else "no confidence"
@@ -106,7 +106,7 @@ def test_requests_that_failed_are_named_and_have_no_prediction(release, tmp_path
     assert "2 FAILED (1 rate_limit_exceeded, 1 status 500): a2, u2" in message
     report = scored(tmp_path, release, path, "--detect-abstention", "--missing", "wrong", "--bootstrap", 0)
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 2
-    assert report["models"][0]["reading"]["failed"] == {"a2": "rate_limit_exceeded", "u2": "status 500"}
+    assert report["models"][0]["file_info"]["failures"] == {"a2": "rate_limit_exceeded", "u2": "status 500"}
     # A request that was sent again and answered did not fail.
     path.write_text("\n".join(map(json.dumps, [*lines, openai_line("a2", "no")])))
     assert list(read_predictions(path).file_info.failures) == ["u2"]
@@ -227,8 +227,8 @@ def test_row_numbers_for_ids_and_another_benchmarks_log_are_refused_with_what_to
 
 
 def test_a_question_asked_once_for_several_items_answers_all_of_them():
-    asked = {"metadata": {"items": ["a", "b"]}, "scores": {"s": {"value": {"confidence": 0.25}}}}
-    rows = [inspect_row("a", "red", **asked), inspect_row("c", None, metadata={"items": ["c", "d"]})]
+    asked = {"metadata": {"item_ids": ["a", "b"]}, "scores": {"s": {"value": {"confidence": 0.25}}}}
+    rows = [inspect_row("a", "red", **asked), inspect_row("c", None, metadata={"item_ids": ["c", "d"]})]
     kept, reading, _ = read_rows(rows)
     assert kept == [{"item_id": name, "prediction": "red", "confidence": 0.25} for name in "ab"]
     assert reading.failures == {"c": "no answer", "d": "no answer"}

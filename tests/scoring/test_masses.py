@@ -146,7 +146,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
     plain = score_masses(joined, ScoringOptions())
     # MA = 4 / 6, S = 5 / 9.
     assert plain["ma"] == pytest.approx(4 / 6) and plain["ma_x_s"] == pytest.approx(4 / 6 * 5 / 9)
-    assert "--resource vectors=FILE" in plain["ses"]["absent"]
+    assert "--resource word-vectors=FILE" in plain["ses"]["unavailable"]
     # Cosine with the centroid of red and blue is 1 / sqrt(2) = 0.707: they merge at 0.7 and not at 0.9.
     vectors = {"red": np.array([1.0, 0.0]), "blue": np.array([0.0, 1.0])}
     merged = score_masses(joined, ScoringOptions(word_vectors=vectors))
@@ -155,7 +155,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
 
 
 def test_without_people_there_is_nobody_to_agree():
-    assert "several people's answers" in score_masses(answered(), ScoringOptions())["absent"]
+    assert "several people's answers" in score_masses(answered(), ScoringOptions())["unavailable"]
 
 
 def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):

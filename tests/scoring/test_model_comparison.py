@@ -55,14 +55,14 @@ def test_dual_accuracy_and_selective_scores_are_compared():
     groups = {
         "counts": {"items": 3},
         "realistic": {"auaf": 0.5, "fpr81.4": 0.25},
-        "pairs": {"pairs": 3, "dual_accuracy": 0.5, "threshold": 0.1, "threshold_from": "validation"},
+        "pairs": {"pairs": 3, "dual_accuracy": 0.5, "threshold": 0.1, "threshold_source": "validation"},
         "selective": {
             "auc": 0.25,
             "coverage_at_risk": {"0.01": 0.75},
             "best_coverage_at_risk": {"0.01": 1.0},
             "effective_reliability": {"10": {"phi": -0.5, "threshold": 0.5}},
         },
-        "calibration": {"right": {"ece": 0.125}, "items": 3},
+        "calibration": {"correct": {"ece": 0.125}, "items": 3},
     }
     assert select_compared_scores(groups) == {
         "auaf": 0.5,
@@ -71,16 +71,16 @@ def test_dual_accuracy_and_selective_scores_are_compared():
         "auc": 0.25,
         "coverage_at_risk/0.01": 0.75,
         "effective_reliability/10/phi": -0.5,
-        "right/ece": 0.125,
+        "correct/ece": 0.125,
     }
-    assert select_compared_scores({"pairs": {"absent": "no pairs"}}) == {}
+    assert select_compared_scores({"pairs": {"unavailable": "no pairs"}}) == {}
 
 
 def test_scores_are_named_and_the_better_way_is_known():
     names = {
         "coverage_at_risk/0.01": "coverage at risk 0.01",
         "effective_reliability/10/phi": "effective reliability 10",
-        "right/ece": "ECE right",
+        "correct/ece": "ECE correct",
         "ff95": "FF95",
         "effective_reliability": "effective reliability",
     }

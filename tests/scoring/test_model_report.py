@@ -30,10 +30,10 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
         "uqs": 3,
         "images": 3,
         "missing": 0,
-        "left_out": 0,
-        "left_out_for_others": 0,
+        "excluded": 0,
+        "excluded_for_other_models": 0,
         "validation": 0,
-        "says_uq": 0,
+        "num_uq_answers": 0,
     }
     assert easy["pairs"]["dual_accuracy"] == pytest.approx(1 - 1 / 3)  # p2's AQ is wrong
     assert found["benchmark"]["version"] == "1.0.0" and len(report["sha256"]) == 64
@@ -44,7 +44,7 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
 
 
 def test_parity_gives_the_scripts_thirteen_numbers(release, tmp_path):
-    words = "--mode", "parity", "--subset", "clip-easy"
+    words = "--mode", "published", "--subset", "clip-easy"
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)["models"][0]
     numbers = found["subsets"]["clip-easy"]["realistic"]
     assert len(numbers) == 13 and found["subsets"]["clip-easy"]["intervals"] == {}
@@ -60,7 +60,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     first = write(tmp_path / "m.json", predictions())
     found = scored(
         tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100, "--split", "all"
-    )["differences"]
+    )["comparisons"]
     row = found[0]["scores"]["clip-easy"]["auroc"]
     assert (found[0]["model"], found[0]["against"]) == ("n", "m")
     assert row["difference"] == pytest.approx(1 / 9)
@@ -72,7 +72,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     # A model against itself: no difference in any repetition.
     same = write(tmp_path / "same.json", predictions())
     report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--split", "all")
-    rows = report["differences"][0]["scores"]["clip-easy"]
+    rows = report["comparisons"][0]["scores"]["clip-easy"]
     assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
     assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
 
@@ -83,8 +83,8 @@ def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blame
     found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--split", "all")
     assert found["compared"] == {"items": 4, "of": 6, "predicted": {"full": 6, "small": 4}}
     of_full, of_small = (report["subsets"]["clip-easy"]["counts"] for report in found["models"])
-    assert (of_full["left_out"], of_full["left_out_for_others"]) == (2, 2)
-    assert (of_small["left_out"], of_small["left_out_for_others"]) == (2, 0)
+    assert (of_full["excluded"], of_full["excluded_for_other_models"]) == (2, 2)
+    assert (of_small["excluded"], of_small["excluded_for_other_models"]) == (2, 0)
     shown = " ".join(capsys.readouterr().out.split())
     assert "4 of 6 items" in shown and "full has all" in shown and "small has 4" in shown
     run(release, full, small, "--missing", "drop", "--bootstrap", "0", "--split", "all", "--full")
@@ -104,8 +104,8 @@ def test_models_are_compared_on_the_items_that_all_have_answered(release, tmp_pa
     # But for a2, which is wrong, both say the same: without it in both there is no difference, in no draw of images.
     for report in found["models"]:
         counts = report["subsets"]["clip-easy"]["counts"]
-        assert (counts["items"], counts["left_out"], counts["missing"]) == (5, 1, 0)
-    rows = found["differences"][0]["scores"]["clip-easy"]
+        assert (counts["items"], counts["excluded"], counts["missing"]) == (5, 1, 0)
+    rows = found["comparisons"][0]["scores"]["clip-easy"]
     assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
 
 
@@ -124,8 +124,8 @@ def test_models_put_the_same_items_aside(tmp_path, capsys):
 
 def test_groups_are_computed_when_asked_for(release, tmp_path):
     path = write(tmp_path / "m.json", predictions())
-    splits = scored(tmp_path, release, path, "--scores", "pairs,by", "--bootstrap", 0)["models"][0]["subsets"]
-    assert set(splits["clip-easy"]) == {"counts", "pairs", "by", "intervals"}
+    splits = scored(tmp_path, release, path, "--scores", "pairs,subgroups", "--bootstrap", 0)["models"][0]["subsets"]
+    assert set(splits["clip-easy"]) == {"counts", "pairs", "subgroups", "intervals"}
 
 
 def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
@@ -201,7 +201,7 @@ def test_gqa_questions_are_a_benchmark_of_answers(tmp_path, capsys):
         "subsets"
     ]["q"]
     assert found["gqa"]["accuracy"] == {"value": 0.75, "items": 4} and found["answers"]["exact_match"] == 0.75
-    assert "absent" in found["selective"] and "needs GQA's file of choices" in capsys.readouterr().out
+    assert "unavailable" in found["selective"] and "needs GQA's file of choices" in capsys.readouterr().out
 
 
 def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
@@ -209,14 +209,14 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
     path = write(tmp_path / "a.json", {"annotations": [{"question_id": 7, "image_id": 1, "answers": people}]})
     (tmp_path / "v.txt").write_text("red 1 0\nblue 1 0\n")
     rows = write(tmp_path / "m.json", [{"question_id": 7, "answer": "red", "confidence": 0.8}])
-    found = scored(tmp_path, path, rows, "--resource", f"vectors={tmp_path / 'v.txt'}")["models"][0][
+    found = scored(tmp_path, path, rows, "--resource", f"word-vectors={tmp_path / 'v.txt'}")["models"][0][
         "subsets"
     ]["a"]
     assert found["answers"]["vqa_accuracy"] == pytest.approx(0.9)
     assert found["masses"]["ma"] == pytest.approx(3 / 7) and found["masses"]["s"] == pytest.approx(6 / 9)
     assert found["masses"]["masses_0.9"] == 1.0
     # The paper's rule: right is the commonest answer, blue. ECE of a wrong answer at 0.8.
-    assert found["calibration"]["right"]["ece"] == pytest.approx(0.8)
+    assert found["calibration"]["correct"]["ece"] == pytest.approx(0.8)
 
 
 def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(release, tmp_path):
@@ -253,7 +253,7 @@ def test_subsets_without_pairs_do_not_stop_the_mean():
 def test_every_group_is_in_the_documentation():
     from tests.closure import ROOT
 
-    text = (ROOT / "docs/scores.md").read_text()
+    text = (ROOT / "docs/reference/scores.md").read_text()
     listed = text.partition("`--scores` takes groups: ")[2].partition(".")[0]
     assert set(listed.replace("\n", " ").split(", ")) == {*SCORE_GROUPS, "efficiency"}
 

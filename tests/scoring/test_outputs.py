@@ -28,7 +28,7 @@ def everything(folder):
         "--json e.json --exclude-errata e.json",
         "--json 1.0.0/errata.json --exclude-errata auto",
         "--json log.json --resource run-log=log.json",
-        "--out old --resource human=old/scores.json",
+        "--out old --resource human-judgments=old/scores.json",
         "--json new/scores.json --out new",
         "--json new --out new",
         "--json new --table ./new",

@@ -50,4 +50,4 @@ def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
 
 
 def test_confidences_read_from_the_words_are_not_judged():
-    assert said([0.1, 0.2, 0.8, 0.9], free_text=True) == []
+    assert said([0.1, 0.2, 0.8, 0.9], detect_abstention=True) == []

@@ -34,7 +34,7 @@ def test_parity_mode_gives_the_scripts_numbers():
     joined = vqa_answered(
         [["red", "red"], ["cat", "cat"], ["cat", "cat"]], ["red", "dog", "dog"], [0.9, 0.5, 0.5]
     )
-    scores = score_selective_prediction(joined, ScoringOptions(mode="parity"))
+    scores = score_selective_prediction(joined, ScoringOptions(mode="published"))
     expected = published.reliable_vqa([(0.9, 1 / 3), (0.5, 0.0), (0.5, 0.0)], [], (0.01, 0.05, 0.1, 0.2), ())
     assert scores == pytest.approx(expected)
 

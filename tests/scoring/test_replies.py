@@ -71,7 +71,7 @@ def test_the_published_scripts_take_a_reply_as_it_is_written(release, tmp_path):
     path = write(tmp_path / "m.json", rows)
     strict = scored(tmp_path, release, path, "--bootstrap", 0)["models"][0]["subsets"]["pt-hard"]
     assert strict["counts"]["missing"] == 0 and strict["realistic"]["facc"] == 0.5  # "Dog" of "no" and "Dog"
-    parity = scored(tmp_path, release, path, "--mode", "parity")["models"][0]["subsets"]["pt-hard"]
+    parity = scored(tmp_path, release, path, "--mode", "published")["models"][0]["subsets"]["pt-hard"]
     assert parity["realistic"]["facc"] == 0
 
 
@@ -129,7 +129,7 @@ HELD_OUT = [
 
 def test_most_replies_in_other_languages_that_the_list_was_not_made_from_are_unclear():
     found = classify_abstention(["What color is the cat?"] * len(HELD_OUT), HELD_OUT)
-    assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (50, 43)  # docs/scores.md states these numbers
+    assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (50, 43)  # docs/reference/scores.md states these numbers
 
 
 def test_names_of_the_question_and_of_the_benchmarks_answers_are_known():
@@ -159,7 +159,7 @@ def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_
     ],
 )  # fmt: skip
 def test_unanswerable_abstains_whatever_is_around_it(reply, monkeypatch):
-    monkeypatch.setattr("pipeline.scoring.abstention.reader", lambda: pytest.fail("by definition"))
+    monkeypatch.setattr("pipeline.scoring.abstention.load_abstention_classifier", lambda: pytest.fail("by definition"))
     assert classify_abstention(["What color is the dog?"], [reply]).tolist() == [ABSTAINED]
 
 
@@ -340,7 +340,7 @@ def test_item_id_is_the_key_of_a_prediction_and_counts_before_others(release, tm
     for row in rows:
         del row["questionId"]
     report = scored(tmp_path, release, write(tmp_path / "m.json", rows), "--bootstrap", 0)
-    assert report["models"][0]["reading"]["id"] == "item_id"
+    assert report["models"][0]["file_info"]["id_field"] == "item_id"
 
 
 def benchmark(*ids):

@@ -18,10 +18,10 @@ def test_files_are_read_into_their_options(tmp_path):
     study = write(tmp_path / "h.json", [{"question_id": "a", "accepted": True}])
     (tmp_path / "log.jsonl").write_text(json.dumps({"seconds": 2}))
     found = read_resources(
-        [f"human={study}", f"run-log={tmp_path / 'log.jsonl'}", f"scenes={write(tmp_path / 's', {})}"], None
+        [f"human-judgments={study}", f"run-log={tmp_path / 'log.jsonl'}", f"scenes={write(tmp_path / 's', {})}"], None
     )
     assert (
-        found["human"] == {"a": [True]} and found["run_log"]["latency_mean"] == 2.0 and found["scenes"] == {}
+        found["human_judgments"] == {"a": [True]} and found["run_log"]["latency_mean"] == 2.0 and found["scenes"] == {}
     )
     # An empty file of scenes serves nothing.
     assert find_resource_groups(ScoringOptions(**found)) == ["human", "efficiency"]
@@ -34,7 +34,7 @@ def test_everything_wrong_is_said_at_once(tmp_path):
     names = "vectors, wordnet, all-questions, choices, scenes, attention, human, run-log"
     assert caught.value.problems == [
         f"--resource weather=x: wanted NAME=FILE, NAME one of {names}",
-        f"--resource human: wanted NAME=FILE, NAME one of {names}",
+        f"--resource human-judgments: wanted NAME=FILE, NAME one of {names}",
         f"{tmp_path / 'none'}: no such file",
         "--resource choices is given twice",
     ]

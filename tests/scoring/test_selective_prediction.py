@@ -133,18 +133,18 @@ def test_thresholds_are_chosen_on_validation_items_and_applied_to_test_items():
 def test_without_validation_items_no_threshold_is_chosen():
     test_only = [(*row[:4], "test", *row[5:]) for row in ROWS]
     found = score_selective_prediction(answered(test_only), ScoringOptions())
-    assert "no items to choose a threshold on" in found["threshold_transfer"]["absent"]
+    assert "no items to choose a threshold on" in found["threshold_transfer"]["unavailable"]
     assert found["effective_reliability"] == found["threshold_transfer"]
 
 
 def test_with_people_the_accuracy_is_vqas():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "dog"], [0.9, 0.1])
     found = score_selective_prediction(joined, ScoringOptions())
-    assert found["accuracy"] == pytest.approx(0.45) and "absent" in found["threshold_transfer"]
+    assert found["accuracy"] == pytest.approx(0.45) and "unavailable" in found["threshold_transfer"]
     assert found["coverage_at_risk"]["0.1"] == 0.5
     assert (
         "no confidences"
-        in score_selective_prediction(vqa_answered([["red"]], ["red"]), ScoringOptions())["absent"]
+        in score_selective_prediction(vqa_answered([["red"]], ["red"]), ScoringOptions())["unavailable"]
     )
 
 

@@ -14,10 +14,10 @@ def report(groups, **more):
         "uqs": 1,
         "images": 1,
         "missing": 0,
-        "left_out": 0,
-        "left_out_for_others": 0,
+        "excluded": 0,
+        "excluded_for_other_models": 0,
         "validation": 0,
-        "says_uq": 0,
+        "num_uq_answers": 0,
     }
     model = ModelReport("m", "", {"x": {"counts": counts | more, **groups}})
     return ScoreReport(
@@ -49,7 +49,7 @@ def test_shares_are_in_percent_and_undefined_is_a_dash():
 
 def test_numbers_that_are_no_shares_are_left_as_they_are():
     groups = {
-        "pairs": {"pairs": 1234, "threshold": math.inf, "threshold_from": "validation"},
+        "pairs": {"pairs": 1234, "threshold": math.inf, "threshold_source": "validation"},
         "intervals": {},
     }
     assert [line.split() for line in lines(groups)[4:]] == [
@@ -62,8 +62,8 @@ def test_numbers_that_are_no_shares_are_left_as_they_are():
 def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
     groups = {
         "selective": {"coverage_at_risk": {"0.1": 0.5, "0.2": 1.0}, "transfer": {"0.1": {"risk": 0.25}}},
-        "gqa": {"accuracy": {"value": 0.5, "items": 1200}, "grounding": {"absent": "no file"}},
-        "wups": {"absent": "no WordNet"},
+        "gqa": {"accuracy": {"value": 0.5, "items": 1200}, "grounding": {"unavailable": "no file"}},
+        "wups": {"unavailable": "no WordNet"},
         "intervals": {},
     }
     assert [" ".join(line.split()) for line in lines(groups)[3:]] == [
@@ -80,7 +80,7 @@ def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
 
 
 def test_the_headline_names_what_was_not_answered_as_it_should_be():
-    (headline,) = lines({"intervals": {}}, missing=1000, says_uq=2)[2:]
+    (headline,) = lines({"intervals": {}}, missing=1000, num_uq_answers=2)[2:]
     assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers read" in headline
 
 
@@ -100,9 +100,9 @@ def test_a_benchmark_is_named_with_its_version_unless_that_is_its_name(name, ver
 
 def test_kinds_are_a_table_with_intervals():
     intervals = {"auaf": (0.4, 0.6)}
-    groups = {"by": slices(intervals), "intervals": {}}
+    groups = {"subgroups": slices(intervals), "intervals": {}}
     assert lines(groups)[-2].split() == [
-        "by",
+        "subgroups",
         "category",
         "AUAF",
         "FF95",
@@ -115,12 +115,12 @@ def test_kinds_are_a_table_with_intervals():
     expected = "missing object 50.00 [40.0, 60.0] - 100.00 25.00 1,000 20"
     assert " ".join(lines(groups)[-1].split()) == expected
     assert " ".join(format_subgroups(report(groups)).splitlines()[-1].split()) == expected
-    assert lines({"by": {"absent": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
+    assert lines({"subgroups": {"unavailable": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
 
 
 def test_of_few_items_the_interval_stands_alone():
     # 19 UQs are few for all but FACC, which is of AQs.
-    found = lines({"by": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[-1]
+    found = lines({"subgroups": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[-1]
     assert " ".join(found.split()) == "missing object [10.0, 90.0] - 100.00 [0.0, 100.0] 1,000 19"
 
 

@@ -89,8 +89,8 @@ def test_without_validation_the_threshold_is_the_options():
 def test_without_repetitions_there_are_no_intervals():
     _, text = screen([("vilt",)], bootstrap=0)
     assert "[" not in text and "no intervals" in text
-    _, text = screen([("vilt",)], mode="parity")
-    assert "[" not in text and "mode parity gives no intervals" in text
+    _, text = screen([("vilt",)], mode="published")
+    assert "[" not in text and "mode published gives no intervals" in text
 
 
 def test_warnings_are_a_line_each_and_said_once():
@@ -187,13 +187,13 @@ def test_long_warnings_are_wrapped_not_cut():
 
 
 def test_parity_has_no_intervals_that_could_hold_together():
-    _, text = screen([(f"m{i}", i) for i in range(3)], mode="parity")
+    _, text = screen([(f"m{i}", i) for i in range(3)], mode="published")
     assert "hold together" not in text and "no interval says" in text
 
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
-    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair=[""] * 80, split=[""] * 80)})
+    of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair_id=[""] * 80, split=[""] * 80)})
     _, text = screen([("m",)], of)
     assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
     assert "mean" not in text
@@ -201,7 +201,7 @@ def test_a_plain_file_says_why_dual_accuracy_is_not_there():
 
 def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
     of = benchmark(("x", "y"))
-    of.subsets["y"] = of.subsets["y"].with_columns(pair=[""] * 80)
+    of.subsets["y"] = of.subsets["y"].with_columns(pair_id=[""] * 80)
     _, text = screen([("m",)], of)
     (row,) = [line for line in text.splitlines() if line.startswith("y   20   20")]
     assert row.split() == ["y", "20", "20", "20", *"-----"]
@@ -235,6 +235,6 @@ def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):
 def test_what_an_extra_file_serves_is_shown_below(release, tmp_path, capsys, several):
     study = write(tmp_path / "h.json", [{"question_id": "a2", "accepted": True}])
     models = [write(tmp_path / f"{name}.json", predictions()) for name in ("m", "n")[: 1 + several]]
-    run(release, *models, "--bootstrap", 0, "--resource", f"human={study}")
+    run(release, *models, "--bootstrap", 0, "--resource", f"human-judgments={study}")
     text = capsys.readouterr().out
     assert "m on pt-hard\n  human\n" in text and ("n on pt-hard\n  human\n" in text) == several

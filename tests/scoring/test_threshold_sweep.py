@@ -108,7 +108,7 @@ def test_many_blocks_are_one_sweep():
     swept, thresholds = by.sweep(weights[by.rows]), np.unique(confidence)[::-1]
     assert len(thresholds) > 2 * BLOCK_SIZE and by.tie_ends is not None
     counted = {
-        "right": weights * correct * answerable,
+        "correct": weights * correct * answerable,
         "aqs": weights * answerable,
         "uqs": weights * ~answerable,
     }

@@ -83,7 +83,7 @@ def test_a_report_has_both_means_at_both_thresholds(taxonomy):
     assert scores == pytest.approx(
         {"acm_0.9": (1 + 0.4 / 6) / 2, "acm_0.0": (1 + 4 / 6) / 2, "mcm_0.9": 1, "mcm_0.0": 1}
     )
-    assert "--resource wordnet=FOLDER" in score_wups(joined, ScoringOptions())["absent"]
+    assert "--resource wordnet=FOLDER" in score_wups(joined, ScoringOptions())["unavailable"]
 
 
 def test_the_consensus_is_mean_or_max(taxonomy):

@@ -39,7 +39,7 @@ def test_a_csv_may_carry_split_and_program(tmp_path):
 
 
 def test_jsonl_does_the_same(tmp_path):
-    line = '{"question_id": "1", "picture": "a.jpg", "question": "What?", "answer": "x", "structural": "query"}\n'
+    line = '{"question_id": "1", "image": "a.jpg", "question": "What?", "answer": "x", "structural": "query"}\n'
     rows, problems = read(tmp_path, line + "\n", "questions.jsonl")
     assert problems == []
     assert (rows[0].image_id, rows[0].structural) == ("a", "query")
@@ -81,16 +81,16 @@ def test_jsonl_does_the_same(tmp_path):
         (
             "questions.csv",
             f"{HEAD}\n1,a,Où?,x\n".encode("latin-1"),
-            "questions.csv: not UTF-8 text (invalid start byte at byte 41); save it as UTF-8",
+            "questions.csv: not UTF-8 text (invalid start byte at byte 39); save it as UTF-8",
         ),
         (
             "questions.jsonl",
-            '{"question_id": 1, "picture": "a", "question": "What?", "answer": "x"}\n',
+            '{"question_id": 1, "image": "a", "question": "What?", "answer": "x"}\n',
             "questions.jsonl, line 1: Expected `str`, got `int` - at `$.question_id`; ids are strings, a number loses its leading zeros",
         ),
         (
             "questions.jsonl",
-            '{"question_id": "1", "picture": "a", "question": "What?", "Question": "Who?", "answer": "x"}\n',
+            '{"question_id": "1", "image": "a", "question": "What?", "Question": "Who?", "answer": "x"}\n',
             "questions.jsonl, line 1: the key question occurs more than once",
         ),
         ("questions.jsonl", '{"question_id": "1", "pic', "questions.jsonl, line 1: Input data was truncated"),

@@ -95,7 +95,7 @@ def test_a_split_without_questions_is_told(source):
 def test_what_is_wrong_with_questions_and_images_comes_in_one_message(source):
     (source / "images/a.png").write_bytes(b"")
     (source / "questions.jsonl").write_text(
-        '{"question_id": "1", "picture": "a", "question": "What?", "answer": ""}'
+        '{"question_id": "1", "image": "a", "question": "What?", "answer": ""}'
     )
     folder = SourceFolder(source, PARAMS)
     assert len(list(folder.read_questions())) == 1 and list(folder.read_images()) == []

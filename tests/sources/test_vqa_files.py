@@ -156,7 +156,7 @@ def test_a_file_of_another_form_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("question", "options", "said"),
     [
-        (asked(), {"data_set": "../x"}, r"'../x': no data set's name"),
+        (asked(), {"dataset": "../x"}, r"'../x': no data set's name"),
         (asked(), {"prefix": "../../"}, r"prefix '../../': names of images have letters"),
         (asked(image_id=-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*image_id"),
         (asked(-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*question_id"),
@@ -168,6 +168,6 @@ def test_what_would_lie_outside_the_folder_is_refused(tmp_path, monkeypatch, que
     (tmp_path / "x/source").mkdir(parents=True)
     with pytest.raises(UserError, match=said):
         vqa_files.convert_questions(
-            *files(tmp_path, [question], [annotated()]), **({"data_set": "vqa", "split": "val"} | options)
+            *files(tmp_path, [question], [annotated()]), **({"dataset": "vqa", "split": "val"} | options)
         )
     assert not list(tmp_path.rglob("questions.jsonl"))

@@ -88,7 +88,7 @@ def project(tmp_path, monkeypatch):
     interim = tmp_path / "data/d/interim"
     write_jsonl(interim / "ingest/questions.jsonl", QUESTIONS[::-1])
     write_jsonl(
-        interim / "rank/own_scores.jsonl",
+        interim / "rank/source_scores.jsonl",
         [SourceQuestionScore(question_id=q.question_id, score=0.5) for q in QUESTIONS],
     )
     edited = [
@@ -152,7 +152,7 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
     }
     assert all(d.stage == "balance" for d in unpaired)
     easy = report["subsets"]["clip-easy"]
-    assert (easy["verified"], easy["kept"], easy["kept_share"], easy["left_out"]) == (
+    assert (easy["verified"], easy["kept"], easy["kept_fraction"], easy["excluded"]) == (
         5,
         4,
         0.8,
@@ -163,11 +163,11 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
             "uqs": uqs,
             "aqs": uqs,
             "distinct_texts_per_uq": 1.0,
-            "text_margin": 0,
+            "text_imbalance": 0,
             "image_margin": 0,
         }
     assert report["refuted_questions"] == 1
-    assert report["subsets"]["pt-easy"]["kept_share"] is None  # nothing verified: undefined, not zero
+    assert report["subsets"]["pt-easy"]["kept_fraction"] is None  # nothing verified: undefined, not zero
 
 
 def test_items_tell_where_they_come_from(project):
@@ -232,7 +232,7 @@ def test_the_papers_rule_keeps_every_uq_and_drops_duplicate_aqs(project):
                 assert aqs[item.pair_id.split("+")[1]].image_id == item.image_id
     # Two UQs of clip-easy are at A: as A has two questions, their AQs may be one.
     assert report["subsets"]["clip-easy"]["all"]["aqs"] in (4, 5)
-    assert report["subsets"]["clip-easy"]["all"]["text_margin"] == 1
+    assert report["subsets"]["clip-easy"]["all"]["text_imbalance"] == 1
 
 
 def test_the_same_bytes_each_time(project):

@@ -52,7 +52,7 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
     assert "warning: no filter question is known to be unanswerable" in capsys.readouterr().err
     screen = read_json(bare / "interim/screen/screen.json")
     assert screen["clip-hard"]["evidence"] == {
-        "none": screen["clip-hard"]["in"]
+        "none": screen["clip-hard"]["candidates"]
     }  # and no evidence is not "no conflict"
     tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
     (bare / "annotations/pulled.json").write_text(

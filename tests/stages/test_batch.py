@@ -31,7 +31,7 @@ def questions_of(task):
 
 
 def filters_of(made):
-    return [row for task in made for row in questions_of(task)[1:] if row.role == "filter"]
+    return [row for task in made for row in questions_of(task)[1:] if row.role == "gold"]
 
 
 def test_every_candidate_is_judged_in_one_task(screened):
@@ -46,7 +46,7 @@ def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
     made = tasks()
     counts = Counter(row.expected for row in filters_of(made))
     assert 0 < counts["invalid"] <= counts["valid"] + 2  # two subsets, each with one more at most
-    assert Counter(questions_of(t)[1].role for t in made)["filter"] == counts.total() < len(made)
+    assert Counter(questions_of(t)[1].role for t in made)["gold"] == counts.total() < len(made)
 
 
 def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
@@ -60,7 +60,7 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
     wrong = []
     for task in tasks():
         filter_question = questions_of(task)[1]
-        if filter_question.role == "filter" and filter_question.text != "Is this a color image?":
+        if filter_question.role == "gold" and filter_question.text != "Is this a color image?":
             reason = find_obstacle(filter_question.program, truth[task.image_id], words)
             wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
     assert wrong == []
@@ -69,7 +69,7 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
 def test_filters_come_from_all_sources(screened):
     assert {row.source for row in filters_of(tasks())} == {
         "own question",
-        "judged candidate",
+        "candidate refuted by evidence",
         "foreign question",
         "template",
     }
@@ -82,7 +82,7 @@ def test_the_browser_sees_nothing_that_tells_the_filter(screened):
     assert {tuple(sorted(row["data"])) for row in shown} == {("first", "image", "second", "task")}
     assert {tuple(row) for row in shown} == {("data",)}
     text = (OUT / "label_studio_tasks.json").read_text()
-    secrets = {"role", "expected", "filter", "clipeasy", "cliphard", "invalid", "judged"}
+    secrets = {"role", "expected", "gold", "clipeasy", "cliphard", "invalid", "judged"}
     secrets |= {q.key for t in made for q in (t.first, t.second)} | {
         q.candidate_id for t in made for q in (t.first, t.second) if q.candidate_id
     }
@@ -104,7 +104,7 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
 def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
     set_params("batch", template_proportion=1.0)
     batch.main()
-    told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["filters_told_by"]}
+    told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["gold_leakage"]}
     assert told["words, learnt on other texts"] > 0.8
     assert (
         "warning: filter questions can be distinguished from candidates by: words, learnt on"
@@ -115,10 +115,10 @@ def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(s
 def test_the_report_counts_tasks_and_filters(screened):
     made = tasks()
     report = read_json(OUT / "batch.json")
-    assert sum(report["tasks"].values()) == sum(report["filters"].values()) + report["repeats"] == len(made)
-    assert report["filters_valid"] + report["filters_invalid"] + report["repeats"] == len(made)
+    assert sum(report["tasks"].values()) == sum(report["gold_questions"].values()) + report["repeats"] == len(made)
+    assert report["gold_valid"] + report["gold_invalid"] + report["repeats"] == len(made)
     valid = sum(row.expected == "valid" for row in filters_of(made))
-    assert report["filters_valid"] == valid
+    assert report["gold_valid"] == valid
 
 
 def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
@@ -162,7 +162,7 @@ def test_tasks_are_json_that_label_studio_can_read(screened):
 def asked(number, expected, source, candidate_first):
     candidate = TaskQuestion(key="c", text=f"candidate {number}", role="candidate")
     known = TaskQuestion(
-        key="f", text=f"filter {number}", role="filter", expected_choice=expected, gold_source=source
+        key="f", text=f"filter {number}", role="gold", expected_choice=expected, gold_source=source
     )
     first, second = (candidate, known) if candidate_first else (known, candidate)
     return Task(task_id=str(number), image_id="n1", subset="clip-hard", first=first, second=second)
@@ -176,13 +176,13 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
     ]
     figures = make_report(rows, [])
     assert figures["tasks"] == {"clip-hard": 3}
-    assert figures["filters"] == {"own question, valid": 2, "template, invalid": 1}
-    assert (figures["filters_valid"], figures["filters_invalid"], figures["candidate_first"]) == (2, 1, 1)
+    assert figures["gold_questions"] == {"own question, valid": 2, "template, invalid": 1}
+    assert (figures["gold_valid"], figures["gold_invalid"], figures["candidate_first"]) == (2, 1, 1)
     assert figures["repeats"] == 0
     hidden = GoldLeakage(
         cue="position in the task", auroc=0.58, low=0.56, high=0.6
     )  # no more than is tolerated
-    warn_about_leakage(figures | {"filters_told_by": [hidden]})
+    warn_about_leakage(figures | {"gold_leakage": [hidden]})
     assert capsys.readouterr().err == ""
 
 
@@ -201,7 +201,7 @@ def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(
     def row(number):
         block = number // 50
         asked = TaskQuestion(key="c", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")
-        known = TaskQuestion(key="f", text=f"filter {number}", role="filter", expected_choice="valid")
+        known = TaskQuestion(key="f", text=f"filter {number}", role="gold", expected_choice="valid")
         return Task(
             task_id=f"{number:04}",
             image_id=f"n{number % 9}",

@@ -44,11 +44,11 @@ def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_para
     tasks = {task.task_id: task for task in read_jsonl(batched / "batch/tasks.jsonl", Task)}
     assert len(verdicts) == 8 * len(tasks)
     answers = sum(
-        asked.role != "filter"
+        asked.role != "gold"
         for row in verdicts
         for asked in (tasks[row.task_id].first, tasks[row.task_id].second)
     )
-    aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
+    aside = [json.loads(line) for line in (OUT / "excluded_answers.jsonl").read_text().splitlines()]
     assert sum(v.votes_invalid + v.votes_valid + v.votes_excluded for v in verified()) == answers
     assert sum(v.votes_excluded for v in verified()) == len(aside)
     assert len({(row["verdict_id"], row["candidate_id"]) for row in aside}) == len(aside)
@@ -162,7 +162,7 @@ def test_a_crowd_that_calls_everything_invalid_verifies_nothing(batched, set_par
 
 def test_a_source_that_three_good_judges_contradict_stops_the_stage(batched, set_params):
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
-    known = [asked for task in tasks for asked in (task.first, task.second) if asked.role == "filter"]
+    known = [asked for task in tasks for asked in (task.first, task.second) if asked.role == "gold"]
     wrong = {asked.text for asked in known if asked.gold_source == "own question"}
     wrong = set(sorted(wrong)[:4])
     flip = {"valid": "invalid", "invalid": "valid"}
@@ -170,7 +170,7 @@ def test_a_source_that_three_good_judges_contradict_stops_the_stage(batched, set
     def choose(who, asked):
         return (
             flip[asked.expected]
-            if asked.role == "filter" and asked.text in wrong
+            if asked.role == "gold" and asked.text in wrong
             else asked.expected or "valid"
         )
 
@@ -210,7 +210,7 @@ def test_the_quality_report_tells_the_same_as_the_files(batched, set_params):
     set_params("collect", simulated_votes=8)
     collect.main()
     quality = read_json(OUT / "quality.json", QualityReport)
-    aside = [json.loads(line) for line in (OUT / "set_aside.jsonl").read_text().splitlines()]
+    aside = [json.loads(line) for line in (OUT / "excluded_answers.jsonl").read_text().splitlines()]
     assert (quality.num_verdicts, quality.num_answers - quality.num_counted) == (
         8 * len(verified()),
         len(aside),
@@ -331,10 +331,10 @@ def test_an_experts_word_goes_from_the_pulled_file_to_the_report(batched, set_pa
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     rows = export(tasks, lambda who, asked: asked.expected or ("invalid" if who < 3 else "valid"))
     for row in rows:
-        row["annotations"][2]["completed_by"] = "expert-01"
+        row["annotations"][2]["completed_by"] = "adjudicator-01"
     pulled(rows)
     collect.main()
-    assert {(row.status, row.decided_by) for row in verified()} == {("answerable", "expert")}
+    assert {(row.status, row.decided_by) for row in verified()} == {("answerable", "adjudicator")}
     assert {row.votes_invalid for row in verified()} == {2}
-    assert read_json(OUT / "collect.json")["by_expert"] == {"answerable": len(tasks)}
-    assert "expert-01" in (OUT / "quality.html").read_text()
+    assert read_json(OUT / "collect.json")["by_adjudicator"] == {"answerable": len(tasks)}
+    assert "adjudicator-01" in (OUT / "quality.html").read_text()

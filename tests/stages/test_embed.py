@@ -158,7 +158,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
 def test_exported_vectors_stand_in_for_the_model_and_its_images(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
-    assert embedding_cache.export_embeddings() == Path("data/world/vectors/clip.safetensors")
+    assert embedding_cache.export_embeddings() == Path("data/world/embeddings/clip.safetensors")
     embedding_cache.CACHE_PATH.unlink()
     encoded.clear()
     embed.main()

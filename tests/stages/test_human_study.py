@@ -75,7 +75,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     told = run("study", "score")
     for subset, questions in asked.items():
         assert f"{subset} " in told
-        model = copied / "sanity" / subset / "clip_score.json"
+        model = copied / "reference_predictions" / subset / "clip_score.json"
         human = f"human={HOME / 'study/judgements' / subset}.json"
         words = [
             copied,

@@ -198,7 +198,7 @@ def test_a_question_whose_answer_says_that_there_is_none_is_left_out_and_counted
     ingest.main()
     counts = read_json(OUT / "ingest.json")["counts"]["testdev"]
     assert (counts["questions"], counts[f"questions left out: {NO_ANSWER_REASON}"]) == (before - 1, 1)
-    (row,) = read_jsonl(OUT / "left_out.jsonl", UnusedQuestion)
+    (row,) = read_jsonl(OUT / "unused_questions.jsonl", UnusedQuestion)
     assert (row.question_id, row.answer, row.reason) == ("00100101", answer, NO_ANSWER_REASON)
     assert "00100101" in capsys.readouterr().err
     assert "00100101" not in {row.question_id for row in read_jsonl(OUT / "questions.jsonl", Question)}

@@ -13,4 +13,4 @@ def test_every_question_is_a_candidate_or_has_a_reason_in_each_subset():
     candidates, dropped = perturb(rows, {q.text: () for q in rows}, vocabulary("kite"), PerturbParams())
     counts = Counter(key for row in (*candidates, *dropped) for key in count_keys(row))
     for subset in make_report(counts).values():
-        assert subset["questions"] == len(rows) == subset["candidates"] + sum(subset["unperturbed"].values())
+        assert subset["questions"] == len(rows) == subset["candidates"] + sum(subset["unedited"].values())

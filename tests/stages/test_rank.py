@@ -38,13 +38,13 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     rank.main()
     questions, vectors = world()
     first = {path.name: path.read_bytes() for path in (project / "rank").iterdir()}
-    assert first.keys() == {"candidates.jsonl", "own_scores.jsonl", "splits.json", "rank.json"}
+    assert first.keys() == {"candidates.jsonl", "source_scores.jsonl", "splits.json", "rank.json"}
     candidates = list(read_jsonl(project / "rank/candidates.jsonl", Candidate))
     assert [c.candidate_id for c in candidates] == sorted(c.candidate_id for c in candidates)
     program_of = {q.question_id: q.program for q in questions}
     assert all(c.program == program_of[c.question_id] and c.program for c in candidates)
     assert candidates[0].candidate_id == f"clipeasy_{candidates[0].image_id}+{candidates[0].question_id}"
-    assert len(list(read_jsonl(project / "rank/own_scores.jsonl", SourceQuestionScore))) == len(
+    assert len(list(read_jsonl(project / "rank/source_scores.jsonl", SourceQuestionScore))) == len(
         questions
     )  # the train question is none of ours
     assert read_json(project / "rank/splits.json") == assign_splits(vectors.image_ids, 0.4, 0)

@@ -112,7 +112,7 @@ def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeyp
 
 def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annotators():
     said = {
-        "a": {"x": "invalid", "expert-01": "invalid"},
+        "a": {"x": "invalid", "adjudicator-01": "invalid"},
         "b": {"x": "invalid", "y": "invalid"},
         "c": {"x": "valid"},
     }
@@ -144,7 +144,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
         0,
     )
     assert found.agreement_text.startswith("On 1 candidate, sampled at random, that two or more judged")
-    assert "2<small>0 excluded; and 1 expert<" in render_page(result.quality)
+    assert "2<small>0 excluded; and 1 adjudicator<" in render_page(result.quality)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ def test_what_goes_in_is_kept_or_dropped_for_a_counted_reason():
     ]
     kept, dropped = screen(candidates, asked, {"n1": SCENE}, VOCABULARY)
     counts = make_report(Counter(key for row in (*kept, *dropped) for key in count_keys(row)))
-    assert sum(row["in"] for row in counts.values()) == len(candidates) == len(kept) + len(dropped)
+    assert sum(row["candidates"] for row in counts.values()) == len(candidates) == len(kept) + len(dropped)
     for row in counts.values():
-        assert row["in"] == row["kept"] + sum(row["dropped"].values())
-        assert sum(row["judged"].values()) == sum(row["evidence"].values()) == row["kept"]
+        assert row["candidates"] == row["kept"] + sum(row["dropped"].values())
+        assert sum(row["verifier"].values()) == sum(row["evidence"].values()) == row["kept"]
     assert {row.candidate.candidate_id for row in kept}.isdisjoint(d.candidate_id for d in dropped)

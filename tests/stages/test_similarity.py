@@ -228,7 +228,7 @@ def test_a_text_that_the_edit_made_too_long_has_no_score_and_is_told_of(
     assert [key for key, score in scores.items() if score is None] == ["pthard_a+06"]
     assert json.loads((OUT / "texts.json").read_text()) == TEXTS and len(scores) == 5
     report = json.loads((OUT / "similarity.json").read_text())
-    assert (report["distinct_texts"], report["too_long"]) == (4, 1)
+    assert (report["distinct_texts"], report["texts_too_long"]) == (4, 1)
     screen(EDITED)
     similarity.main()
     assert list(read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore)) == [

@@ -26,5 +26,5 @@ def test_the_stages_run_on_the_tiny_world_and_give_the_same_bytes_again(tiny, se
         assert (
             counts["questions"]
             == len(questions)
-            == counts["candidates"] + sum(counts["unperturbed"].values())
+            == counts["candidates"] + sum(counts["unedited"].values())
         )

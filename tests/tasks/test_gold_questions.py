@@ -219,7 +219,7 @@ def test_candidates_are_offered_only_for_something_missing():
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [("unanswerable", ["invalid"]), ("answerable", ["valid"]), ("doubtful", []), ("unjudged", [])],
+    [("unanswerable", ["invalid"]), ("answerable", ["valid"]), ("doubtful", []), ("no_votes", [])],
 )
 def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
     candidate = Candidate(candidate_id="c", subset="pt-hard", image_id="here", question_id="9", text="?")

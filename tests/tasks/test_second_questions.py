@@ -48,7 +48,7 @@ def repeats(members):
 
 
 def draw(pool, wanted="valid", templates=False, shown=None, host=ASKED):
-    row = pool.draw(host, wanted, templates, shown or AnnotatorAdversary(), rng())
+    row = pool.pick_gold_question(host, wanted, templates, shown or AnnotatorAdversary(), rng())
     return row and row.text
 
 

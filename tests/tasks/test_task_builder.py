@@ -25,7 +25,7 @@ def valid(text, source="own question", question_id=None):
     return GoldQuestion(text=text, expected_choice="valid", source=source, question_id=question_id)
 
 
-def invalid(text, source="judged candidate"):
+def invalid(text, source="candidate refuted by evidence"):
     return GoldQuestion(text=text, expected_choice="invalid", source=source)
 
 
@@ -62,7 +62,7 @@ MANY = [
 def test_every_candidate_is_under_judgement_once_beside_one_companion():
     tasks = made()
     assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(row.candidate_id for row in CANDIDATES)
-    assert {roles(t)[1].role for t in tasks} == {"filter", "repeat"}
+    assert {roles(t)[1].role for t in tasks} == {"gold", "repeat"}
     assert len({t.task_id for t in tasks}) == 200
     assert [t.task_id for t in tasks] == sorted(t.task_id for t in tasks)
 
@@ -78,13 +78,13 @@ def test_no_text_comes_more_than_twice_at_a_image_and_no_candidate_is_repeated_m
 def test_as_many_tasks_have_a_filter_as_the_share_says_and_as_filters_last():
     # 18 filters beside 200 candidates: 2 * 18 * 200 / 218 = 33 tasks, of 33 shown 15 come again (0.45), and of 367 shown of
     # candidates 167 (0.455). The templates are no part of it.
-    assert sum(roles(t)[1].role == "filter" for t in made(template_share=0)) == 33
-    assert sum(roles(t)[1].role == "filter" for t in made(filters=MANY, template_share=0)) == 100
+    assert sum(roles(t)[1].role == "gold" for t in made(template_share=0)) == 33
+    assert sum(roles(t)[1].role == "gold" for t in made(filters=MANY, template_share=0)) == 100
 
 
 def test_half_of_the_filters_are_invalid_and_some_are_templates_and_either_comes_first():
     tasks = made(filters=MANY)
-    found = [roles(t)[1] for t in tasks if roles(t)[1].role == "filter"]
+    found = [roles(t)[1] for t in tasks if roles(t)[1].role == "gold"]
     assert sum(q.expected_choice == "invalid" for q in found) in range(48, 53)  # one template of each
     assert 1 <= sum(q.gold_source == "template" for q in found) <= 4  # two, at most twice each
     assert (
@@ -155,7 +155,7 @@ def test_the_browser_gets_a_key_a_image_and_two_texts_and_nothing_else():
             "second": task.second.text,
         }
     }
-    for secret in ("candidate", "filter", "valid", "cliphard", "judged", task.first.key, task.second.key):
+    for secret in ("candidate", "gold", "valid", "cliphard", "judged", task.first.key, task.second.key):
         assert secret not in json.dumps(row)
 
 

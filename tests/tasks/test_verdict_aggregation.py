@@ -39,12 +39,12 @@ def collected(prior=None, given=GIVEN, overlap=("ca", "cb", "cc", "cd"), **param
 
 
 def test_votes_are_counted_after_failed_filters_are_set_aside():
-    result = collected(rule="majority")
+    result = collected(aggregation="majority")
     assert [(row.candidate.candidate_id, row.status) for row in result.verified] == [
         ("ca", "unanswerable"),  # two of three
         ("cb", "answerable"),
         ("cc", "doubtful"),
-        ("cd", "unjudged"),  # x failed the filter
+        ("cd", "no_votes"),  # x failed the filter
     ]
     assert result.quality.num_unanswerable == 1 and result.quality.expected_error.value is None
     assert [(row.verdict_id, row.candidate_id) for row in result.excluded_answers] == [("dx", "cd")]
@@ -53,11 +53,11 @@ def test_votes_are_counted_after_failed_filters_are_set_aside():
 
 
 def test_the_report_tells_the_same_in_short():
-    figures = make_report(collected(rule="majority"))
+    figures = make_report(collected(aggregation="majority"))
     assert (figures["simulated"], figures["rehearsal"], figures["verdicts"]) == (True, False, 9)
-    assert figures["set_aside"] == {"filter failed": 1}
+    assert figures["excluded_answers"] == {"gold question failed": 1}
     assert figures["candidates"] == {
-        "clip-hard": {"unanswerable": 1, "answerable": 1, "doubtful": 1, "unjudged": 1}
+        "clip-hard": {"unanswerable": 1, "answerable": 1, "doubtful": 1, "no_votes": 1}
     }
     assert figures["annotators"]["x"]["specificity"]["share"] == 0.75  # three of four filters
     assert figures["aqs"] == {"verified": 3, "open": 1}
@@ -67,7 +67,7 @@ def test_the_report_tells_the_same_in_short():
 
 
 def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():
-    result = collected(rule="dawid-skene", min_posterior=0.6)
+    result = collected(aggregation="dawid-skene", min_posterior=0.6)
     assert [row.candidate_id for row in result.posteriors] == ["ca", "cb", "cc", "cd"]
     assert all(0 < row.invalid < 1 for row in result.posteriors)
     assert {row.annotator for row in result.quality.confusion_tables} == {"x", "y", "z"}
@@ -82,23 +82,23 @@ def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
 
 @pytest.mark.parametrize("rule", ["majority", "unanimity", "dawid-skene"])
 def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
-    before = {row.candidate.candidate_id: row for row in collected(rule=rule).verified}
+    before = {row.candidate.candidate_id: row for row in collected(aggregation=rule).verified}
     words = {
         "a": (V, U),
         "c": (V, X),
         "d": (X, X),
     }  # "unsure" is valid; what is said beside a failed filter counts not
-    given = {key: row | ({"expert-01": words[key]} if key in words else {}) for key, row in GIVEN.items()}
-    result = collected(rule=rule, given=given)
+    given = {key: row | ({"adjudicator-01": words[key]} if key in words else {}) for key, row in GIVEN.items()}
+    result = collected(aggregation=rule, given=given)
     a, b, c, d = result.verified
     assert [(row.status, row.decided_by) for row in (a, c)] == [
-        ("answerable", "expert"),
-        ("unanswerable", "expert"),
+        ("answerable", "adjudicator"),
+        ("unanswerable", "adjudicator"),
     ]
     assert (b, d.decided_by) == (before["cb"], "votes")
     assert (a.votes_invalid, a.votes_valid, a.votes_excluded) == (2, 1, 0)  # annotators' alone
-    assert "ac" not in a.verdict_ids and "aexpert-01" in a.verdict_ids
-    assert make_report(result)["by_expert"] == {"answerable": 1, "unanswerable": 1}
+    assert "ac" not in a.verdict_ids and "aadjudicator-01" in a.verdict_ids
+    assert make_report(result)["by_adjudicator"] == {"answerable": 1, "unanswerable": 1}
     assert [row.by_adjudicator for row in result.quality.subsets] == [2]
     assert not {"ca", "cc"} & {
         *result.quality.doubtful,
@@ -116,20 +116,20 @@ def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
 
 
 def test_experts_of_whom_as_many_say_the_one_as_the_other_decide_nothing():
-    given = GIVEN | {"c": GIVEN["c"] | {"expert-01": (V, X), "expert-02": (V, V)}}
-    row = collected(rule="majority", given=given).verified[2]
+    given = GIVEN | {"c": GIVEN["c"] | {"adjudicator-01": (V, X), "adjudicator-02": (V, V)}}
+    row = collected(aggregation="majority", given=given).verified[2]
     assert (row.status, row.decided_by) == ("doubtful", "votes")
 
 
 def test_what_is_expected_to_be_wrong_is_told_of_what_votes_decided():
     prior = {"ca": 0.5, "cb": 0.5, "cc": 0.5, "cd": 0.5}
-    given = {key: row | {"expert-01": (V, X)} for key, row in GIVEN.items()}
+    given = {key: row | {"adjudicator-01": (V, X)} for key, row in GIVEN.items()}
     assert collected(prior, given, min_posterior=0.6).quality.expected_error.value is None
     assert collected(prior, min_posterior=0.6).quality.expected_error.value > 0
 
 
 def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
-    found = collected(rule="majority").quality
+    found = collected(aggregation="majority").quality
     assert found.doubtful == {"cc": 0.5}  # one vote each way
     rows = collected(min_posterior=0.999)
     left = {row.candidate.candidate_id for row in rows.verified if row.status == "doubtful"}
@@ -141,7 +141,7 @@ def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
 def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
     # All: a third, all and none of the pairs on a, b, c agree. What is asked again in doubt would lower it.
     assert collected().quality.agreement[0].observed.value == pytest.approx(4 / 9, abs=1e-6)
-    given = GIVEN | {"b": GIVEN["b"] | {"expert-01": (V, X)}}
+    given = GIVEN | {"b": GIVEN["b"] | {"adjudicator-01": (V, X)}}
     together = collected(given=given, overlap=("ca", "cb")).quality.agreement[0]
     assert (together.candidates, together.observed.value) == (2, pytest.approx(2 / 3, abs=1e-6))
     assert collected(overlap=()).quality.agreement[0].observed.value is None
@@ -157,13 +157,13 @@ def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
 def test_the_parameters_of_the_simulation_are_told_only_if_it_ran(simulate, there):
     in_use = CollectParams(simulate=simulate).get_active_values()
     assert in_use["simulate"] == simulate
-    assert ({"seed", "votes"} <= in_use.keys()) is there
+    assert ({"seed", "simulated_votes"} <= in_use.keys()) is there
     assert in_use["min_votes"] == 2
 
 
 def test_where_no_answer_counts_nothing_is_estimated_and_nothing_is_judged():
     result = collected(given={"a": {"x": (X, X)}})  # beside a failed filter
-    assert [row.status for row in result.verified] == ["unjudged"] and result.posteriors == []
+    assert [row.status for row in result.verified] == ["no_votes"] and result.posteriors == []
 
 
 def test_verified_candidates_are_kept_where_one_says_as_they_are_made():

@@ -41,7 +41,7 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
         "easy_last": 4,
         "easy_pool": 20,
         "max_question_uses": 3,
-        "validation_share": 0.5,
+        "validation_proportion": 0.5,
         "seed": 1,
     },
     "perturb": {"seed": 1},

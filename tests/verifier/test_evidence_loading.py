@@ -31,6 +31,6 @@ def test_where_it_is_known_how_complete_graphs_are_facts_say_what_they_leave_out
     folders = DatasetFolders("d")
     write_jsonl(folders.record_file(SceneGraph), [scene("cup 1 at 500 500: red", complete=False)])
     write_jsonl(folders.stage_dir("vocabulary") / "reconstructed.jsonl", [])
-    told = msgspec.structs.replace(vocabulary, listed={"object": 0.9})
+    told = msgspec.structs.replace(vocabulary, annotation_recall={"object": 0.9})
     assert make_evidence_loader(folders, vocabulary)("p").completeness is None
     assert make_evidence_loader(folders, told)("p").completeness is not None

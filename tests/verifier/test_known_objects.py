@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.verifier.known_objects import (
+from pipeline.verifier.evidence import (
     MAX_FALSE_PROBABILITY,
     UNKNOWN_PROBABILITY,
     ObjectEvidence,
@@ -28,4 +28,4 @@ def test_a_thing_is_only_itself():
 )
 def test_what_hardly_exists_is_none(selection, others, is_open, some):
     assert MAX_FALSE_PROBABILITY == 0.03
-    assert (selection.others, selection.open, bool(selection)) == (pytest.approx(others), is_open, some)
+    assert (selection.expected_others, selection.has_possible_others, bool(selection)) == (pytest.approx(others), is_open, some)

@@ -293,7 +293,7 @@ def test_a_graph_read_back_from_its_file_tells_the_same():
     )
     again = msgspec.json.decode(msgspec.json.encode(made), type=PartialGraph)
     one, other = build_question_evidence(made, LEXICON), build_question_evidence(again, LEXICON)
-    for name in ("related", "denied", "scene", "absent", "closed"):
+    for name in ("relations", "negated_relations", "scene", "absent_names", "fully_listed_names"):
         assert getattr(one, name) == getattr(other, name)
     assert one.negated_relations and one.scene["place"] == "kitchen" and one.absent_names == {"umbrella"}
 
@@ -510,7 +510,7 @@ GRAPH = build_partial_graph(
                 "2 is called cup (q1 q2 q7)",
                 "cup (2): color red (q1)",
                 "cup (2): not color blue (q7)",
-                "the cup, said as of the only one (q2 q7)",
+                "the cup, mentioned as the only one (q2 q7)",
             ],
         ),
         (
@@ -520,7 +520,7 @@ GRAPH = build_partial_graph(
                 "2 is called cup (q1 q2 q7)",
                 "cup (2): on table (1) (q1)",
                 "cup (2): size small (q2)",
-                "the cup, said as of the only one (q2 q7)",
+                "the cup, mentioned as the only one (q2 q7)",
             ],
         ),
         (

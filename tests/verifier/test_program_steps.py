@@ -33,7 +33,7 @@ def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
         "select: table (1)->filter color: red [0]->query: name [1]",
         facts(*WORLD, complete=complete),
     )
-    assert (ids(kept.sure), ids(thing for thing, _ in kept.maybe)) == (["1"], maybe)
+    assert (ids(kept.certain), ids(thing for thing, _ in kept.possible)) == (["1"], maybe)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_what_certainly_finds_none_voids_the_question(program, category):
 
 def test_a_relation_finds_the_named_thing_on_its_side():
     on = "select: table (1)->relate: cup,on,s (3) [0]->query: color [1]"
-    assert ids(find((execute_select, execute_relate), on, facts(*WORLD)).sure) == ["3"]
+    assert ids(find((execute_select, execute_relate), on, facts(*WORLD)).certain) == ["3"]
     under = "select: cup (3)->relate: table,on,o (1) [0]->query: color [1]"
-    assert ids(find((execute_select, execute_relate), under, facts(*WORLD)).sure) == ["1"]
+    assert ids(find((execute_select, execute_relate), under, facts(*WORLD)).certain) == ["1"]
     with pytest.raises(PresuppositionFailure, match=r"no cup \(table on it\)"):
         find(
             (execute_select, execute_relate),
@@ -63,7 +63,7 @@ def test_a_relation_finds_the_named_thing_on_its_side():
 
 
 def test_the_scene_is_a_thing_of_its_own():
-    assert find((execute_select,), "select: scene->query: place [0]", facts(*WORLD)).sure == (SCENE_OBJECT,)
+    assert find((execute_select,), "select: scene->query: place [0]", facts(*WORLD)).certain == (SCENE_OBJECT,)
 
 
 def test_a_category_may_be_what_is_asked_for():
@@ -104,7 +104,7 @@ def test_what_the_answer_may_be(program, possible):
     ("program", "doubt"),
     [
         ("select: table (1)->verify rel: lamp,on,s (7) [0]", "nothing is known of any lamp"),
-        ("select: table (1)->verify rel: table,near,s (1) [0]", "it is not told what table is near"),
+        ("select: table (1)->verify rel: table,near,s (1) [0]", "the program does not say what table is near"),
         ("select: table (1)->choose rel: lamp,on|under,s (7) [0]", "nothing is known of any lamp"),
         ("select: scene->verify weather: sunny [0]", "it is not known whether"),
         ("select: table (1)->same: color [0]", "it is not known how many are meant by 'table'"),

@@ -52,7 +52,7 @@ def test_positions_narrow_each_other_down():
 
 
 def test_no_box_behind_the_cup_denies_it_of_every_known_box():
-    facts, _ = believed(CUP, BOX, Statement("none", "2", value="box,behind,s"))
+    facts, _ = believed(CUP, BOX, Statement("absent_relation", "2", value="box,behind,s"))
     assert facts.negated_relations == {("3", "behind", "2"), ("2", "in front of", "3")}
 
 
@@ -71,7 +71,7 @@ def test_two_places_are_none():
 
 
 def test_what_is_said_as_of_the_only_one_is_closed_by_that_word_alone():
-    alone = [Statement("alone", value=value) for value in ("person", "cup")]
+    alone = [Statement("unique", value=value) for value in ("person", "cup")]
     facts = believed(CUP, *alone)[0]
     assert facts.fully_listed_names == {"cup", "person"}
     assert [facts.select_objects(name).has_possible_others for name in ("cup", "person", "woman")] == [

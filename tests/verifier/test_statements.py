@@ -33,7 +33,7 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
             "red",
             [
                 TABLE,
-                Statement("alone", value="table"),
+                Statement("unique", value="table"),
                 Statement("name", "1"),
                 Statement("attribute", "1", "color", "red"),
             ],
@@ -43,7 +43,7 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
         (
             THERE.replace("(2)", "(-)"),
             "no",
-            [TABLE, Statement("none", "1", value="cup,on,s")],
+            [TABLE, Statement("absent_relation", "1", value="cup,on,s")],
         ),
         # "no" to two claims at once tells of neither
         (
@@ -56,7 +56,7 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
         (
             "select: cup (2)->verify color: red [0]->verify size: big [0]->and:  [1, 2]",
             "no",
-            [CUP, Statement("alone", value="cup")],
+            [CUP, Statement("unique", value="cup")],
         ),
         ("select: scene->query: place [0]", "park", [make_scene_statement("place", "park")]),
         ("select: scene->verify location: indoors [0]", "no", [make_scene_statement("location", "outdoors")]),

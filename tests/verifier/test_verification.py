@@ -414,7 +414,7 @@ def test_a_verdict_is_dared_if_it_is_right_97_times_of_100(program, left_out, ch
 def test_the_judgement_says_how_probably_something_was_left_out():
     gaps = replace(facts(*LISTED, complete=False), completeness=Gaps(0.011))
     lamp = verify_question(steps("select: lamp (2)->query: color [0]"), gaps)
-    assert lamp.detail == "no lamp in the image, or left out (chance 0.011)"
+    assert lamp.detail == "no lamp in the image, or left out (probability 0.011)"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_without_graphs_the_answered_questions_are_counted():
     "scenes, questions", [(GRAPHS[:1], []), ([], [question("1", "select: cup (1)->query: color [0]", "red")])]
 )
 def test_an_empty_vocabulary_is_an_error_that_says_what_to_do(scenes, questions):
-    with pytest.raises(UserError, match="the vocabulary is empty.*at least 5 times.*lower it"):
+    with pytest.raises(UserError, match="the vocabulary is empty.*at least 5 times.*vocabulary.min_count"):
         count(scenes, questions, min_count=5)
 
 
@@ -109,7 +109,14 @@ THINGS = ("table 1: wood", "cup 2: red, small; on 1", "cup 3: red")
 
 
 def counts(seen):
-    return (seen.names, seen.attributes, seen.subject_of, seen.object_of, seen.places, seen.weathers)
+    return (
+        seen.name_counts,
+        seen.attribute_counts,
+        seen.subject_of,
+        seen.object_of,
+        seen.place_counts,
+        seen.weather_counts,
+    )
 
 
 EXPECTED = (

@@ -1,15 +1,14 @@
-"""Predict the label from less than a model should need, by grouped cross-validation: folds, scores, AUROC and its interval.
+"""Evaluate attackers, which predict the label from part of the input, by grouped cross-validation.
 
-An attacker never learns from a row of the group that it predicts. An AUROC below 0.5 is shown as 1 - AUROC: an attacker that is
-reliably wrong has found the label all the same.
+An attacker never trains on a row of the group that it predicts. An AUROC below 0.5 is shown as 1 - AUROC, because an attacker
+that is reliably wrong has also found the label.
 
-Folds and scores depend on the content of the rows and on the seed, never on their order or on the file that they came in. So the
-same attacker has the same figure for the same rows, whoever audits them.
+Folds and scores depend only on the content of the rows and on the seed, not on the order of the rows or on the file. The same rows
+therefore give the same AUROC in every audit.
 
-The interval resamples groups and leaves the scores as they are, which covers one training run only. What another sample of the
-same kind would give varies more, so the interval of an attacker that learns is widened (Nadeau and Bengio, 2003, Inference for
-the generalization error, Machine Learning 52, equation 9): with k folds the variance is (1 + k / (k - 1)) times that of
-independent folds, which for 5 folds makes the interval 1.5 times as wide.
+The bootstrap resamples groups and keeps the scores, so it covers the variance of one training run only. The interval of a trained
+attacker is therefore widened (Nadeau and Bengio, 2003, Inference for the generalization error, Machine Learning 52, equation 9).
+With k folds the variance is (1 + k / (k - 1)) times that of independent folds; with 5 folds the interval is 1.5 times as wide.
 """
 
 from __future__ import annotations
@@ -34,17 +33,18 @@ from pipeline.core.records import Record
 from pipeline.scoring import auroc
 from pipeline.scoring.bootstrap import bootstrap, cluster_auroc, number_clusters, percentile_interval
 
-UNTRAINED_ATTACKERS = ("length", "verbatim", "CLIP score")  # attackers that learn nothing
+# Attackers whose scores need no training.
+UNTRAINED_ATTACKERS = ("length", "verbatim count", "CLIP score")
 
 
 class AttackResult(Record):
-    """What one attacker reaches.
+    """The AUROC of one attacker.
 
     Attributes:
         auroc: AUROC, or 1 - AUROC if it is below 0.5; null if the attacker does not apply.
-        low, high: The ends of its 95 % bootstrap interval over groups, widened for what learning adds.
-        groups: How many groups were resampled.
-        below_half: Whether the AUROC is below 0.5, so that 1 - AUROC is shown.
+        low, high: Ends of the 95 % cluster bootstrap interval over groups, widened for the variance of training.
+        groups: Number of groups that were resampled.
+        is_below_half: Whether the AUROC is below 0.5, so that 1 - AUROC is shown.
     """
 
     auroc: float | None
@@ -56,16 +56,16 @@ class AttackResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """What an attacker predicts, and which rows it may learn from.
+    """The labels that an attacker predicts and the cross-validation folds.
 
-    A group's fold depends on the names and sizes of the groups and on the seed alone.
+    The fold of a group depends only on the names and sizes of the groups and on the seed.
 
     Attributes:
         labels: [n], 1 = UQ, 0 = AQ.
-        groups: [n] names made from the content of the rows; the rows of a group are all in one fold.
-        count: How many folds.
+        groups: [n] group names, made from the content of the rows. All rows of a group are in the same fold.
+        num_folds: Number of folds.
         seed: Decides which groups share a fold.
-        known: The source's questions, for attackers that have read them; None if they are not available.
+        known_questions: The source's questions, for attackers that read them; None if they are not available.
     """
 
     labels: np.ndarray
@@ -75,11 +75,12 @@ class Folds:
     known_questions: KnownQuestions | None = None
 
     def split_rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Assign groups to folds, the largest first, each to the fold with the fewest rows; groups of one size are in an order
-        that the seed shuffles.
+        """Assign groups to folds, largest group first, each to the fold with the fewest rows.
+
+        The seed shuffles groups of the same size.
 
         Returns:
-            For each fold the rows to learn from and the rows to predict; nothing if there are fewer groups than folds.
+            For each fold the indices of the training rows and of the test rows; [] if there are fewer groups than folds.
         """
         names = [str(name) for name in self.groups.tolist()]
         count, (group,) = number_clusters([names])
@@ -90,48 +91,53 @@ class Folds:
         for i in order[np.argsort(-sizes[order], kind="stable")].tolist():
             fold[i] = least = rows.index(min(rows))
             rows[least] += int(sizes[i])
-        of_row = fold[group]
-        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(self.num_folds)]
+        row_fold = fold[group]
+        return [(np.flatnonzero(row_fold != k), np.flatnonzero(row_fold == k)) for k in range(self.num_folds)]
 
     def cross_val_scores(self, features: Any, classifier: Any) -> np.ndarray:
-        """Scores [n] by copies of a classifier of scikit-learn for rows that they did not see, nor any of their group;
-        NaN if there are too few groups or some fold has nothing of one label to learn from.
+        """Return out-of-fold scores of a scikit-learn classifier.
 
         Args:
-            features: [n, d], dense or sparse, made from all rows, as they know no label.
+            features: [n, d], dense or sparse. They may be computed from all rows, because they do not use the labels.
+            classifier: An unfitted classifier; a clone is fitted for each fold.
+
+        Returns:
+            [n] probability of label 1 minus the proportion of label 1 in the training rows; NaN if there are too few groups, or
+            if the training rows of a fold all have the same label.
         """
         result = np.full(len(self.labels), np.nan)
         splits = self.split_rows()
         if any(len(np.unique(self.labels[train])) < 2 for train, _ in splits):
             return result
-        if not features.shape[
-            1
-        ]:  # No two texts share a word, for example: nothing can be learned, so all rows are alike.
+        # Without features (if no two texts share a word, for example) all rows get the same score.
+        if not features.shape[1]:
             return np.zeros(len(self.labels))
-        # One thread and double precision: the scores depend neither on the machine's cores nor on its instruction set.
+        # With one thread and double precision the scores do not depend on the number of cores or on the instruction set.
         with threadpool_limits(1):
             for train, test in splits:
                 model: Any = clone(classifier)
                 model.fit(features[train].astype(np.float64, copy=False), self.labels[train])
-                # Folds differ in their share of UQs; that must not count as signal, so each is centred on its training share.
+                # Folds differ in their proportion of UQs, which must not count as signal. So the scores of each fold are
+                # centred on the proportion in its training rows.
                 centre = self.labels[train].mean()
-                told = model.predict_proba(features[test].astype(np.float64, copy=False))
-                result[test] = np.round(told[:, 1] - centre, 6)
+                probabilities = model.predict_proba(features[test].astype(np.float64, copy=False))
+                result[test] = np.round(probabilities[:, 1] - centre, 6)
         return result
 
 
 def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
-    """Group rows for attackers that see the text: rows with the same text are together, and so are an edited question and its
-    original, since one of them gives the other away.
+    """Group rows for attackers that see the text.
+
+    Rows with the same text are in one group, and so are an edited question and its original, because each reveals the other.
 
     Args:
-        texts: [n].
-        question_ids: [n], the source question of each row.
+        texts: [n] questions.
+        question_ids: [n] ids of the source question of each row.
 
     Returns:
-        The name of each row's group, [n]: a hash of the first of its texts in sorted order.
+        [n] names of the groups: a hash of the first text of the group in sorted order.
 
-    >>> first, second, third = text_groups(["Is it red?", "Is it blue?", "Why?"], ["1", "1", "2"])
+    >>> first, second, third = group_by_text(["Is it red?", "Is it blue?", "Why?"], ["1", "1", "2"])
     >>> first == second, first == third
     (True, False)
     """
@@ -140,7 +146,7 @@ def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarr
     asked, of_text = places[: len(texts)], places[len(texts) :]
     links = coo_array((np.ones(len(texts)), (asked, of_text)), shape=(len(names), len(names)))
     group = connected_components(links, directed=False)[1][of_text]
-    # np.unique sorts the names, so the lowest number of a text in a group is that of its first text.
+    # np.unique sorts the names, so the lowest index of a text in a group belongs to its first text.
     first = np.full(group.max(initial=-1) + 1, len(names))
     np.minimum.at(first, group, of_text)
     hashes = {i: sha256(str(names[i]).encode()).hexdigest()[:16] for i in first.tolist()}
@@ -148,26 +154,26 @@ def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarr
 
 
 def score_by_word_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """TF-IDF word 1-3-grams with logistic regression."""
+    """Return scores [n] of TF-IDF word 1-3-grams with logistic regression."""
     return folds.cross_val_scores(compute_word_tfidf(texts), LogisticRegression(C=10, max_iter=500))
 
 
 def compute_word_tfidf(texts: Sequence[str]) -> Any:
-    """TF-IDF of word 1-3-grams, a sparse matrix [n, features] with rows of length 1."""
+    """Return the TF-IDF of word 1-3-grams, a sparse matrix [n, features] with rows of norm 1."""
     grams = TfidfVectorizer(ngram_range=(1, 3), token_pattern=r"[^\s]+", sublinear_tf=True)
     return grams.fit_transform(texts)
 
 
 def score_by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
-    """Scores [n] of a vector per row [n, d] (an image's, say) with logistic regression; the vectors are scaled in place."""
+    """Return scores [n] of vectors [n, d] (of images, for example) with logistic regression. The vectors are scaled in place."""
     scaled = StandardScaler(copy=False).fit_transform(vectors)
     return folds.cross_val_scores(scaled, LogisticRegression(C=0.1, max_iter=500))
 
 
 def compute_interval_scale(folds: int) -> float:
-    """How many times as wide an interval is for what learning adds (this module's docstring).
+    """Return the factor by which the interval of a trained attacker is widened (see the docstring of this module).
 
-    >>> learning(5)
+    >>> compute_interval_scale(5)
     1.5
     """
     return math.sqrt(1 + folds / (folds - 1))
@@ -181,17 +187,17 @@ def evaluate_attack(
     is_trained: bool = True,
     has_direction: bool = True,
 ) -> AttackResult:
-    """Measure what an attacker's scores reach.
+    """Compute the AUROC of an attacker's scores, with a cluster bootstrap interval over groups.
 
     Args:
-        scores: [n], without NaN if the attacker applies.
+        scores: [n]; NaN if the attacker does not apply.
         folds: The labels and groups that the scores were made with.
-        repetitions: Bootstrap replicates of the interval.
-        learned: Whether the attacker learns, so that its interval is widened for that.
-        signed: Whether a high score stands for the label 1; else an AUROC below 0.5 is nothing to remark on.
+        num_replicates: Number of bootstrap replicates of the interval.
+        is_trained: Whether the attacker is trained. If so, its interval is widened.
+        has_direction: Whether a high score stands for label 1. If not, an AUROC below 0.5 is not marked.
 
     Returns:
-        Its two-sided AUROC, with an interval over resampled groups.
+        max(AUROC, 1 - AUROC) and its interval; null if the attacker does not apply or all labels are equal.
     """
     count, (group,) = number_clusters([[str(name) for name in folds.groups.tolist()]])
     positive = folds.labels == 1
@@ -217,6 +223,6 @@ def evaluate_attack(
 
 
 def order_by_hash(names: Iterable[str], seed: int) -> np.ndarray:
-    """An order of names that is random, but the same for the same names and seed: by their SHA-256."""
+    """Return a random order of names that depends only on the names and the seed (the order of their SHA-256)."""
     digests = [sha256(f"{seed}\x1f{name}".encode()).digest() for name in names]
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), int)

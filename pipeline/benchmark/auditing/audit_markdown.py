@@ -1,4 +1,4 @@
-"""The audit's figures as tables for people: audit.md, and the parts of it that stand elsewhere too."""
+"""Render the audit as Markdown: `audit.md`, and the tables that the release card and other reports reuse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEMPLATE_DIR = Path(__file__).parent
 
 
 def render_audit_markdown(report: AuditReport) -> str:
-    """audit.md."""
+    """Return the text of `audit.md`."""
     return render_template(
         TEMPLATE_DIR / "audit.md.jinja",
         {"rounded": format_number},
@@ -25,7 +25,7 @@ def render_audit_markdown(report: AuditReport) -> str:
 
 
 def render_agreement_markdown(agreement: VerifierAgreement) -> str:
-    """How often the judge agrees with the source, per kind of evidence a row for every kind of question."""
+    """Return the agreement of the verifier with the source: one table per kind of evidence, one row per question type."""
     return render_template(
         TEMPLATE_DIR / "agreement.md.jinja",
         {"of": format_count_with_percent, "percent": format_percent},
@@ -36,10 +36,11 @@ def render_agreement_markdown(agreement: VerifierAgreement) -> str:
 def render_attack_table(
     subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float] | None = None
 ) -> str:
-    """What each attacker reaches on each subset, as a table in Markdown, with the p value of the permutation test.
+    """Return a Markdown table with the AUROC of each attacker on each subset and the p value of the permutation test.
 
     Args:
-        limits: on what attackers of the text may reach, by subset.
+        subsets: The audit of each subset.
+        limits: The highest allowed text-only AUROC by subset; adds a column.
     """
     names = list(next(iter(subsets.values())).attacks) if subsets else []
     head = ["subset", "UQ + AQ", *names, "p of the text", *(["limit on text"] if limits else [])]
@@ -62,11 +63,11 @@ BELOW_HALF_NOTE = "AUROC is below 0.5 and shown as 1 - AUROC"
 
 
 def format_auroc(attack: AttackResult, decimals: int = 2) -> str:
-    """AUROC and its interval; with a star if the AUROC is below 0.5; a dash where the attacker does not apply.
+    """Format an AUROC with its interval. A star marks an AUROC below 0.5, a dash an attacker that does not apply.
 
-    >>> reached(Attack(auroc=0.612, low=0.58, high=0.64, groups=9))
+    >>> format_auroc(AttackResult(auroc=0.612, low=0.58, high=0.64, groups=9))
     '0.61 [0.58, 0.64]'
-    >>> reached(Attack(auroc=0.612, low=0.58, high=0.64, groups=9, below_half=True))
+    >>> format_auroc(AttackResult(auroc=0.612, low=0.58, high=0.64, groups=9, is_below_half=True))
     '0.61 [0.58, 0.64] *'
     """
     if attack.auroc is None:
@@ -78,9 +79,9 @@ def format_auroc(attack: AttackResult, decimals: int = 2) -> str:
 
 
 def format_p_value(p_value: float | None) -> str:
-    """A p value; a dash where there is none.
+    """Format a p value; a dash stands for None.
 
-    >>> p_shown(0.0325), p_shown(None)
+    >>> format_p_value(0.0325), format_p_value(None)
     ('0.033', '-')
     """
     return "-" if p_value is None else f"{p_value:.3f}"
@@ -95,5 +96,9 @@ def format_percent(proportion: float | None) -> str:
 
 
 def format_count_with_percent(count: int, total: int) -> str:
-    """A count with its share: 12 (34.3 %)."""
+    """Format a count with its percentage.
+
+    >>> format_count_with_percent(12, 35)
+    '12 (34.3 %)'
+    """
     return f"{count:,} ({format_percent(count / total)})" if total else f"{count:,}"

@@ -1,4 +1,4 @@
-"""The largest subset in which neither a text nor an image has more rows of one label, by the rules of stage `balance`."""
+"""Choose the largest subset of a set in which no text and no image predicts the label, by the rules of stage `balance`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pipeline.core.records import Record
 DUPLICATE = "an earlier row has the same text, image and label"
 ONE_LABEL = "its text has only one label"
 CONTRADICTORY = "the same text has both labels for this image"
-UNPAIRED = "no row of the other label was made from the same question, or it is in another pair"
-DEFAULT_BALANCE_PARAMS = BalanceParams()  # of stage `balance`
+UNPAIRED = "no row of the other label is left that was made from the same question"
+DEFAULT_BALANCE_PARAMS = BalanceParams()
 
 
 class BalanceReport(Record):
-    """What a balanced subset keeps and leaves out.
+    """What a balanced subset keeps and excludes.
 
     Attributes:
-        rule: How it was chosen.
-        ones, zeros, texts, images: How many are kept, of how many.
-        reasons: Rows that are left out, by reason.
+        rule: The rule by which it was chosen.
+        positives, negatives, texts, images: Number kept, and number in the whole set; `images` is null if images are not known.
+        excluded_rows: Number of excluded rows, by reason.
     """
 
     rule: str
@@ -47,20 +47,20 @@ class BalanceReport(Record):
 def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceReport]:
     """Choose a balanced subset.
 
-    Where most rows have a counterpart of the other label, made from the same question in other words, such pairs stay together.
-    Pairs are left out until wordings are put in about as often as they are taken out (`even_words.even`). Otherwise the result is
-    the largest subset in which each text and each image has equally many rows of both labels (`balance_subset.largest_balanced`).
+    If at least half of the rows form pairs (a question and an edited version of it, with different labels), pairs stay together.
+    Pairs are excluded until n-grams are inserted about as often as they are removed (`find_telltale_pairs`). Otherwise the result is
+    the largest subset in which each text and each image has equally many rows of both labels (`find_largest_balanced_set`).
 
     Args:
         rows: The set.
-        seed: Decides which of equally good pairs are left out.
+        seed: Decides which of equally good pairs are excluded.
 
     Returns:
-        The places of the rows that stay, and what is left out.
+        The indices of the kept rows, and a report.
     """
     pairs = _make_pairs(rows)
     if 4 * len(pairs) >= len(rows):
-        rule = "pairs of a question and one made from it; some are left out so that their words predict less"
+        rule = "pairs of a question and its edited version, without pairs whose wording reveals the edit"
         reasons = _exclude_unbalanced_pairs(rows, pairs, seed)
     else:
         rule = BALANCED_MARGINS if rows.images is not None else "each text has equally many of both labels"
@@ -71,7 +71,7 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
         counts[reason] += 1
     kept = rows.select(keep)
 
-    def of(label: int) -> tuple[int, int]:
+    def count_label(label: int) -> tuple[int, int]:
         return int((kept.labels == label).sum()), int((rows.labels == label).sum())
 
     images = None
@@ -80,8 +80,8 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
     texts = len(set(kept.texts)), len(set(rows.texts))
     return keep, BalanceReport(
         rule=rule,
-        positives=of(1),
-        negatives=of(0),
+        positives=count_label(1),
+        negatives=count_label(0),
         texts=texts,
         images=images,
         excluded_rows=dict(sorted(counts.items())),
@@ -89,21 +89,25 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
 
 
 def _exclude_unbalanced_rows(rows: LabelledSet) -> dict[int, str]:
-    """Rows that are left out, with the reason. Of rows that say the same one counts; rows that contradict each other none."""
-    twofold = set.intersection(
+    """Return the index and reason of each excluded row.
+
+    Of duplicate rows the first is kept. Rows with the same text and image but different labels are all excluded.
+    """
+    texts_with_both_labels = set.intersection(
         *({rows.texts[i] for i in np.flatnonzero(rows.labels == label)} for label in (0, 1))
     )
     images: Sequence[object] = [0] * len(rows) if rows.images is None else rows.images
     reasons: dict[int, str] = {}
-    places: list[dict[ImageText, int]] = [{}, {}]  # of either label
-    # Without images each row is one of its own.
-    several = rows.images is None
+    # By label.
+    places: list[dict[ImageText, int]] = [{}, {}]
+    # Without images, rows with the same text are not duplicates.
+    allow_duplicates = rows.images is None
     repeats: list[list[tuple[ImageText, int]]] = [[], []]
     for i, (text, image, label) in enumerate(zip(rows.texts, images, rows.labels.tolist(), strict=True)):
         place = str(image), ("", text)
-        if text not in twofold:
+        if text not in texts_with_both_labels:
             reasons[i] = ONE_LABEL
-        elif several:
+        elif allow_duplicates:
             repeats[label].append((place, i))
         elif place in places[label]:
             reasons[i] = DUPLICATE
@@ -111,23 +115,28 @@ def _exclude_unbalanced_rows(rows: LabelledSet) -> dict[int, str]:
             places[label][place] = i
     for place in places[0].keys() & places[1].keys():
         reasons |= {places[0].pop(place): CONTRADICTORY, places[1].pop(place): CONTRADICTORY}
-    zeros, ones = (
+    negatives, positives = (
         repeats[label] or sorted(places[label].items(), key=lambda item: item[1]) for label in (0, 1)
     )
     chosen = find_largest_balanced_set(
-        [place for place, _ in ones],
-        [0.0] * len(ones),
-        [place for place, _ in zeros],
+        [place for place, _ in positives],
+        [0.0] * len(positives),
+        [place for place, _ in negatives],
         sorted(set(map(str, images))),
-        sorted(("", text) for text in twofold),
+        sorted(("", text) for text in texts_with_both_labels),
     )
-    for side, stays in zip((ones, zeros), chosen, strict=True):
-        reasons |= {i: OUTSIDE_BALANCED_SET for (_, i), stay in zip(side, stays, strict=True) if not stay}
+    for members, kept in zip((positives, negatives), chosen, strict=True):
+        reasons |= {
+            i: OUTSIDE_BALANCED_SET for (_, i), is_kept in zip(members, kept, strict=True) if not is_kept
+        }
     return reasons
 
 
 def _make_pairs(rows: LabelledSet) -> list[tuple[int, int]]:
-    """Rows 0 and 1 that were made from the same question and differ in their text, each row once at most."""
+    """Return pairs of a row with label 0 and a row with label 1 of the same source question but different texts.
+
+    Each row is in at most one pair.
+    """
     by_source: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
     for i, key in enumerate(rows.source_ids or ()):
         by_source[key][rows.labels[i]].append(i)

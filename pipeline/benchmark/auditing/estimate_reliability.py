@@ -1,5 +1,8 @@
-"""How far the estimates of stage estimate can be relied on, against the complete truth of images that they were not fitted
-on (known for drawn worlds alone): of candidates said to have an answer with 20 %, do 20 % have one?"""
+"""Measure the calibration of stage `estimate` on images that it was not fitted on: do 20 % of the candidates with an estimate of
+20 % have an answer?
+
+The complete truth is needed, which is known for synthetic worlds only.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ NUM_BINS = 10
 
 
 class ReliabilityBin(Record):
-    """Candidates whose estimates lie in one tenth of [0, 1]: how many, the mean estimate, the share that has an answer."""
+    """Candidates whose estimates lie in one tenth of [0, 1]: their number, mean estimate, and the proportion that is answerable."""
 
     candidates: int
     mean_estimate: float
@@ -27,13 +30,16 @@ class ReliabilityBin(Record):
 
 
 class Reliability(Record):
-    """How the estimates of some candidates hold against the truth; those of which it does not tell are left out.
+    """Estimates of a set of candidates compared with the truth. Undecidable candidates are excluded.
 
     Attributes:
-        candidates, answerable: how many there are, and how many have an answer. expected: how many were expected to.
-        calibration_error: expected calibration error over ten bins of equal width (Guo et al. 2017).
-        auroc: of the estimates, for having an answer; None where all are alike.
-        brier, brier_of_base_rate: mean squared error of the estimates, and of saying the share of all each time.
+        candidates, answerable: Number of candidates, and of those that are answerable.
+        expected_answerable: Sum of the estimates.
+        calibration_error: Expected calibration error over ten bins of equal width (Guo et al., 2017), in [0, 1].
+        auroc: AUROC of the estimates for being answerable; None if all candidates are alike.
+        brier: Mean squared error of the estimates.
+        base_rate_brier: Mean squared error of always predicting the base rate.
+        bins: The reliability table.
     """
 
     candidates: int
@@ -47,27 +53,31 @@ class Reliability(Record):
 
 
 def measure_reliability(estimates: Sequence[float], answerable: Sequence[bool]) -> Reliability:
-    """Compare estimates in [0, 1] with what is true; there must be some.
+    """Compare estimates with the truth.
 
-    >>> found = reliability([0.1, 0.1, 0.8, 0.8], [False, False, True, False])
-    >>> found.calibration_error, found.brier, found.brier_of_base_rate  # (0.1 + 0.3) / 2, (0.01 + 0.01 + 0.04 + 0.64) / 4
+    Args:
+        estimates: [n] probabilities of being answerable; n is at least 1.
+        answerable: [n] truth.
+
+    >>> found = measure_reliability([0.1, 0.1, 0.8, 0.8], [False, False, True, False])
+    >>> found.calibration_error, found.brier, found.base_rate_brier  # (0.1 + 0.3) / 2, (0.01 + 0.01 + 0.04 + 0.64) / 4
     (0.2, 0.175, 0.1875)
     """
-    said, true = np.array(estimates, float), np.array(answerable, float)
-    rate, curve = float(true.mean()), auroc(said, true > 0)
+    probabilities, true = np.array(estimates, float), np.array(answerable, float)
+    rate, curve = float(true.mean()), auroc(probabilities, true > 0)
     return Reliability(
-        candidates=len(said),
+        candidates=len(probabilities),
         answerable=int(true.sum()),
-        expected_answerable=round(float(said.sum()), 1),
-        calibration_error=round(expected_calibration_error(said, true, num_bins=NUM_BINS), 4),
+        expected_answerable=round(float(probabilities.sum()), 1),
+        calibration_error=round(expected_calibration_error(probabilities, true, num_bins=NUM_BINS), 4),
         auroc=None if np.isnan(curve) else round(curve, 4),
-        brier=round(brier_score(said, true), 4),
+        brier=round(brier_score(probabilities, true), 4),
         base_rate_brier=round(rate * (1 - rate), 4),
         bins=[
             ReliabilityBin(
-                candidates=int(items), mean_estimate=round(mean, 4), answerable_rate=round(share, 4)
+                candidates=int(items), mean_estimate=round(mean, 4), answerable_rate=round(proportion, 4)
             )
-            for items, mean, share in reliability_table(said, true, num_bins=NUM_BINS).tolist()
+            for items, mean, proportion in reliability_table(probabilities, true, num_bins=NUM_BINS).tolist()
         ],
     )
 
@@ -75,18 +85,20 @@ def measure_reliability(estimates: Sequence[float], answerable: Sequence[bool]) 
 def measure_estimate_reliability(
     folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset | Literal["all"], Reliability]:
-    """How the estimates hold, for all candidates with a program and by subset; {} where nobody knows the truth."""
+    """Return the reliability of the estimates for all candidates with a program and by subset; {} if the truth is not known."""
     if not truth:
         return {}
-    what_is_so = truth_reader(folders.read_vocabulary())
-    said = RecordLookup(
+    true_answerability = truth_reader(folders.read_vocabulary())
+    estimates = RecordLookup(
         folders.record_file(CandidateEstimate),
         {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)},
     )
     screened = (row.candidate for row in folders.read_records(ScreenedCandidate) if row.candidate.program)
-    told = ((row, what_is_so(row.program, truth[row.image_id])) for row in screened)
+    judged = ((row, true_answerability(row.program, truth[row.image_id])) for row in screened)
     pairs = [
-        (row.subset, said[row.candidate_id], true == "answerable") for row, true in told if true != "unknown"
+        (row.subset, estimates[row.candidate_id], true == "answerable")
+        for row, true in judged
+        if true != "unknown"
     ]
     by_subset = group_by(pairs, lambda pair: pair[0])
     named: dict[Subset | Literal["all"], list] = {"all": pairs}

@@ -1,14 +1,14 @@
-"""Formats of public sets, recognized by the names of their columns.
+"""Formats of public benchmarks, recognized by the names of their columns.
 
-Where the formats are from (read, not copied):
-    POPE          AoiDragon/POPE 7ef3026, output/coco/coco_pope_popular.json: in each line question_id, image, text, label;
+Sources of the formats:
+    POPE          AoiDragon/POPE 7ef3026, output/coco/coco_pope_popular.json, JSON Lines: question_id, image, text, label;
                   on the hub (lmms-lab/POPE, as lmms-eval 0.7.3 reads it): question, answer, image_source, category.
-    HallusionBench tianyi-lab/HallusionBench 4e75e5d, HallusionBench.json, and utils.py 08e51de, which says what names a
-                  figure (category, subcategory, set_id, figure_id) and what a question.
+    HallusionBench tianyi-lab/HallusionBench 4e75e5d, HallusionBench.json; utils.py 08e51de: category, subcategory,
+                  set_id and figure_id identify a figure, question_id a question of it.
     VizWiz        vizwiz.org/tasks-and-datasets/vqa: image, question, answers, answer_type, answerable (0 or 1).
     VQA v2        visualqa.org/download.html: questions and annotations; answer_type "yes/no", multiple_choice_answer.
-    MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" where there is
-                  none); type "standard" or "upd" (or the kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
+    MM-UPD        AtsuMiyai/UPD c8ad930, vlms/llava/eval/llava_vqa_updbench.py: hint, question, options A to E ("nan" if an option is
+                  missing); type "standard" or "upd" (or a kind of it), masked_answer: lmms-eval 0.7.3, mmupd_evals.py.
     RGQA          chihhuiho/RGQA 737af30 and this project's releases: img_id, question_id, sent, label; their tables (Parquet): item_id,
                   image_id, source_question_id (question_id in older ones), question, label.
 """
@@ -24,25 +24,22 @@ from pipeline.core.column_aliases import COLUMN_ALIASES, find_column
 from pipeline.core.errors import UserError
 
 YES_NO = {"yes": True, "no": False}
-IS_UNANSWERABLE = {
-    "0": True,
-    "1": False,
-    "false": True,
-    "true": False,
-}  # of a column that says what can be answered
+# Values of a column that states whether a question is answerable.
+IS_UNANSWERABLE = {"0": True, "1": False, "false": True, "true": False}
 ANSWERABLE_COLUMNS, ANSWER_COLUMNS = COLUMN_ALIASES["answerable"], COLUMN_ALIASES["answer"]
-OPTION_LETTERS = "ABCDE"  # of MM-UPD
+# Columns of the options in MM-UPD.
+OPTION_LETTERS = "ABCDE"
 
 
 class ParsedRows(NamedTuple):
-    """What a format says of each row, [n] each.
+    """The columns of a set after parsing, [n] each.
 
     Attributes:
         texts: Questions.
-        labels: True, False, a str that says why the row counts as neither, or None where it has none.
-        images, ids: Their names; None where the format has none.
-        meaning: What the labels False and True stand for.
-        source_ids: The question that each row is, or was made from; None where the format has none.
+        labels: True, False, a string that states why the row is excluded, or None if the label is missing or unknown.
+        images, ids: Names of images and ids of rows; None if the format has none.
+        label_names: Names of the labels False and True.
+        source_ids: The question that each row is, or was made from; None if the format has none.
     """
 
     texts: Sequence[Any]
@@ -54,7 +51,13 @@ class ParsedRows(NamedTuple):
 
 
 class SetFormat(NamedTuple):
-    """A format that is recognized by its columns; `labels`: the columns that its labels may be in, of which it has one."""
+    """A format that is recognized by its columns.
+
+    Attributes:
+        columns: The columns that a file must have.
+        parse: Reads the rows.
+        label_columns: The columns that may contain the labels; a file has one of them.
+    """
 
     columns: frozenset[str]
     parse: Callable[[RowSource], ParsedRows]
@@ -87,7 +90,7 @@ def parse_pope(source: RowSource) -> ParsedRows:
 
 
 def parse_pope_hub(source: RowSource) -> ParsedRows:
-    """Its three sets in one, each with ids of its own: category "adversarial", "popular" or "random"."""
+    """Read POPE as published on the hub: three sets in one ("adversarial", "popular", "random"), each with its own ids."""
     ids = [f"{a} {b}" for a, b in zip(source.column("category"), source.column("question_id"), strict=True)]
     labels = [parse_label(label, YES_NO) for label in source.column("answer")]
     return ParsedRows(source.column("question"), labels, source.column("image_source"), ids, ("no", "yes"))
@@ -109,7 +112,10 @@ def parse_vizwiz(source: RowSource) -> ParsedRows:
 
 
 def parse_mm_upd(source: RowSource) -> ParsedRows:
-    """The text is all that a model is shown: hint, question and options. The versions of a question with and without a solution have one index."""
+    """Read MM-UPD. The text contains all that a model sees: hint, question and options.
+
+    The standard and the unsolvable version of a question share an index.
+    """
     shown = [name for name in ("hint", "question", *OPTION_LETTERS) if name in source.columns]
     texts = []
     for row in zip(*map(source.column, shown), strict=True):
@@ -140,27 +146,30 @@ def parse_vqa_v2(source: RowSource) -> ParsedRows:
 
 
 def parse_vqa_style(source: RowSource) -> ParsedRows:
-    """A question, its image and its answer, under the names that are common. Where some answer is "unanswerable" (or a
-    column says what can be answered), that is the label; else whether the answer is yes, of those that are yes or no."""
+    """Read questions, images and answers under their common column names.
+
+    The label is whether a question is unanswerable, if a column states it or some answer is "unanswerable". Otherwise it is whether
+    the answer is "yes", and rows with other answers than "yes" and "no" are excluded.
+    """
     text, image, ids = (
         find_column(names, source.columns) for names in (TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS)
     )
     column = find_column(ANSWERABLE_COLUMNS, source.columns)
-    meaning, labels = ("answerable", "unanswerable"), []
+    label_names, labels = ("answerable", "unanswerable"), []
     if column:
         labels = [parse_label(value, IS_UNANSWERABLE) for value in source.column(column)]
     elif answer := find_column(ANSWER_COLUMNS, source.columns):
         answers = [normalize_value(value).lower().rstrip(".") for value in source.column(answer)]
         labels = [value == "unanswerable" if value else None for value in answers]
         if True not in labels:
-            meaning = ("no", "yes")
+            label_names = ("no", "yes")
             labels = [YES_NO.get(value, "not answered yes or no") if value else None for value in answers]
     return ParsedRows(
         source.column(text or ""),
         labels,
         source.column(image) if image else None,
         source.column(ids) if ids else None,
-        meaning,
+        label_names,
     )
 
 
@@ -169,7 +178,7 @@ TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS = (
     COLUMN_ALIASES["image"],
     COLUMN_ALIASES["question id"],
 )
-# The first that fits.
+# The first format whose columns are present is used.
 FORMATS = {
     "RGQA": SetFormat(frozenset(("img_id", "question_id", "sent", "label")), parse_rgqa),
     "RGQA (table)": SetFormat(
@@ -198,10 +207,10 @@ FORMATS = {
 
 
 def detect_format(columns: Sequence[str], source: str) -> str:
-    """The name of the format that has these columns.
+    """Return the name of the format that has these columns.
 
     Raises:
-        UserError: no format has them; the message says what is missing.
+        UserError: No format has them. The message states what is missing.
     """
     for name, known in FORMATS.items():
         if known.columns and known.columns <= set(columns):
@@ -212,27 +221,34 @@ def detect_format(columns: Sequence[str], source: str) -> str:
     )
     if text and answer:
         return "VQA style"
-    lack = [f"a text ({', '.join(TEXT_COLUMNS)})"] if not text else []
-    lack += [f"a label or answer ({', '.join((*ANSWERABLE_COLUMNS, *ANSWER_COLUMNS))})"] if not answer else []
-    more = "; of VQA v2 give the annotations, too: --annotations FILE" if text and not answer else ""
+    missing = [f"a text ({', '.join(TEXT_COLUMNS)})"] if not text else []
+    missing += (
+        [f"a label or answer ({', '.join((*ANSWERABLE_COLUMNS, *ANSWER_COLUMNS))})"] if not answer else []
+    )
+    more = "; for VQA v2 also give --annotations FILE" if text and not answer else ""
     raise UserError(
-        f"{source}: no known format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(lack)}."
-        f" Name them: --text-column NAME --label-column NAME [--image-column NAME]{more}"
+        f"{source}: unknown format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(missing)}."
+        f" Name the columns: --text-column NAME --label-column NAME [--image-column NAME]{more}"
     )
 
 
 def parse_label(value: Any, label_values: Mapping[str, bool]) -> bool | None:
-    """What a value means; None if it is none of those."""
+    """Return the label that a value stands for; None if it is not one of `label_values`."""
     return label_values.get(normalize_value(value).lower())
 
 
 def normalize_value(value: Any) -> str:
-    """A value as it is compared: numbers without an idle ".0", bytes (an image's) by their hash, nothing as "".
+    """Return a value as a string that can be compared.
 
-    >>> plain(1.0), plain("yes "), plain(float("nan")), plain({"bytes": b"x", "path": None})
-    ('1', 'yes', '', '2d711642b726b044')
+    Whole numbers lose their ".0", bytes (of an image) are replaced by their hash, and missing values become "".
+
+    >>> normalize_value(1.0), normalize_value("yes "), normalize_value(float("nan"))
+    ('1', 'yes', '')
+    >>> normalize_value({"bytes": b"x", "path": None})
+    '2d711642b726b044'
     """
-    if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:  # an image, as `datasets` keeps it
+    # The library `datasets` stores an image in this form.
+    if isinstance(value, Mapping) and value.keys() == {"bytes", "path"}:
         return normalize_value(value["bytes"]) if value.get("bytes") else str(value.get("path") or "")
     if isinstance(value, bytes) or (isinstance(value, str) and len(value) > 1000):
         data = value if isinstance(value, bytes) else value.encode()

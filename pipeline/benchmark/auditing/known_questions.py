@@ -1,8 +1,7 @@
-"""What somebody may know who has read other questions of the source: AQs are questions of a public set, word for word,
-and edited ones are not.
+"""What a model can know that has read other questions of the source.
 
-How often a text itself stands there is one thing (`verbatim`). The other is how usual it is, judged by all questions
-but itself and the one that it was made from (`traits`): that an attacker may learn without having seen a label.
+AQs occur word for word in a public set, and edited questions do not. Two measures use this: how often the exact text occurs
+(`count_verbatim`), and how familiar it is by all questions except itself and the one it was made from (`familiarity_features`).
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ STOP_WORDS = frozenset(("the", "a", "an", "is", "are"))
 
 
 class KnownQuestions:
-    """Counts of texts and of what they are made of.
+    """Counts of texts, of their n-grams and of their pairs of words.
 
     >>> known = KnownQuestions(["Is the cup red?", "Is the cup red?", "Is the hat red?"])
-    >>> known.verbatim("is the CUP red?"), known.verbatim("Is the hat blue?")
+    >>> known.count_verbatim("is the CUP red?"), known.count_verbatim("Is the hat blue?")
     (2, 0)
 
     Args:
-        paraphrased: text in small letters -> the source's own wordings, where a question is asked in other words: who leaves
-            it out leaves out these.
+        texts: The questions of the source.
+        source_wordings: Lowercase paraphrase -> lowercase source wordings. Excluding a paraphrase also excludes these.
     """
 
     def __init__(self, texts: Iterable[str], source_wordings: Mapping[str, Set[str]] | None = None) -> None:
@@ -42,25 +41,28 @@ class KnownQuestions:
             self._add(text, times)
 
     def count_verbatim(self, text: str) -> int:
-        """How often the very text stands among the questions."""
+        """Return how often the exact text occurs among the questions, ignoring case."""
         return self._text_counts[text.lower()]
 
     @contextmanager
     def excluding(self, texts: Iterable[str]) -> Iterator[None]:
-        """As if none of these texts had ever stood among the questions."""
-        left_out = {text.lower() for text in texts}
-        left_out |= {source for text in left_out for source in self._source_wordings.get(text, ())}
-        left_out = sorted(left_out & self._text_counts.keys())
-        for text in left_out:
+        """Remove these texts from the counts while the context is open."""
+        excluded = {text.lower() for text in texts}
+        excluded |= {source for text in excluded for source in self._source_wordings.get(text, ())}
+        excluded = sorted(excluded & self._text_counts.keys())
+        for text in excluded:
             self._add(text, -self._text_counts[text])
         yield
-        for text in left_out:
+        for text in excluded:
             self._add(text, self._text_counts[text])
 
     def familiarity_features(self, text: str) -> list[float]:
-        """How usual a text is: log probabilities of its words after the two before (mean, least), and by log(1 + count)
-        its n-grams of each length and its pairs of words, however far apart (mean, least, share of those never
-        seen)."""
+        """Return features of how familiar a text is.
+
+        Returns:
+            Mean and minimum log probability of its words; then, for its n-grams of each length and for its pairs of words at any
+            distance, the mean and minimum of log(1 + count) and the proportion with count 0.
+        """
         words = tokenize(text)
         logs, parts = self._model.log_probabilities(words), make_ngrams(words)
         counts = [
@@ -84,17 +86,21 @@ class KnownQuestions:
 
 
 def collect_known_questions(questions: Iterable[Question]) -> KnownQuestions:
-    """Questions as the source has them, whatever the words in which they are asked."""
+    """Count the questions in the source's own wording, also where they were paraphrased."""
     texts: list[str] = []
-    paraphrased: defaultdict[str, set[str]] = defaultdict(set)
+    source_wordings: defaultdict[str, set[str]] = defaultdict(set)
     for question in questions:
         texts.append(question.source_text or question.text)
         if question.source_text:
-            paraphrased[question.text.lower()].add(question.source_text.lower())
-    return KnownQuestions(texts, paraphrased)
+            source_wordings[question.text.lower()].add(question.source_text.lower())
+    return KnownQuestions(texts, source_wordings)
 
 
 def make_word_pairs(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Each pair of the words that say something, once, in the order in which they stand."""
-    telling = [word for word in words if word not in STOP_WORDS]
-    return list(dict.fromkeys(combinations(telling, 2)))
+    """Return the distinct pairs of content words, in the order of the text.
+
+    >>> make_word_pairs(["is", "the", "cup", "red"])
+    [('cup', 'red')]
+    """
+    content_words = [word for word in words if word not in STOP_WORDS]
+    return list(dict.fromkeys(combinations(content_words, 2)))

@@ -1,4 +1,4 @@
-"""Does the text alone, or the image alone, give the label away by its frequency?"""
+"""Measure whether a text or an image alone predicts the label, because one label occurs with it more often."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from pipeline.core.records import Item, Record
 
 
 class LabelImbalance(Record):
-    """How unequal the two labels are within one key (a text, an image).
+    """How unequal the two labels are within each key (a text or an image).
 
-    `largest` is the greatest |UQs - AQs| of any key, `unequal` the number of keys where they differ;
-    `distinct_per_uq` the number of different keys among UQs for each UQ (1 = none repeated)."""
+    Attributes:
+        max_difference: Largest |UQs - AQs| of any key.
+        unbalanced_keys: Number of keys whose numbers of UQs and AQs differ.
+        keys: Number of keys.
+        distinct_per_uq: Number of distinct keys of UQs divided by the number of UQs (1 = no key is repeated).
+    """
 
     max_difference: int
     unbalanced_keys: int
@@ -21,19 +25,24 @@ class LabelImbalance(Record):
 
 
 def measure_imbalance(items: Sequence[Item], key: Callable[[Item], str]) -> LabelImbalance:
-    """Count UQs against AQs of each key."""
+    """Measure the imbalance of items by a key, such as their text or their image."""
     return measure_imbalance_of_labels((key(item), item.unanswerable) for item in items)
 
 
 def measure_imbalance_of_labels(rows: Iterable[tuple[Hashable, bool]]) -> LabelImbalance:
-    """The same of keys with their label: True where UQs count."""
+    """Measure the imbalance of pairs of a key and a label (True = UQ).
+
+    >>> found = measure_imbalance_of_labels([("Is it red?", True), ("Is it red?", False), ("Why?", True)])
+    >>> found.max_difference, found.unbalanced_keys, found.keys
+    (1, 1, 2)
+    """
     counts = Counter((key, bool(label)) for key, label in rows)
     uqs = Counter({key: count for (key, label), count in counts.items() if label})
-    more = uqs.copy()  # UQs than AQs
-    more.subtract({key: count for (key, label), count in counts.items() if not label})
+    difference = uqs.copy()
+    difference.subtract({key: count for (key, label), count in counts.items() if not label})
     return LabelImbalance(
-        max_difference=max(map(abs, more.values()), default=0),
-        unbalanced_keys=sum(map(bool, more.values())),
-        keys=len(more),
+        max_difference=max(map(abs, difference.values()), default=0),
+        unbalanced_keys=sum(map(bool, difference.values())),
+        keys=len(difference),
         distinct_per_uq=round(len(uqs) / uqs.total(), 4) if uqs else 0.0,
     )

@@ -1,4 +1,4 @@
-"""Rows with a question, one of two labels, and perhaps an image and a source question: what every text-only audit works on."""
+"""The input of every text-only audit: rows with a question, one of two labels, and optionally an image and a source question."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ RowsT = TypeVar("RowsT", bound="LabelledRows")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledRows:
-    """Rows that have one of two labels.
+    """Rows with one of two labels.
 
     Attributes:
         texts: [n] questions.
-        labels: [n], 0 or 1; 1 is a UQ where there are UQs.
-        images: [n] names; None where images are not known.
-        source_ids: [n], the id of the question that each row is, or was made from; None where that is not known.
+        labels: [n], 0 or 1. In a set with unanswerable questions 1 is a UQ.
+        images: [n] names of images; None if they are not known.
+        source_ids: [n] id of the source question that each row is, or was made from; None if it is not known.
     """
 
     texts: Sequence[str]
@@ -31,7 +31,7 @@ class LabelledRows:
         return len(self.texts)
 
     def select(self: RowsT, indices: Sequence[int] | np.ndarray) -> RowsT:
-        """The rows at these places, in this order."""
+        """Return the rows with these indices, in this order."""
         return replace(
             self,
             texts=[self.texts[i] for i in indices],
@@ -41,7 +41,7 @@ class LabelledRows:
         )
 
     def in_canonical_order(self) -> LabelledRows:
-        """The same rows in an order that depends on their content alone, so that no figure depends on the order of a file."""
+        """Return the rows in an order that depends only on their content, so that results do not depend on the order of a file."""
         columns: list[Sequence[Any]] = [
             self.texts,
             *(column for column in (self.images, self.source_ids) if column is not None),

@@ -1,4 +1,4 @@
-"""Read any set as texts, two labels and images: known formats need no options, of others the user names the columns."""
+"""Read any set of questions with two labels. Known formats need no options; for other formats the user names the columns."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from pipeline.core.column_aliases import find_column, normalize_column_name
 from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.table_reader import format_row_numbers
 
-# Of two values the one that counts as 1, if neither is chosen.
+# If the user names no positive label, one of these values counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
-MAX_TEXT_LENGTH = 5000  # characters of a text: some attackers look at all pairs of its words
+# In characters. Some attackers use all pairs of words of a text.
+MAX_TEXT_LENGTH = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSet(LabelledRows):
-    """Rows of a file or a data set that have one of two labels.
+    """Rows of a file or a data set with one of two labels.
 
     Attributes:
-        format: How the set was read.
-        source: Where all rows are.
-        places: [n], the place of each row in the source.
-        meaning: What the labels 0 and 1 stand for.
-        left_out: How many rows of the source do not count, by reason.
+        format: Name of the format.
+        source: All rows of the file or data set.
+        row_indices: [n] index of each row in the source.
+        label_names: Names of the labels 0 and 1.
+        excluded_rows: Number of excluded rows of the source, by reason.
     """
 
     format: str
@@ -41,18 +42,18 @@ class LabelledSet(LabelledRows):
     excluded_rows: dict[str, int] = field(default_factory=dict)
 
     def select(self, indices: Sequence[int] | np.ndarray) -> LabelledSet:
-        """The rows at these places, in this order."""
+        """Return the rows with these indices, in this order."""
         rows = cast(LabelledSet, LabelledRows.select(self, indices))
         return replace(rows, row_indices=self.row_indices[np.asarray(indices, int)])
 
 
 class ColumnOptions(NamedTuple):
-    """Options of the command line.
+    """Command-line options that name columns.
 
     Attributes:
-        text, label, group: Names of columns.
-        positive: The label's value that counts as 1.
-        where: A column, and the value that a row must have there to count.
+        text, label, image: Names of columns; None if not given.
+        positive_label: The value of the label column that counts as 1.
+        where: A column and the value that rows must have in it.
     """
 
     text: str | None = None
@@ -62,20 +63,21 @@ class ColumnOptions(NamedTuple):
     where: tuple[str, str] | None = None
 
 
-def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = ColumnOptions()) -> LabelledSet:  # noqa: B008 it cannot change
-    """Read a set by its format, or by the columns asked for.
+def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = ColumnOptions()) -> LabelledSet:  # noqa: B008 (immutable)
+    """Read a set by its format, or by the columns that the user named.
 
     Args:
-        source: Its rows.
-        name: The set's name, for messages.
-        asked: Columns that the user named.
+        source: The rows.
+        name: The name of the set, for messages.
+        options: The columns that the user named.
 
     Raises:
-        UserError: lists columns that are missing; or rows without text or label, repeated ids, one label, one image.
+        UserError: Columns are missing; or rows have no text or no label, ids repeat, there is only one label or only one image.
+            The message lists all of these.
     """
     problems = Problems(name)
     if not len(source):
-        raise UserError(f"{name}: it has no rows")
+        raise UserError(f"{name}: no rows")
     text, label, group = (
         _resolve_column(source, column) for column in (options.text, options.label, options.image)
     )
@@ -84,15 +86,15 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
     named = [options.text, options.label, options.image, options.where and options.where[0]]
     for column in named:
         if column is not None and column not in source.columns:
-            problems.add(column, f"no such column; there are {', '.join(map(str, source.columns))}")
+            problems.add(column, f"no such column; the columns are {', '.join(map(str, source.columns))}")
     problems.raise_if_any()
     if (options.text is None) != (options.label is None):
         raise UserError(f"{name}: give --text-column and --label-column together, or neither")
     if options.positive_label is not None and options.label is None:
         raise UserError(
-            f"{name}: --positive-label is a value of --label-column; name that column and --text-column, too"
+            f"{name}: --positive-label is a value of --label-column; give --label-column and --text-column, too"
         )
-    form = "columns as asked" if options.text else detect_format(source.columns, name)
+    form = "named columns" if options.text else detect_format(source.columns, name)
     reading = parse_named_columns(source, options, name) if options.text else FORMATS[form].parse(source)
     if options.image is not None:
         reading = reading._replace(images=source.column(options.image))
@@ -106,47 +108,48 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
 
 
 def _resolve_column(source: RowSource, column: str | None) -> str | None:
-    """A column that was asked for as its header is written, by the name that it is read by."""
+    """Return the internal name of a column that the user named as it is written in the header."""
     return column if column is None or column in source.columns else normalize_column_name(column)
 
 
 def validate_rows(
     format_name: str, source: RowSource, parsed: ParsedRows, row_indices: np.ndarray, problems: Problems
 ) -> LabelledSet:
-    """The rows that have one of the labels, once nothing is wrong with them."""
+    """Return the rows with one of the labels, after checking that nothing is wrong with them."""
     reasons = Counter(reason for i in row_indices if isinstance(reason := parsed.labels[i], str))
     row_indices = np.array([i for i in row_indices if not isinstance(parsed.labels[i], str)], int)
 
-    def tell(which: list[int], what: str) -> None:
+    def report(which: list[int], what: str) -> None:
         if which:
             problems.add(format_row_numbers([i + 1 for i in which]), what)
 
-    tell([i for i in row_indices if not has_words(parsed.texts[i])], "its text is none, or has no words")
+    report([i for i in row_indices if not has_words(parsed.texts[i])], "the text is missing or has no words")
     long = [i for i in row_indices if len(str(parsed.texts[i] or "")) > MAX_TEXT_LENGTH]
-    tell(long, f"its text is longer than {MAX_TEXT_LENGTH:,} characters; is it the right column?")
-    tell([i for i in row_indices if parsed.labels[i] is None], "it has no label that is known")
+    report(long, f"the text is longer than {MAX_TEXT_LENGTH:,} characters; is it the right column?")
+    report([i for i in row_indices if parsed.labels[i] is None], "the label is missing or unknown")
     if parsed.images is not None:
-        tell(
+        report(
             [i for i in row_indices if normalize_value(parsed.images[i]) == ""],
-            "it has no image; see --image-column",
+            "the image is missing; see --image-column",
         )
     if parsed.ids is not None:
         counts = Counter(normalize_value(parsed.ids[i]) for i in row_indices)
-        tell(
-            [i for i in row_indices if counts[normalize_value(parsed.ids[i])] > 1], "its id is not its alone"
+        report(
+            [i for i in row_indices if counts[normalize_value(parsed.ids[i])] > 1],
+            "the id occurs more than once",
         )
     labels = np.array([parsed.labels[i] is True for i in row_indices], int)
     if len(set(labels.tolist())) < 2:
         missing = parsed.label_names[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"wanted two kinds, but none of {format_count(len(row_indices) or len(source), 'row')} is {missing!r}{describe_label_values(format_name, source)}",
+            f"two labels are needed, but none of {format_count(len(row_indices) or len(source), 'row')} is {missing!r}{describe_label_values(format_name, source)}",
         )
     images = None
     if parsed.images is not None:
         images = [normalize_value(parsed.images[i]) for i in row_indices]
         if len(set(images)) == 1:
-            problems.add("images", "all rows have the same one; name another column: --image-column NAME")
+            problems.add("images", "all rows have the same image; name another column with --image-column")
     problems.raise_if_any()
     return LabelledSet(
         texts=[parsed.texts[i] for i in row_indices],
@@ -162,13 +165,13 @@ def validate_rows(
 
 
 def describe_label_values(form: str, source: RowSource) -> str:
-    """What the column of a format's labels holds, as JSON, so that true and "true" look different."""
+    """Describe the values of the label column of a format. Values are JSON, so that true and "true" look different."""
     column = find_column(FORMATS[form].label_columns, source.columns) if form in FORMATS else None
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))
     common = ", ".join(f"{value[:40]} ({count:,})" for value, count in counts.most_common(4))
-    return f"; {column} holds {common}; for other values give --text-column NAME --label-column NAME --positive-label VALUE"
+    return f"; {column} has the values {common}; for other values give --text-column NAME --label-column NAME --positive-label VALUE"
 
 
 def has_words(text: object) -> bool:
@@ -176,7 +179,7 @@ def has_words(text: object) -> bool:
 
 
 def parse_named_columns(source: RowSource, options: ColumnOptions, name: str) -> ParsedRows:
-    """The columns that were named. Labels are two values, or one and all others."""
+    """Read the columns that the user named. The labels are two values, or one value and all others."""
     assert options.text is not None and options.label is not None
     values = [normalize_value(value) for value in source.column(options.label)]
     counts = Counter(value for value in values if value)
@@ -187,7 +190,7 @@ def parse_named_columns(source: RowSource, options: ColumnOptions, name: str) ->
         )
     if options.positive_label is None and len(counts) > 2:
         raise UserError(
-            f"{name}: {options.label} has {len(counts):,} values ({common}); say which counts against all others: --positive-label VALUE"
+            f"{name}: {options.label} has {len(counts):,} values ({common}); choose the one that counts as label 1: --positive-label VALUE"
         )
     one = options.positive_label or next(
         (v for v in sorted(counts) if v.lower() in POSITIVE_VALUES), max(counts, default="1")

@@ -1,4 +1,4 @@
-"""A language model by counts of words, three in a row at most; texts can be taken out of it again."""
+"""A word 3-gram language model with Witten-Bell smoothing. Texts can be added and removed."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-NGRAM_ORDER = 3  # words of an n-gram
+NGRAM_ORDER = 3
 
 
 class NgramModel:
-    """Probabilities of words after the two words before them, by counts in some texts.
+    """Estimate the probability of a word after the two words before it.
 
-    After a history h that was followed N times by T different words, a word seen there c times has
-    (c + T * shorter) / (N + T), `shorter` being its probability after a history one word shorter (Witten and Bell);
-    after none, all known words and one for the unknown are equally likely.
+    If a history was followed N times by T distinct words, and c of these times by the word, its probability is
+    (c + T * shorter) / (N + T), where `shorter` is its probability after a history that is one word shorter (Witten and Bell,
+    1991). Without a history, all known words and one unknown word are equally likely.
 
     >>> model = NgramModel([["a", "b"], ["a", "b"]])  # p(b) = (2 + 3 / 4) / (6 + 3), p(b after a) = (2 + p(b)) / (2 + 1)
     >>> round(model.probability((), "b"), 4), round(model.probability(("a",), "b"), 4)
@@ -23,16 +23,15 @@ class NgramModel:
     """
 
     def __init__(self, texts: Iterable[Sequence[str]] = ()) -> None:
-        self.counts: Counter[tuple[str, ...]] = (
-            Counter()
-        )  # n-grams of 1 to ORDER words, with the end of a text
+        # Counts of the n-grams of 1 to NGRAM_ORDER words; the end of a text counts as a word.
+        self.counts: Counter[tuple[str, ...]] = Counter()
         self._history_counts: Counter[tuple[str, ...]] = Counter()
         self._distinct_continuations: Counter[tuple[str, ...]] = Counter()
         for text in texts:
             self.add(text)
 
     def add(self, text: Sequence[str], times: int = 1) -> None:
-        """Count a text so many times; a negative number takes it out again."""
+        """Count a text `times` times; a negative number removes it."""
         for ngram in make_ngrams(text):
             before, history = self.counts[ngram], ngram[:-1]
             self.counts[ngram] = before + times
@@ -40,7 +39,7 @@ class NgramModel:
             self._distinct_continuations[history] += (before + times > 0) - (before > 0)
 
     def probability(self, history: tuple[str, ...], word: str) -> float:
-        """Of a word after at most two words."""
+        """Return the probability of a word after a history of at most two words."""
         shorter = (
             self.probability(history[1:], word) if history else 1 / (self._distinct_continuations[()] + 1)
         )
@@ -50,24 +49,28 @@ class NgramModel:
         return (self.counts[*history, word] + different * shorter) / (followed + different)
 
     def log_probabilities(self, text: Sequence[str]) -> list[float]:
-        """Of each of a text's words and its end."""
+        """Return the log probability of each word of a text and of its end."""
         padded = _pad(text)
         ends = range(NGRAM_ORDER - 1, len(padded))
         return [math.log(self.probability(padded[i - NGRAM_ORDER + 1 : i], padded[i])) for i in ends]
 
     def mean_log_probability(self, text: Sequence[str]) -> float:
-        """Of a text's words and its end."""
+        """Return the mean log probability of the words of a text and of its end."""
         logs = self.log_probabilities(text)
         return sum(logs) / len(logs)
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text in small letters, without marks."""
+    """Return the lowercase words of a text, without punctuation.
+
+    >>> tokenize("Is the man's T-shirt red?")
+    ['is', 'the', 'man', "'s", 't-shirt', 'red']
+    """
     return re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*|'s", text.lower())
 
 
 def make_ngrams(text: Sequence[str]) -> list[tuple[str, ...]]:
-    """All that end in a word of a text or in its end; before its start stand empty words."""
+    """Return the n-grams that end in a word of a text or in its end. The text is padded with empty words at its start."""
     padded = _pad(text)
     ends = range(NGRAM_ORDER, len(padded) + 1)
     return [padded[end - length : end] for end in ends for length in range(1, NGRAM_ORDER + 1)]

@@ -1,24 +1,25 @@
 """Test whether the texts predict the labels, by a permutation test of the maximum over several attackers.
 
-The strongest of several attackers is above chance even where nothing can be learned, and the more so the smaller the set. So the
-largest of all deviations from chance is compared with what it is for permuted labels, each attacker being trained again on each
-permutation (Westfall and Young, 1993: max-T; p values as by Phipson and Smyth, 2010). The attackers of the audit are too slow for
-that. Those here learn in closed form, by class means of TF-IDF vectors or naive Bayes, so that all permutations are one product
-of matrices.
+The strongest of several attackers exceeds chance even if nothing can be learned, and more so in small sets. The largest deviation
+from chance is therefore compared with its distribution under permuted labels, where each attacker is trained again on each
+permutation (max-T test: Westfall and Young, 1993; p values: Phipson and Smyth, 2010). The attackers of the audit are too slow for
+this. The attackers in this module are fitted in closed form, by class means of TF-IDF vectors or by naive Bayes, so that all
+permutations are one matrix product.
 
-The test is only valid if all label assignments that it compares are equally probable under the null hypothesis that texts predict
-nothing. So a permutation keeps what a set may have by design. Labels are exchanged between whole clusters of the same size, and
-within clusters; rows made from one source question exchange their labels among each other, or all of them with another such unit of
-the same size. A cluster whose size no other one has keeps its labels but for exchanges within it, which costs power and no validity.
+The test is only valid if all label assignments that it compares are equally probable under the null hypothesis that texts do not
+predict labels. A permutation therefore preserves the structure that a set may have by design. It exchanges the labels of whole
+clusters of the same size, and labels within a cluster. Rows made from one source question form a unit: they exchange labels with
+each other, or all together with another unit of the same size. A cluster with a unique size only exchanges labels within itself,
+which reduces power but not validity.
 
-- Folds by text: labels may belong to a text or to an image. So the test is made twice, with text groups and with images as
-  clusters, and the larger p value counts. It is valid if labels are exchangeable in at least one of the two ways.
-- Folds by image: clusters are images.
+- Folds by text: labels may depend on the text or on the image. The test is run twice, with text groups and with images as clusters,
+  and the larger p value counts. It is valid if labels are exchangeable in at least one of the two ways.
+- Folds by image: images are the clusters.
 
-An attacker that trains on labels cannot fall below 0.5 because of what a text says. It does so where similar texts have opposite
-labels by design, as in sets of pairs or in balanced ones: what training rows have more of, the held-out rows have less of. A model
-that sees one question at a time cannot use that. So these attackers are tested for an AUROC above chance, and the length of the
-text, which is not trained, for one on either side.
+The texts cannot push a trained attacker below 0.5 unless similar texts have opposite labels by design, as in paired or balanced
+sets: a text that is over-represented under one label in training is under-represented in the held-out fold. A model that sees one
+question at a time cannot use this. Trained attackers are therefore tested for an AUROC above chance only. The length of the text,
+which is not trained, is tested in both directions.
 """
 
 from __future__ import annotations
@@ -38,21 +39,24 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import number_clusters
 
-# The test is made on at most so many rows, whole clusters chosen by their content: sets of any size take the same time. With as
-# many of either label the standard error of an AUROC is then below 0.006.
+# Larger sets are tested on a sample of whole groups, so that the time is bounded. With equally many rows of both labels the standard
+# error of an AUROC is then below 0.006.
 MAX_TESTED_ROWS = 10_000
-PERMUTATIONS_PER_BLOCK = 64  # permutations whose attackers are trained at once: bounds memory
+# Attackers of this many permutations are trained at once, which bounds the memory.
+PERMUTATIONS_PER_BLOCK = 64
+LENGTH_ATTACKER = "length"
 
-ScoreFunction = Callable[["FoldFeatures", np.ndarray], np.ndarray]  # labels [n, m] -> scores [n, m]
+# A function of features and labels [n, m] that returns scores [n, m].
+ScoreFunction = Callable[["FoldFeatures", np.ndarray], np.ndarray]
 
 
 class MaxTResult(Record):
-    """The permutation test of one kind of folds.
+    """The permutation test in one kind of folds.
 
     Attributes:
-        p_value: The probability of so large a maximum where texts predict nothing, in (0, 1].
-        permutations: How many label assignments the observed one was compared with.
-        rows: How many rows were tested; of larger sets, a part.
+        p_value: Probability of a maximum at least this large if texts do not predict labels, in (0, 1].
+        permutations: Number of permuted label assignments.
+        rows: Number of rows that were tested. Larger sets are sampled.
         attacker: The fast attacker with the largest standardized deviation from its mean over permutations.
     """
 
@@ -63,8 +67,13 @@ class MaxTResult(Record):
 
 
 class PermutationInputs(NamedTuple):
-    """Rows in canonical order. `clusters`: by what labels may be exchanged, "text" and perhaps "image"; [n] each. `units`: [n],
-    the source question of each row; None where it is not known."""
+    """Rows in canonical order.
+
+    Attributes:
+        texts: [n] questions.
+        clusters: [n] cluster of each row, by scheme: "text" and, if images are known, "image".
+        source_units: [n] source question of each row; None if it is not known.
+    """
 
     texts: Sequence[str]
     clusters: dict[str, np.ndarray]
@@ -83,13 +92,13 @@ def run_max_t_test(
     """Test whether any of the fast attackers predicts the labels.
 
     Args:
-        rows: What the attackers see, and by what labels are exchanged.
-        folds: Whose groups are never on both sides.
-        by: What the folds keep apart, "text" or "image".
-        permutations: Label assignments to compare with.
+        rows: The texts, and the clusters between which labels are exchanged.
+        folds: Labels and folds.
+        group_by: What the folds are grouped by, "text" or "image".
+        num_permutations: Number of permuted label assignments.
 
     Returns:
-        The test; None if there are too few groups for the folds.
+        The result; None if there are fewer groups than folds or only one label.
     """
     if len(keep := sample_groups(folds, MAX_TESTED_ROWS)) < len(rows.texts):
         rows, folds = (
@@ -116,7 +125,7 @@ def run_max_t_test(
 
 
 def sample_groups(folds: Folds, max_rows: int) -> np.ndarray:
-    """Places of the rows of as many whole groups as come to at most so many rows, chosen by their content."""
+    """Return the indices of a random sample of whole groups with at most `max_rows` rows. It depends only on the content."""
     if len(folds.labels) <= max_rows:
         return np.arange(len(folds.labels))
     names = [str(name) for name in folds.groups.tolist()]
@@ -137,14 +146,18 @@ def permute_labels(
 ) -> np.ndarray:
     """Sample label assignments that are as probable as the observed one if labels do not depend on texts.
 
-    Labels of whole clusters are exchanged between clusters that have as many units of each size, then those of units of the same
-    size within a cluster, then those of rows within a unit.
+    Labels are exchanged between clusters with the same number of units of each size, then between units of the same size within a
+    cluster, then between rows within a unit.
 
     Args:
-        labels: [n], 0 or 1. clusters: [n]. units: [n]; of each cluster those rows that have the same. None: each row is one.
+        labels: [n], 0 or 1.
+        clusters: [n] cluster of each row.
+        units: [n] unit of each row within its cluster; None if each row is a unit of its own.
+        num_permutations: Number of label assignments.
+        rng: Source of the permutations.
 
     Returns:
-        [n, 1 + permutations] of int8, the observed labels first.
+        [n, 1 + num_permutations] int8, the observed labels in the first column.
     """
     count = len(labels)
     cluster = np.unique(clusters, return_inverse=True)[1]
@@ -169,17 +182,17 @@ def permute_labels(
 
 
 def compute_p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
-    """The p value of the maximum.
+    """Return the p value of the maximum over attackers.
 
     Args:
-        aurocs: For each attacker [1 + permutations], the observed one first.
+        aurocs: [1 + permutations] AUROC of each attacker, the observed one first.
 
     Returns:
-        p, and the attacker with the largest observed deviation.
+        The p value, and the attacker with the largest observed deviation.
     """
     names, table = list(aurocs), np.array(list(aurocs.values()))
     spread = table.std(axis=1, keepdims=True)
-    # Mean and spread are those of all assignments, the observed one among them, so that it is one of equals.
+    # Mean and standard deviation include the observed assignment, so that all assignments are treated alike.
     deviations = (table - table.mean(axis=1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf)
     two_sided = np.array([name == LENGTH_ATTACKER for name in names])
     deviations[two_sided] = np.abs(deviations[two_sided])
@@ -187,11 +200,8 @@ def compute_p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
     return float(np.mean(largest >= largest[0] - 1e-9)), names[int(deviations[:, 0].argmax())]
 
 
-LENGTH_ATTACKER = "length"
-
-
 class AttackerPanel:
-    """The fast attackers on some texts: features once, and for each label assignment a model of each fold."""
+    """The fast attackers on a set of texts. Features are computed once, and models are fitted per fold and label assignment."""
 
     def __init__(self, texts: Sequence[str], splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
@@ -200,14 +210,14 @@ class AttackerPanel:
             for name, features, learn in (
                 ("word n-grams, class means", compute_word_tfidf(texts), score_by_class_means),
                 ("character n-grams, class means", characters.fit_transform(texts), score_by_class_means),
-                ("word pairs, Bayes", make_word_pair_features(tuple(texts)), score_by_naive_bayes),
-                ("first three words, Bayes", make_first_word_features(texts), score_by_naive_bayes),
+                ("word pairs, naive Bayes", make_word_pair_features(tuple(texts)), score_by_naive_bayes),
+                ("first three words, naive Bayes", make_first_word_features(texts), score_by_naive_bayes),
             )
         }
         self._length_ranks = rankdata([len(text.split()) for text in texts])
 
     def compute_aurocs(self, labels: np.ndarray) -> dict[str, np.ndarray]:
-        """AUROC of each attacker for each column of labels [n, m]: [m] each."""
+        """Return the AUROC of each attacker for each column of labels [n, m], as an array [m] per attacker."""
         found: dict[str, list[np.ndarray]] = {name: [] for name in self._attackers}
         for start in range(0, labels.shape[1], PERMUTATIONS_PER_BLOCK):
             block = labels[:, start : start + PERMUTATIONS_PER_BLOCK].astype(np.float64)
@@ -220,8 +230,14 @@ class AttackerPanel:
 
 
 class ClassSums(NamedTuple):
-    """Training rows of one fold, for m label assignments: sums of the features of either class, [features, m], and their numbers of
-    rows, [m]; the rows to predict and their features."""
+    """Sums over the training rows of one fold, for m label assignments.
+
+    Attributes:
+        positive_sums, negative_sums: [features, m] sums of the features of the rows with label 1 and 0.
+        num_positives, num_negatives: [m] numbers of these rows.
+        test_rows: Indices of the rows to predict.
+        test_features: [test rows, features].
+    """
 
     positive_sums: np.ndarray
     negative_sums: np.ndarray
@@ -232,8 +248,10 @@ class ClassSums(NamedTuple):
 
 
 class FoldFeatures:
-    """Sparse features [n, d] and the parts of each fold. Features that a single row has are left out, as no model can learn them
-    from other rows."""
+    """Sparse features [n, d], split into folds.
+
+    Features that occur in a single row are dropped, because no model can learn them from other rows.
+    """
 
     def __init__(self, features: Any, splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         features = csr_array(features, dtype=np.float64)
@@ -242,25 +260,27 @@ class FoldFeatures:
         self._folds = [(test, features[test], features[test].T.tocsr()) for _, test in splits]
 
     def class_sums(self, labels: np.ndarray) -> Iterator[ClassSums]:
-        """Sums over the training rows of each fold.
+        """Yield the class sums of each fold.
 
         Args:
             labels: [n, m] floats, 0 or 1.
         """
-        of_folds = [turned @ labels[test] for test, _, turned in self._folds]
-        total, rows, ones = np.sum(of_folds, axis=0), len(labels), labels.sum(axis=0)
-        for (test, held, turned), of_fold in zip(self._folds, of_folds, strict=True):
-            of_one = total - of_fold
-            of_zero = self._total - np.asarray(turned.sum(axis=1))[:, None] - of_one
-            trained = ones - labels[test].sum(axis=0)
-            # Differences of sums leave rounding errors where there is nothing.
-            np.maximum(of_one, 0, out=of_one)
-            np.maximum(of_zero, 0, out=of_zero)
-            yield ClassSums(of_one, of_zero, trained, rows - len(test) - trained, test, held)
+        fold_sums = [transposed @ labels[test] for test, _, transposed in self._folds]
+        total, rows, ones = np.sum(fold_sums, axis=0), len(labels), labels.sum(axis=0)
+        for (test, test_features, transposed), fold_sum in zip(self._folds, fold_sums, strict=True):
+            positive = total - fold_sum
+            negative = self._total - np.asarray(transposed.sum(axis=1))[:, None] - positive
+            num_positives = ones - labels[test].sum(axis=0)
+            # Differences of sums can leave small negative rounding errors where the true sum is 0.
+            np.maximum(positive, 0, out=positive)
+            np.maximum(negative, 0, out=negative)
+            yield ClassSums(
+                positive, negative, num_positives, rows - len(test) - num_positives, test, test_features
+            )
 
 
 def score_by_class_means(features: FoldFeatures, labels: np.ndarray) -> np.ndarray:
-    """Scores [n, m] of rows that a model has not seen: their product with the difference of the classes' mean vectors."""
+    """Return out-of-fold scores [n, m]: the product of the features with the difference of the mean vectors of the classes."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
         weights = fold.positive_sums / np.maximum(fold.num_positives, 1) - fold.negative_sums / np.maximum(
@@ -271,10 +291,11 @@ def score_by_class_means(features: FoldFeatures, labels: np.ndarray) -> np.ndarr
 
 
 def score_by_naive_bayes(features: FoldFeatures, labels: np.ndarray, alpha: float = 0.3) -> np.ndarray:
-    """Scores [n, m] of rows that a model has not seen: the log ratio of likelihoods by multinomial naive Bayes."""
+    """Return out-of-fold scores [n, m]: the log likelihood ratio of multinomial naive Bayes."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
-        if not len(fold.positive_sums):  # no feature that two rows share
+        # No two rows share a feature.
+        if not len(fold.positive_sums):
             scores[fold.test_rows] = 0
             continue
         smoothing = alpha * len(fold.positive_sums)
@@ -287,7 +308,7 @@ def score_by_naive_bayes(features: FoldFeatures, labels: np.ndarray, alpha: floa
 
 
 def _auroc_from_ranks(ranks: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """AUROC [m] by the sum of ranks (Mann and Whitney)."""
+    """Return the AUROC [m] from the sum of ranks (Mann and Whitney)."""
     ones = labels.sum(axis=0, dtype=np.float64)
     pairs = ones * (len(labels) - ones)
     return ((ranks * labels).sum(axis=0) - ones * (ones + 1) / 2) / pairs

@@ -1,4 +1,4 @@
-"""Words that occur more often in the texts of one label than in those of the other."""
+"""Find words that occur more often in texts of one label than in texts of the other."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from sklearn.feature_extraction.text import CountVectorizer
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.core.records import Record
 
-MIN_WORD_ROWS = 5  # rows that have a word, for it to be counted
+# Rarer words are not counted.
+MIN_WORD_ROWS = 5
 MAX_WORDS = 30
 
 
 class PredictiveWord(Record):
-    """A word, or two in a row ("^" is the start of the text), and the proportion of each label's rows that have it.
+    """A word or word bigram and how well it predicts the label.
 
-    `auroc` is what the word alone reaches, 0.5 + half the difference of the proportions, with a 95 % interval."""
+    Attributes:
+        word: One word, or two in a row. "^" is the start of a text.
+        rows: Number of rows that contain it.
+        negative_rate, positive_rate: Proportion of the rows of label 0 and of label 1 that contain it.
+        auroc: AUROC of the word alone: 0.5 plus half the absolute difference of the two rates.
+        low, high: Its 95 % interval.
+    """
 
     word: str
     rows: int
@@ -30,11 +37,15 @@ class PredictiveWord(Record):
 
 
 def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> list[PredictiveWord]:
-    """Find the words whose proportions differ most between the labels, of those that differ by more than chance.
+    """Return the words whose rates differ between the labels by more than chance, largest difference first.
 
-    A difference counts if it is beyond the 97.5 % quantile of a normal distribution, corrected for the number of words
-    (Bonferroni). Two words in a row are listed only where they predict more than either of them, or the other label. Rows of one
-    image count together; where images are not known, rows of one text.
+    A difference counts if it exceeds the 97.5 % quantile of a normal distribution, corrected for the number of words (Bonferroni). A
+    bigram is only listed if it predicts more than each of its words, or the other label. The standard error is clustered by image,
+    or by text if images are not known.
+
+    Args:
+        rows: The set.
+        max_words: The largest number of words to return.
     """
     texts, labels = rows.texts, rows.labels
     groups = np.array(rows.texts if rows.images is None else rows.images, object)
@@ -47,34 +58,36 @@ def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> lis
     )
     try:
         has = csr_array(counter.fit_transform(f"^ {text}" for text in texts))
-    except ValueError:  # no word is in so many rows
+    # CountVectorizer raises ValueError if no word occurs in MIN_WORD_ROWS rows.
+    except ValueError:
         return []
-    zero, one, error = compute_word_rates(has, labels == 1, groups)
-    difference = one - zero
+    negative, positive, error = compute_word_rates(has, labels == 1, groups)
+    difference = positive - negative
     limit = NormalDist().inv_cdf(1 - 0.025 / len(counter.vocabulary_))
     beyond = np.abs(difference) > limit * error
     names, having = counter.get_feature_names_out(), has.sum(0)
     order = np.lexsort((names, np.char.str_len(names.astype(str)), -np.abs(difference).round(9)))
     columns = has.tocsc()
-    found: dict[bytes, PredictiveWord] = {}  # of words that always come together the shortest
-    leans: dict[str, bool] = {}  # of those found, whether to the label 1
+    # By the set of rows that contain them: of words that always occur together only the shortest is listed.
+    found: dict[bytes, PredictiveWord] = {}
+    predicts_positive: dict[str, bool] = {}
     for i in order:
-        name, to_one, way = str(names[i]), bool(difference[i] > 0), float(abs(difference[i]))
-        implied = any(leans.get(part) == to_one for part in name.split() if part != name)
-        same = columns.indices[columns.indptr[i] : columns.indptr[i + 1]].tobytes()  # the rows that have it
-        if not beyond[i] or implied or same in found:
+        name, is_positive, size = str(names[i]), bool(difference[i] > 0), float(abs(difference[i]))
+        implied = any(predicts_positive.get(part) == is_positive for part in name.split() if part != name)
+        row_key = columns.indices[columns.indptr[i] : columns.indptr[i + 1]].tobytes()
+        if not beyond[i] or implied or row_key in found:
             continue
         half = 1.96 * float(error[i])
-        found[same] = PredictiveWord(
+        found[row_key] = PredictiveWord(
             word=name,
             rows=int(having[i]),
-            negative_rate=round(float(zero[i]), 4),
-            positive_rate=round(float(one[i]), 4),
-            auroc=round(0.5 + way / 2, 4),
-            low=round(0.5 + (way - half) / 2, 4),
-            high=round(min(0.5 + (way + half) / 2, 1.0), 4),
+            negative_rate=round(float(negative[i]), 4),
+            positive_rate=round(float(positive[i]), 4),
+            auroc=round(0.5 + size / 2, 4),
+            low=round(0.5 + (size - half) / 2, 4),
+            high=round(min(0.5 + (size + half) / 2, 1.0), 4),
         )
-        leans[name] = to_one
+        predicts_positive[name] = is_positive
         if len(found) == max_words:
             break
     return list(found.values())
@@ -83,24 +96,31 @@ def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> lis
 def compute_word_rates(
     has: csr_array, is_positive: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shares of the rows of label 0, and of label 1, that have each word, and the standard error of their difference, [words] each.
+    """Return the rate of each word under label 0 and under label 1, and the clustered standard error of their difference.
 
-    The difference is of two ratios whose rows come in groups (the same image, or the same text): its variance is the sum
-    over groups of the squares of what their rows add to it.
+    The variance of the difference is the sum over groups (rows of the same image or text) of the squared sum of the contributions
+    of their rows.
 
     Args:
-        has: [n, words], 0 or 1. ones: [n], whether a row has label 1. groups: [n] whole numbers.
+        has: [n, words], 1 if a row contains a word, else 0.
+        is_positive: [n], whether a row has label 1.
+        groups: [n] names of the groups.
+
+    Returns:
+        Three arrays [words].
     """
     weights = np.where(is_positive, 1 / is_positive.sum(), -1 / (~is_positive).sum())
     one, zero = (has[part].sum(0) / part.sum() for part in (is_positive, ~is_positive))
-    # What a row adds: its weight times (has the word - share of its label).
+    # A row contributes its weight times (whether it contains the word - rate of its label).
     number = np.unique(groups, return_inverse=True)[1]
-    place = (number, np.arange(len(is_positive)))
-    of_group = csr_array((weights, place), shape=(number.max() + 1, len(is_positive)))
-    sums = of_group @ has
-    by_label = np.array([of_group[:, part].sum(1) for part in (is_positive, ~is_positive)])  # [2, groups]
-    shares = np.array([one, zero])
-    # sum over groups of (sums - shares . by_label)^2, without making what is mostly zero dense
-    variance = (sums * sums).sum(0) - 2 * (shares * (sums.T @ by_label.T).T).sum(0)
-    variance += ((by_label @ by_label.T) @ shares * shares).sum(0)
+    position = (number, np.arange(len(is_positive)))
+    group_weights = csr_array((weights, position), shape=(number.max() + 1, len(is_positive)))
+    sums = group_weights @ has
+    by_label = np.array(
+        [group_weights[:, part].sum(1) for part in (is_positive, ~is_positive)]
+    )  # [2, groups]
+    rates = np.array([one, zero])
+    # This is the sum over groups of (sums - rates . by_label)^2, computed without a dense matrix.
+    variance = (sums * sums).sum(0) - 2 * (rates * (sums.T @ by_label.T).T).sum(0)
+    variance += ((by_label @ by_label.T) @ rates * rates).sum(0)
     return zero, one, np.sqrt(np.maximum(variance, 0))

@@ -1,4 +1,4 @@
-"""Rows of a file or a data set, whatever its form; some of them can be written again in the same form."""
+"""Read rows from files and data sets of any format, and write a selection of them in the same format."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from pipeline.core.table_reader import DEFAULT_DELIMITERS, decode_delimited, lab
 from pipeline.scoring.input_validation import DuplicateKeyError, loads_strict
 from pipeline.scoring.json_streaming import stream_raw_documents, to_utf8
 
-ARCHIVE_SIGNATURES = (b"PK", b"\x1f\x8b")  # how a workbook, a .zip and a .gz begin
-ROWS_PER_CHECK = 500  # rows
+# First bytes of .xlsx and .zip files, and of .gz files.
+ARCHIVE_SIGNATURES = (b"PK", b"\x1f\x8b")
+ROWS_PER_CHECK = 500
 
 
 class RowSource(Protocol):
@@ -32,30 +33,32 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def column(self, name: str) -> list[Any]:
-        """The value of each row, None where a row has none."""
+        """Return the value of each row; None if a row has none."""
         ...
 
     def write(self, indices: Sequence[int], out: Path) -> None:
-        """Write these rows in the form they came in, as they were."""
+        """Write the rows with these indices unchanged, in the format of the source."""
         ...
 
 
 def open_rows(source: str, config: str | None = None, split: str | None = None) -> RowSource:
-    """The rows of a file (JSON, JSONL, CSV, TSV, Parquet) or of a data set of the hub or a folder, by `datasets`.
+    """Open a file (JSON, JSONL, CSV, TSV, XLSX, Parquet) or a data set that the library `datasets` loads.
 
     Args:
-        config, split: of a data set; a file has none.
+        source: Path of a file or folder, or name of a data set on the Hugging Face hub (owner/name).
+        config, split: Configuration and split of a data set. Files have none.
 
     Raises:
-        UserError: there is no such file or data set, or it cannot be read.
+        UserError: The file or data set does not exist or cannot be read.
     """
     path = Path(source)
     if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
-        open_for_reading(path)  # tells of a pipe, a device, and of a link that leads nowhere
+        # Raises an error that names a pipe, a device or a broken link.
+        open_for_reading(path)
     if not path.is_file():
         return DatasetRows(source, config, split)
     if config or split:
-        raise UserError(f"{source}: a file; --config and --split choose from a data set by name")
+        raise UserError(f"{source}: --config and --split apply to data sets, not to files; leave them out")
     if path.suffix.lower() == ".parquet":
         return ParquetRows(path)
     if path.suffix.lower() in DEFAULT_DELIMITERS:
@@ -66,9 +69,9 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
 
 
 def _nan_hint(data: bytes) -> str:
-    """What to do, where a NaN or an infinity stands outside of texts."""
+    """Return a hint if the data contains NaN or Infinity outside of strings, else an empty string."""
     found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))
-    return f" ({found[1].decode()} is no JSON: write null)" if found else ""
+    return f" ({found[1].decode()} is not valid JSON: write null)" if found else ""
 
 
 _LIST_OF_OBJECTS = re.compile(rb"\[\s*\{")
@@ -83,8 +86,11 @@ def _is_json(data: bytes) -> bool:
 
 
 class JsonRows:
-    """JSON: a list of objects, or an object that holds one (`{"questions": [...]}`) or is one by id
-    (`{"0229": {...}}`); or an object in each line. Each row is kept as it was written, to the byte."""
+    """Rows of a JSON or JSONL file.
+
+    The file is a list of objects, an object that contains one such list (`{"questions": [...]}`), an object of objects by id
+    (`{"0229": {...}}`), or JSON Lines. The bytes of each row are kept as they are.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -92,10 +98,12 @@ class JsonRows:
             data = file.read()
         data = (data if data.startswith(ARCHIVE_SIGNATURES) else to_utf8(data)).removeprefix(BOM_UTF8)
         if data.startswith(ARCHIVE_SIGNATURES):
-            raise UserError(f"{path}: a workbook or packed; save the sheet as CSV, or unpack what is in it")
-        self._enclosing_object: dict[str, msgspec.Raw] | None = None  # what stands beside the list
-        self._list_key = ""  # its key there
-        self._row_keys: list[str] | None = None  # of the rows, if they are an object by id
+            raise UserError(f"{path}: an archive or a workbook; unpack it, or save the sheet as CSV")
+        # The object that contains the list of rows, and the key of that list.
+        self._enclosing_object: dict[str, msgspec.Raw] | None = None
+        self._list_key = ""
+        # The ids of the rows, if they are an object by id.
+        self._row_keys: list[str] | None = None
         self._is_jsonl = False
         try:
             self._raw = self._split_rows(data)
@@ -106,7 +114,7 @@ class JsonRows:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: wanted a list of JSON objects, an object that holds one, or an object in each line: {error}{_nan_hint(data)}"
+                f"{path}: expected a list of JSON objects, an object that contains one, or one object per line: {error}{_nan_hint(data)}"
             ) from error
         if self._row_keys and self._rows and "question_id" not in self._rows[0]:
             for key, row in zip(self._row_keys, self._rows, strict=True):
@@ -117,22 +125,23 @@ class JsonRows:
         if data.lstrip()[:1] == b"[":
             return msgspec.json.decode(data, type=list[msgspec.Raw])
         try:
-            around = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+            enclosing = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
         except msgspec.DecodeError:
             self._is_jsonl = True
             lines = [line for line in data.splitlines() if line.strip()]
             if not data.lstrip().startswith(b"{") or _is_json(lines[0]):
                 return [msgspec.Raw(line) for line in lines]
             return [msgspec.Raw(text.encode()) for _, text in stream_raw_documents(data, self._path)]
-        lists = [name for name, value in around.items() if _LIST_OF_OBJECTS.match(bytes(value))]
-        lists = lists or [name for name, value in around.items() if bytes(value)[:1] == b"["]
-        if all(bytes(value)[:1] == b"{" for value in around.values()):
-            self._row_keys = list(around)
-            return list(around.values())
+        lists = [name for name, value in enclosing.items() if _LIST_OF_OBJECTS.match(bytes(value))]
+        lists = lists or [name for name, value in enclosing.items() if bytes(value)[:1] == b"["]
+        if all(bytes(value)[:1] == b"{" for value in enclosing.values()):
+            self._row_keys = list(enclosing)
+            return list(enclosing.values())
         if len(lists) == 1:
-            self._enclosing_object, self._list_key = around, lists[0]
-            return msgspec.json.decode(around[lists[0]], type=list[msgspec.Raw])
-        self._is_jsonl = True  # one object alone is a file of one line
+            self._enclosing_object, self._list_key = enclosing, lists[0]
+            return msgspec.json.decode(enclosing[lists[0]], type=list[msgspec.Raw])
+        # A single object is a JSONL file with one line.
+        self._is_jsonl = True
         return [msgspec.Raw(data.strip())]
 
     def __len__(self) -> int:
@@ -158,10 +167,10 @@ class JsonRows:
 
 
 class DelimitedRows:
-    """CSV or TSV with a header, each value a text; an empty cell is none. Rows of empty cells, as Excel leaves them, do not count.
+    """Rows of a CSV or TSV file with a header.
 
-    What stands between the cells is what the ending says, or what makes more known names of the header, or, where the header
-    has none of that, what it has most of.
+    Values are strings, and an empty cell is None. Rows in which all cells are empty, as Excel leaves them, are skipped. The delimiter
+    follows from the file name, unless another one yields more known column names or, if the header has none, occurs more often.
     """
 
     def __init__(self, path: Path) -> None:
@@ -172,7 +181,7 @@ class DelimitedRows:
 
     def _set_cells(self, cells: Sequence[list[Any]], path: Path) -> None:
         if not cells:
-            raise UserError(f"{path}: no table with a header: it is empty")
+            raise UserError(f"{path}: the file is empty; expected a table with a header")
         self._header = [str(name or "").strip() for name in cells[0]]
         numbered = [*label_rows(cells, path)]
         self._rows = [row for _, row in numbered]
@@ -199,18 +208,20 @@ class DelimitedRows:
 
 
 class ExcelRows(DelimitedRows):
-    """A workbook's sheet with a header."""
+    """Rows of the first sheet of an Excel workbook with a header."""
 
     def __init__(self, path: Path) -> None:
         with open_for_reading(path) as file:
             self._set_cells([*read_xlsx(file.read(), path)], path)
 
     def write(self, indices: Sequence[int], out: Path) -> None:
-        raise UserError(f"{out}: a subset of a workbook is not written; save the sheet as .csv and take that")
+        raise UserError(
+            f"{out}: cannot write a subset of a workbook; save the sheet as .csv and use that file"
+        )
 
 
 class ParquetRows:
-    """Parquet; only the columns asked for are read."""
+    """Rows of a Parquet file. Only the columns that are used are read."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
@@ -221,7 +232,7 @@ class ParquetRows:
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno in OS_ERROR_HINTS:
                 raise
-            raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
+            raise UserError(f"{path}: not a Parquet file, or truncated: {error}") from error
         self.columns = self._file.schema_arrow.names
 
     def __len__(self) -> int:
@@ -240,27 +251,35 @@ class ParquetRows:
 
 
 class DatasetRows:
-    """A data set by `datasets`: of the hub by its name, or a folder. Images are not decoded; written as Parquet."""
+    """Rows of a data set that `datasets` loads, from the hub by its name or from a folder.
+
+    Images are not decoded. Rows are written as Parquet.
+    """
 
     def __init__(self, name: str, config: str | None, split: str | None) -> None:
         if not Path(name).is_dir() and (name.count("/") != 1 or Path(name).suffix in (".json", ".jsonl")):
-            raise UserError(f"{name}: no such file; a data set of the hub has a name like owner/name")
+            raise UserError(
+                f"{name}: no such file; the name of a data set on the hub has the form owner/name"
+            )
         try:
             import datasets
         except ModuleNotFoundError as error:
             raise UserError(
-                f'{name}: data sets by name need the library: pip install datasets (or ".[build]")'
+                f'{name}: loading a data set by name needs the library datasets: pip install datasets (or ".[build]")'
             ) from error
         try:
             with nullcontext() if Path(name).is_dir() else use_cache_if_unreachable(name):
                 found = datasets.load_dataset(name, config)
-        except Exception as error:  # the library lets through whatever its readers and its server raise
-            said = " ".join(str(error).split())[:400]
+        # The library passes on whatever its readers and the server raise.
+        except Exception as error:
+            reason = " ".join(str(error).split())[:400]
             raise UserError(
-                f"{name}: `datasets` cannot load it (of several configurations choose one: --config NAME): {said}"
+                f"{name}: `datasets` cannot load it; if it has several configurations, choose one with --config NAME: {reason}"
             ) from error
         if split is None and len(found) > 1:
-            raise UserError(f"{name}: it has splits {', '.join(map(str, found))}; choose one: --split NAME")
+            raise UserError(
+                f"{name}: it has the splits {', '.join(map(str, found))}; choose one with --split NAME"
+            )
         if split is not None and split not in found:
             raise UserError(f"{name}: no split {split!r}; it has {', '.join(map(str, found))}")
         self._dataset: Any = found[split or next(iter(found))]
@@ -280,27 +299,31 @@ class DatasetRows:
 
 
 class JoinedRows:
-    """A file of questions and one of annotations, joined by `question_id`, as VQA keeps them; written as two files of
-    the same names into a folder.
+    """Rows of a file of questions and a file of annotations, joined by `question_id`, as in VQA v2.
+
+    They are written as two files of the same names into a folder.
 
     Raises:
-        UserError: ids do not match, or are there twice.
+        UserError: Ids are missing in one file, or repeat.
     """
 
     def __init__(self, questions: Path, annotations: Path) -> None:
         self._file_names = questions.name, annotations.name
         self._files = JsonRows(questions), JsonRows(annotations)
-        asked, told = ([str(key) for key in part.column("question_id")] for part in self._files)
-        place = {key: i for i, key in enumerate(told)}
-        missing = [key for key in asked if key not in place]
-        if missing or len(place) < len(told) or len(set(asked)) < len(asked):
-            repeated = len(told) - len(place) + len(asked) - len(set(asked))
+        question_ids, annotation_ids = (
+            [str(key) for key in file.column("question_id")] for file in self._files
+        )
+        index = {key: i for i, key in enumerate(annotation_ids)}
+        missing = [key for key in question_ids if key not in index]
+        num_distinct = len(set(question_ids))
+        if missing or len(index) < len(annotation_ids) or num_distinct < len(question_ids):
+            repeated = len(annotation_ids) - len(index) + len(question_ids) - num_distinct
             raise UserError(
                 f"{questions} and {annotations}: {format_count(len(missing), 'question')} without an annotation"
-                f"{f' ({join_examples(missing)})' if missing else ''}, {format_count(repeated, 'repeated question_id')}; each question needs one row in each file"
+                f"{f' ({join_examples(missing)})' if missing else ''}, {format_count(repeated, 'repeated question_id')}; each question needs exactly one row in each file"
             )
-        self._annotation_index = [place[key] for key in asked]
-        self.columns = list(dict.fromkeys(name for part in self._files for name in part.columns))
+        self._annotation_index = [index[key] for key in question_ids]
+        self.columns = list(dict.fromkeys(name for file in self._files for name in file.columns))
 
     def __len__(self) -> int:
         return len(self._annotation_index)
@@ -313,10 +336,10 @@ class JoinedRows:
         return [values[i] for i in self._annotation_index]
 
     def write(self, indices: Sequence[int], out: Path) -> None:
-        for part, name, rows in zip(
+        for file, name, rows in zip(
             self._files,
             self._file_names,
             (indices, [self._annotation_index[i] for i in indices]),
             strict=True,
         ):
-            part.write(rows, out / name)
+            file.write(rows, out / name)

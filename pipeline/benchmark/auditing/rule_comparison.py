@@ -1,4 +1,4 @@
-"""What attackers reach on our items and on those that the paper's rules would have made of the same data."""
+"""Compare the attackers on our items with the attackers on the items that the paper's rules make from the same data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ TEMPLATE_DIR = Path(__file__).parent
 
 
 class ComparisonReport(Record):
-    """comparison.json.
+    """The content of `comparison.json`.
 
     Attributes:
-        audit_sha256: SHA-256 of the audit.json that stands beside it; of another audit, the comparison is out of date.
-        paper_rules: the audit of the items under the paper's rules, by subset; {} without a complete truth.
-        table: attackers on these items, in Markdown.
+        audit_sha256: SHA-256 of the audit.json that this report is compared with. If that file changes, the comparison is out
+            of date.
+        paper_rules: The audit of the items under the paper's rules, by subset; {} if the complete truth is not known.
+        attack_table: The attackers on these items, as a Markdown table.
     """
 
     audit_sha256: str
@@ -31,7 +32,7 @@ class ComparisonReport(Record):
 
 
 def build_comparison_report(audit_file: Path, paper_rules: Mapping[Subset, SubsetAudit]) -> ComparisonReport:
-    """The report on items under the paper's rules, beside the audit in `audit_file`."""
+    """Return the report on the items under the paper's rules that belongs to the audit in `audit_file`."""
     return ComparisonReport(
         audit_sha256=sha256_file(audit_file),
         paper_rules=dict(paper_rules),
@@ -40,7 +41,7 @@ def build_comparison_report(audit_file: Path, paper_rules: Mapping[Subset, Subse
 
 
 def render_comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: ComparisonReport) -> str:
-    """comparison.md: both tables of attackers, and both tables of margins."""
+    """Return the text of `comparison.md`: the tables of attackers and of label imbalance for both sets."""
     return render_template(
         TEMPLATE_DIR / "comparison.md.jinja",
         {},
@@ -52,7 +53,7 @@ def render_comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: C
 
 
 def read_comparison(folders: DatasetFolders) -> dict[Subset, SubsetAudit]:
-    """The audit of the items under the paper's rules, by subset; {} if none was made for the present audit."""
+    """Return the audit of the items under the paper's rules, by subset; {} if there is none for the current audit."""
     path = folders.stage_dir("comparison") / "comparison.json"
     if not path.is_file():
         return {}

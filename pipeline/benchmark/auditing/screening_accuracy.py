@@ -1,6 +1,6 @@
-"""How well screen decided, against the complete truth (known for drawn worlds alone).
+"""Compare the decisions of stage `screen` with the complete truth, which is known for synthetic worlds only.
 
-Not the judge says what is true, whose work is graded here, but the independent reader of the truth, `research.simulated_annotators.answerability`.
+The truth is read by `research.simulated_annotators.answerability`, which is independent of the verifier that is evaluated here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ from pipeline.sources import gqa_files
 
 
 class ScreeningAccuracy(Record):
-    """Screen's decisions on one subset. `precision`: share of kept candidates that are truly unanswerable; `recall`:
-    share of the truly unanswerable that were kept; `false_drop_rate`: share of the truly unanswerable among those
-    dropped because they were held to be answerable. Shares leave out the `unclear`, of which even the truth does not
-    tell; null where nothing is counted."""
+    """Decisions of stage `screen` on one subset.
+
+    Proportions exclude undecidable candidates and are null if their denominator is 0.
+
+    Attributes:
+        kept, dropped: Number of candidates that were kept and dropped.
+        undecidable: Candidates whose answerability does not follow even from the complete truth.
+        unanswerable: Candidates that are truly unanswerable.
+        dropped_as_answerable: Candidates that were dropped because they were considered answerable.
+        precision: Proportion of the kept candidates that are truly unanswerable.
+        recall: Proportion of the truly unanswerable candidates that were kept.
+        false_drop_rate: Proportion of truly unanswerable candidates among those dropped as answerable.
+    """
 
     kept: int
     dropped: int
@@ -44,7 +53,7 @@ class ScreeningAccuracy(Record):
 
 
 def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
-    """The complete scene graphs by image id; {} where nobody knows them."""
+    """Return the complete scene graphs by image id; {} if they are not known."""
     if not any(folders.truth.glob("*.json")):
         return {}
     return gqa_files.read_true_scene_graphs(
@@ -55,11 +64,13 @@ def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
 def measure_screening(
     folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset, ScreeningAccuracy]:
-    """Screen's decisions against the complete truth; {} where nobody knows it. Candidates without a program are left
-    out: no program, no truth about them."""
+    """Compare the decisions of stage `screen` with the complete truth; {} if it is not known.
+
+    Candidates without a program are excluded, because their truth cannot be computed.
+    """
     if not truth:
         return {}
-    what_is_so = truth_reader(folders.read_vocabulary())
+    true_answerability = truth_reader(folders.read_vocabulary())
     candidates = (
         candidate
         for stage in ("rank", "perturb")
@@ -68,7 +79,7 @@ def measure_screening(
     )
     dropped = read_jsonl(folders.stage_dir("screen") / "dropped.jsonl", DroppedCandidate)
     return compare_with_truth(
-        ((c, what_is_so(c.program, truth[c.image_id])) for c in candidates),
+        ((c, true_answerability(c.program, truth[c.image_id])) for c in candidates),
         {row.candidate.candidate_id for row in folders.read_records(ScreenedCandidate)},
         {row.candidate_id for row in dropped if row.reason in ANSWERABLE_REASONS},
     )
@@ -77,12 +88,13 @@ def measure_screening(
 def compare_with_truth(
     candidates: Iterable[tuple[Candidate, Answerability]], kept: Set[str], dropped_as_answerable: Set[str]
 ) -> dict[Subset, ScreeningAccuracy]:
-    """Compare screen's decisions with the truth.
+    """Compare decisions with the truth, by subset.
 
     Args:
-        candidates: all that went into screen, each with what is true of it. kept: ids that stayed. held_answerable: ids
-            dropped because the question was held to have an answer (other reasons, such as a text that gives its answer
-            away, are no claim on the image).
+        candidates: All candidates that entered stage `screen`, each with its true answerability.
+        kept: Ids of the candidates that were kept.
+        dropped_as_answerable: Ids of the candidates that were dropped because they were considered answerable. Other reasons, such
+            as a text that reveals its answer, make no claim about the image.
     """
     found: defaultdict[Subset, Counter[_Decision]] = defaultdict(Counter)
     for row, truth in candidates:
@@ -92,7 +104,7 @@ def compare_with_truth(
 
 
 class _Decision(NamedTuple):
-    """What is true of a candidate, and what screen did with it."""
+    """The truth about a candidate, and the decision of stage `screen`."""
 
     truth: Answerability
     is_kept: bool
@@ -101,22 +113,21 @@ class _Decision(NamedTuple):
 
 def _summarize_decisions(rows: Counter[_Decision]) -> ScreeningAccuracy:
     def number(condition: Callable[[_Decision], bool]) -> int:
-        return sum(times for row, times in rows.items() if condition(row))
+        return sum(count for row, count in rows.items() if condition(row))
 
-    lacking = "unanswerable"
     return ScreeningAccuracy(
         kept=number(lambda row: row.is_kept),
         dropped=number(lambda row: not row.is_kept),
         undecidable=number(lambda row: row.truth == "unknown"),
-        unanswerable=(unanswerable := number(lambda row: row.truth == lacking)),
+        unanswerable=(unanswerable := number(lambda row: row.truth == "unanswerable")),
         dropped_as_answerable=number(lambda row: row.is_dropped_as_answerable),
         precision=compute_proportion(
-            found := number(lambda row: row.is_kept and row.truth == lacking),
+            found := number(lambda row: row.is_kept and row.truth == "unanswerable"),
             number(lambda row: row.is_kept and row.truth != "unknown"),
         ),
         recall=compute_proportion(found, unanswerable),
         false_drop_rate=compute_proportion(
-            number(lambda row: row.is_dropped_as_answerable and row.truth == lacking),
+            number(lambda row: row.is_dropped_as_answerable and row.truth == "unanswerable"),
             number(lambda row: row.is_dropped_as_answerable and row.truth != "unknown"),
         ),
     )

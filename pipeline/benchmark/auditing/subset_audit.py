@@ -1,4 +1,4 @@
-"""All figures of a subset, and the audit's report that holds them."""
+"""Audit the subsets of a run: attackers, label imbalance, CLIP scores, categories and statistical power."""
 
 from __future__ import annotations
 
@@ -38,22 +38,25 @@ from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.scoring.bootstrap import bootstrap, number_clusters
 from pipeline.scoring.threshold_sweep import area_under_curve, rank_items
 
-NUM_HISTOGRAM_BINS = 50  # of a histogram
-MAX_ITEMS_IN_PARALLEL = 150_000  # items that are audited side by side: attackers take some 6 KB for each
-DETECTABLE_STANDARD_ERRORS = 2.80  # two-sided 5 % test with 80 % power: 1.96 + 0.84 standard errors
+NUM_HISTOGRAM_BINS = 50
+# Attackers need about 6 KB of memory per item.
+MAX_ITEMS_IN_PARALLEL = 150_000
+# A two-sided 5 % test with 80 % power detects 1.96 + 0.84 standard errors.
+DETECTABLE_STANDARD_ERRORS = 2.80
 
 
 class AuditParams(Params):
-    """Parameters of the audit.
+    """Parameters of stage `audit`.
 
     Attributes:
-        limits: Per subset, the highest text-only AUROC (or 1 - AUROC) without a warning. These are the project's own: 0.55 for
-            CLIP subsets, 0.58 for PT subsets; RGQA's released CLIP-Easy has 0.90.
-        foreign: Other images, chosen at random, at which the judge tries each question of the source.
-        folds: Folds of every attacker.
-        repetitions: Bootstrap replicates of every interval.
-        seed: Seed of the judge's trials and of the models behind `smallest_auaf_difference`. Attackers have a seed that never
-            changes (`AuditSettings`), so that a release audited elsewhere has the same figures.
+        max_text_auroc: Highest text-only max(AUROC, 1 - AUROC), 0.5 to 1, that a subset may have
+            without a warning. These limits are the project's own; RGQA's released CLIP-Easy has 0.90.
+        num_negative_trials: Number of other images, sampled at random, at which the verifier tries each
+            source question.
+        folds: Number of cross-validation folds of every attacker.
+        num_replicates: Number of bootstrap replicates for every confidence interval.
+        seed: Seed of the trials of the verifier. Attackers have a fixed seed, so that an audit
+            elsewhere gives the same figures.
     """
 
     max_text_auroc: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
@@ -64,13 +67,19 @@ class AuditParams(Params):
 
 
 class ScoreHistograms(Record):
-    """Two histograms over the same BINS bins of equal width, from the least to the greatest score of either kind.
+    """Histograms of the CLIP scores of AQs and UQs over the same `NUM_HISTOGRAM_BINS` bins of equal width.
 
-    `aq[i]` is the share of the AQs with a score in bin i, so that each list sums to 1 (RGQA, Fig. 3: "normalized
-    histograms (sum of overall area=1)"); `uq` likewise. A bin holds its lower edge and not its upper one, but for the
-    last, which holds both. `area` is the overlap area, the sum over all bins of min(aq[i], uq[i]): 0 when no bin holds
-    both kinds, 1 when the histograms are equal. `distance` is mean(AQ) - mean(UQ) of the scores themselves, in units of
-    the cosine. Both depend on the data alone, but `area` also on the number of bins: finer bins overlap less.
+    The bins cover the range from the lowest to the highest score of either kind. A bin includes its lower edge; the last bin
+    also includes its upper edge.
+
+    Attributes:
+        edges: [bins + 1] edges of the bins.
+        aq, uq: [bins] proportion of the AQs (UQs) with a score in each bin. Each sums to 1 (RGQA, Fig. 3: "normalized
+            histograms (sum of overall area=1)").
+        aq_mean, uq_mean: Mean scores.
+        overlap: Sum over all bins of min(aq[i], uq[i]): 0 if no bin contains both kinds, 1 if the histograms are equal. It also
+            depends on the number of bins: narrower bins overlap less.
+        mean_difference: mean(AQ) - mean(UQ) of the scores, in units of the cosine.
     """
 
     edges: tuple[float, ...]
@@ -83,13 +92,20 @@ class ScoreHistograms(Record):
 
 
 class SubsetAudit(Record):
-    """All figures of one subset.
+    """The audit of one subset.
 
     Attributes:
-        attacks: What each attacker reaches: those of the text-only audit in folds by text (`text_audit`), then "image" and "CLIP
+        uqs, aqs: Number of unanswerable and answerable questions.
+        text_imbalance, image_imbalance: How unequal the labels are within a text and within an image.
+        attacks: The result of each attacker: those of the text-only audit in folds by text (`text_audit`), then "image" and "CLIP
             score" in folds by image.
-        text_test: The permutation test of the maximum over attackers that see only the text; null if the subset is too small.
-        too_small: Why no attacker was tried; empty if the subset is large enough.
+        permutation_test: The permutation test of the maximum over text-only attackers; null if the subset is too small.
+        too_small_reason: Why no attacker was run; empty if the subset is large enough.
+        clip_overlap, clip_mean_difference: See `ScoreHistograms`; null if either kind has no scores.
+        min_detectable_auaf_difference: See `estimate_min_detectable_auaf_difference`.
+        categories, difficulties, edit_kinds: Counts of UQs by category, by difficulty, and of edits by kind.
+        query_only: Number of UQs whose edits change only what the question asks for.
+        simulated, rehearsal: Whether any verdict behind the items is simulated, or comes from a rehearsal.
     """
 
     uqs: int
@@ -111,17 +127,22 @@ class SubsetAudit(Record):
 
 
 class AuditReport(Record):
-    """audit.json.
+    """The content of `audit.json`.
 
     Attributes:
-        yields: The report of each stage.
-        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which "other questions" and "verbatim" have read. Whoever audits
-            the release elsewhere needs the same file for the same figures of these two.
-        table: The attackers, in Markdown, for the card.
+        subsets: The audit of each subset.
+        stage_reports: The report of each stage, by the name of the stage.
+        screening_accuracy: Accuracy of stage `screen` by subset; {} if the complete truth is not known.
+        estimate_reliability: Calibration of stage `estimate`, for all candidates and by subset; {} likewise.
+        verifier_agreement: Agreement of the verifier with the source.
+        warnings: One sentence per warning.
+        attack_table: The attackers as a Markdown table, for the release card.
+        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which the attackers "other questions" and "verbatim count"
+            read. An audit of the release elsewhere needs the same file to reproduce these two.
     """
 
     subsets: dict[Subset, SubsetAudit]
-    stage_reports: dict[str, Any] = msgspec.field(name="yield")
+    stage_reports: dict[str, Any]
     screening_accuracy: dict[Subset, ScreeningAccuracy]
     estimate_reliability: dict[Subset | Literal["all"], Reliability]
     verifier_agreement: VerifierAgreement
@@ -136,15 +157,16 @@ def audit_items(
     p: AuditParams,
     known_questions: KnownQuestions | None = None,
 ) -> dict[Subset, SubsetAudit]:
-    """Audit each subset of a file of items: as many subsets at a time as there are cores, and no more than come to AT_ONCE items.
+    """Audit each subset of a file of items, several in parallel if memory allows.
 
     Args:
-        items: JSON Lines of `Item`.
-        images: Vectors [d] by image id.
-        known: The source's questions, if attackers know them.
+        items: JSON Lines file of `Item`.
+        images: CLIP vector [d] of each image, by image id.
+        p: Parameters of the audit.
+        known_questions: The source's questions, for attackers that read them; None if they are not available.
 
     Returns:
-        The figures of each subset that has items.
+        The audit of each subset that has items.
     """
     counts = Counter(row.subset for row in read_jsonl(items, _ItemSubset))
     present: list[Subset] = [subset for subset in SUBSETS if subset in counts]
@@ -162,20 +184,16 @@ def audit_items(
 
 
 def read_image_vectors(folders: DatasetFolders) -> dict[str, np.ndarray]:
-    """The CLIP vector [d] of each image by its id, as stage `embed` wrote them."""
+    """Return the CLIP vector [d] of each image by its id, as written by stage `embed`."""
     ids = read_json(folders.stage_dir("embed") / "image_ids.json", list[str])
     return dict(zip(ids, np.load(folders.stage_dir("embed") / "images.npy"), strict=True))
 
 
 class _ItemSubset(msgspec.Struct):
-    """An item, of which nothing else matters."""
-
     subset: Subset
 
 
 class _AuditInputs(NamedTuple):
-    """What every subset is audited with."""
-
     items: Path
     images: Mapping[str, np.ndarray]
     params: AuditParams
@@ -183,10 +201,11 @@ class _AuditInputs(NamedTuple):
 
 
 def _audit_one_subset(own: _AuditInputs, subset: Subset) -> SubsetAudit:
-    # Read here, so that no process holds more than one subset; what no figure tells of is left out.
+    # Each process reads its own subset and drops the fields that the audit does not use, to save memory.
     rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
     items = [msgspec.structs.replace(row, verdict_ids=(), pairing_reason="") for row in rows]
-    with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
+    # Several processes share the cores, and sums must not depend on the number of threads.
+    with threadpool_limits(1):
         return audit_subset(items, own.images, own.params, own.known_questions)
 
 
@@ -196,7 +215,7 @@ def audit_subset(
     p: AuditParams,
     known_questions: KnownQuestions | None = None,
 ) -> SubsetAudit:
-    """Audit the items of one subset."""
+    """Audit the items of one subset. See `audit_items` for the arguments."""
     rng = make_generator(p.seed, "audit", items[0].subset)
     uqs, aqs = ([item for item in items if item.unanswerable == kind] for kind in (True, False))
     texts = run_text_attacks(
@@ -238,7 +257,7 @@ def audit_subset(
 
 
 def to_labelled_rows(items: Sequence[Item]) -> LabelledRows:
-    """The items as the text-only audit takes them; UQs have the label 1."""
+    """Convert items to the input of the text-only audit. UQs have label 1."""
     return LabelledRows(
         texts=[item.text for item in items],
         labels=np.array([item.unanswerable for item in items], int),
@@ -250,7 +269,7 @@ def to_labelled_rows(items: Sequence[Item]) -> LabelledRows:
 def _run_image_attacks(
     items: Sequence[Item], images: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
 ) -> dict[str, AttackResult]:
-    """What attackers reach that see only the image, or only the CLIP score; nothing on a subset that is too small."""
+    """Run the attackers that see only the image or only the CLIP score; no AUROC if the subset is too small."""
     ordered = sorted(items, key=lambda item: (item.image_id, item.item_id))
     labels = np.array([item.unanswerable for item in ordered], int)
     folds = Folds(
@@ -276,9 +295,9 @@ def _run_image_attacks(
 
 
 def make_warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
-    """One line for each subset that is too small to be audited, and for each limit that an attacker exceeds."""
+    """Return one sentence for each subset that is too small to audit and for each attacker above its limit."""
     return [
-        f"{subset}: too small to measure what the text gives away: {audit.too_small_reason}."
+        f"{subset}: too small to measure how well the text predicts the label: {audit.too_small_reason}."
         for subset, audit in subsets.items()
         if audit.too_small_reason
     ] + [
@@ -290,10 +309,10 @@ def make_warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset,
 
 
 def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> ScoreHistograms | None:
-    """Histograms of one subset's scores; None if either kind has none.
+    """Return the score histograms of one subset; None if either kind has no scores.
 
-    >>> equal = histograms([0.1, 0.3], [0.1, 0.3])
-    >>> equal.area, equal.distance
+    >>> equal = compute_histograms([0.1, 0.3], [0.1, 0.3])
+    >>> equal.overlap, equal.mean_difference
     (1.0, 0.0)
     """
     if not aq_scores or not uq_scores:
@@ -313,21 +332,24 @@ def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -
 
 
 def estimate_min_detectable_auaf_difference(
-    answerable: np.ndarray, images: np.ndarray, repetitions: int, seed: int, rng: np.random.Generator
+    answerable: np.ndarray, images: np.ndarray, num_replicates: int, seed: int, rng: np.random.Generator
 ) -> float:
-    """The AUAF difference of two models that this subset shows with 80 % power in a two-sided 5 % test.
+    """Estimate the smallest AUAF difference between two models that this subset detects with 80 % power at the 5 % level.
 
-    Both models are stand-ins of equal, middling skill (60 % of answers right, confidences one standard deviation
-    apart between AQ and UQ, errors independent of each other), so the figure is on the cautious side: real models
-    err on the same items, which makes paired differences sharper. Images are resampled, as the items of one
-    image are not independent.
+    Two simulated models of equal skill answer the items: 60 % of the answers are right, the mean confidences of AQs and UQs are
+    one standard deviation apart, and the errors of both models are independent. The estimate is conservative, because real models
+    err on the same items, which makes paired differences more precise. The bootstrap resamples images, because items of one image
+    are not independent.
 
     Args:
         answerable: [n] booleans.
-        images: [n] ids.
-        repetitions: Bootstrap replicates.
-        seed: Of the bootstrap.
-        rng: Draws what the two models say.
+        images: [n] image ids.
+        num_replicates: Number of bootstrap replicates.
+        seed: Seed of the bootstrap.
+        rng: Source of the answers and confidences of the two models.
+
+    Returns:
+        The difference as a fraction of AUAF's range [0, 1].
     """
     count, (cluster,) = number_clusters([images.tolist()])
     models = [
@@ -341,5 +363,5 @@ def estimate_min_detectable_auaf_difference(
         )
         return np.subtract(one, other)
 
-    differences = bootstrap(difference, count, repetitions, seed, num_rows=len(cluster))
+    differences = bootstrap(difference, count, num_replicates, seed, num_rows=len(cluster))
     return round(float(DETECTABLE_STANDARD_ERRORS * np.nanstd(differences)), 4)

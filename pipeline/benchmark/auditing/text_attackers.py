@@ -1,7 +1,7 @@
-"""Attackers that see only a question's text, of different kinds. Nothing in the pipeline is fitted to any of them.
+"""Attackers that see only the text of a question. No part of the pipeline is fitted to any of them.
 
-Each gives a score [n] per text, out of fold: what it learns from comes from other groups, so that neither a text nor
-its edited or original fellow is ever on both sides. A new one is a function here and a row of TEXT_ATTACKERS.
+Each attacker returns one out-of-fold score per text: it trains on other groups only, so that neither a text nor its edited or
+original version is in both the training and the test rows. To add an attacker, write a function and add it to `TEXT_ATTACKERS`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pipeline.benchmark.auditing.ngram_model import NgramModel, tokenize
 
 
 def score_by_character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """TF-IDF character 2-5-grams, reduced to 48 dimensions, with boosted trees."""
+    """Return scores [n] of TF-IDF character 2-5-grams, reduced to 48 dimensions, with boosted trees."""
     grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit_transform(texts)
     with threadpool_limits(1):
         features = TruncatedSVD(min(48, grams.shape[1]), random_state=folds.seed).fit_transform(grams)
@@ -45,21 +45,26 @@ def score_by_character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 
 def score_by_word_pairs(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """Words and all pairs of words, however far apart, with logistic regression: it learns what goes with what
-    ("fence ... wearing")."""
+    """Return scores [n] of words and pairs of words at any distance, with logistic regression.
+
+    It learns which words rarely occur together ("fence ... wearing").
+    """
     return folds.cross_val_scores(
         make_word_pair_features(tuple(texts)), LogisticRegression(C=0.3, max_iter=500)
     )
 
 
 def score_by_word_pairs_naive_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """The same features with naive Bayes, which weighs even what it saw once."""
+    """Return scores [n] of the same features with naive Bayes, which also uses features that it saw only once."""
     return folds.cross_val_scores(make_word_pair_features(tuple(texts)), MultinomialNB(alpha=0.3))
 
 
 def score_by_likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """How usual a text is: the mean log probability of its words by a language model of originals (label 0) alone,
-    word 3-grams with Witten-Bell smoothing. It knows no edited question, so it finds what is odd in itself."""
+    """Return the mean log probability of each text [n] under a language model of texts with label 0.
+
+    The model uses word 3-grams with Witten-Bell smoothing. It never trains on edited questions, so it finds texts that are unusual
+    in themselves.
+    """
     result = np.full(len(texts), np.nan)
     words = [tokenize(text) for text in texts]
     for train, test in folds.split_rows():
@@ -69,14 +74,16 @@ def score_by_likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 
 def score_by_first_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """The first one, two and three words, each start a feature, with logistic regression."""
+    """Return scores [n] of the first one, two and three words as features, with logistic regression."""
     return folds.cross_val_scores(make_first_word_features(texts), LogisticRegression(max_iter=500))
 
 
 def score_by_other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """Words as in `word_ngrams`, and how usual a text is among the source's questions without all texts of its own group
-    (`KnownQuestions.traits`), with logistic regression; NaN where those questions are not known. An edited question and
-    its original are one group: for both of them the same texts are left out, so that this tells nothing."""
+    """Return scores [n] of word n-grams and of the familiarity of a text among the source's questions, with logistic regression.
+
+    `KnownQuestions.familiarity_features` is computed without the texts of the row's own group. An edited question and its original
+    are in one group, so the same texts are excluded for both of them. The scores are NaN if the source's questions are not known.
+    """
     if folds.known_questions is None:
         return np.full(len(texts), np.nan)
     rows: list[list[float]] = [[]] * len(texts)
@@ -86,14 +93,14 @@ def score_by_other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
         with folds.known_questions.excluding(own):
             for i, text in zip(members, own, strict=True):
                 rows[i] = folds.known_questions.familiarity_features(text)
-    traits = np.round(StandardScaler().fit_transform(np.array(rows)), 6)
-    # A text's TF-IDF vector has length 1, each of its traits one of about 1: three times the words weigh about as much.
-    features = csr_array(hstack([3 * compute_word_tfidf(texts), csr_array(traits)]))
+    familiarity = np.round(StandardScaler().fit_transform(np.array(rows)), 6)
+    # A TF-IDF vector has norm 1, and each standardized feature is about 1. A weight of 3 gives both about the same influence.
+    features = csr_array(hstack([3 * compute_word_tfidf(texts), csr_array(familiarity)]))
     return folds.cross_val_scores(features, LogisticRegression(C=1, max_iter=500, tol=1e-3))
 
 
 def score_by_verbatim_count(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """How often the very text stands among the source's questions, as every AQ does; nothing is left out."""
+    """Return how often the exact text of each row [n] occurs among the source's questions, where every AQ occurs."""
     if folds.known_questions is None:
         return np.full(len(texts), np.nan)
     return np.array([folds.known_questions.count_verbatim(text) for text in texts], float)
@@ -105,36 +112,35 @@ TEXT_ATTACKERS: dict[str, Attacker] = {
     "word n-grams": score_by_word_ngrams,
     "character n-grams": score_by_character_ngrams,
     "word pairs": score_by_word_pairs,
-    "word pairs, Bayes": score_by_word_pairs_naive_bayes,
+    "word pairs, naive Bayes": score_by_word_pairs_naive_bayes,
     "language model": score_by_likelihood,
     "other questions": score_by_other_questions,
 }
-# Attackers without a limit: one that needs little, and one that no balancing can stop.
+# Attackers without a limit: simple ones, and one that no balancing can prevent.
 REPORT_ONLY_ATTACKERS: dict[str, Attacker] = {
     "first three words": score_by_first_words,
     "length": lambda texts, folds: np.array([len(text.split()) for text in texts], float),
-    "verbatim": score_by_verbatim_count,
+    "verbatim count": score_by_verbatim_count,
 }
 
 
 def make_first_word_features(texts: Sequence[str]) -> Any:
-    """A sparse matrix [n, features] of the first one, two and three words of each text."""
+    """Return a sparse matrix [n, features] of the first one, two and three words of each text."""
     starts = ({" ".join(text.lower().split()[:n]): 1.0 for n in (1, 2, 3)} for text in texts)
     return DictVectorizer().fit_transform(starts)
 
 
 ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
-SOURCE_AWARE_ATTACKERS: tuple[str, ...] = (
-    "other questions",
-    "verbatim",
-)  # attackers that need the questions of the source
-# Attackers whose high scores stand for neither label: they never saw one.
+# Attackers that need the questions of the source.
+SOURCE_AWARE_ATTACKERS: tuple[str, ...] = ("other questions", "verbatim count")
+# Attackers that are not trained on both labels, so that a high score does not stand for one of them.
 UNDIRECTED_ATTACKERS = ("language model", *UNTRAINED_ATTACKERS)
 
 
-@lru_cache(1)  # two attackers in a row
+# Two attackers in a row use the same features.
+@lru_cache(1)
 def make_word_pair_features(texts: tuple[str, ...]) -> Any:
-    """A sparse matrix [n, features] of the words in each text and of the pairs of those that say something."""
+    """Return a sparse matrix [n, features] of the words of each text and of the pairs of its content words."""
     words = map(tokenize, texts)
     rows = (dict.fromkeys([*row, *(" ".join(pair) for pair in make_word_pairs(row))], 1.0) for row in words)
     return DictVectorizer().fit_transform(rows)

@@ -1,11 +1,11 @@
-"""Measure how well the label can be predicted from the question text alone: the one text-only audit.
+"""Measure how well the label can be predicted from the question text alone.
 
-Stage `audit` and `rgqa audit` both call this module, for the items of a run, for a release, and for any other set of questions with
-two labels. Folds, seeds and scores depend on the content of the rows alone, so that the same rows have the same figures.
+Stage `audit` and `rgqa audit` both use this module: for the items of a run, for a release, and for any other set of questions with
+two labels. Folds, seeds and scores depend only on the content of the rows, so the same rows always give the same values.
 
-Attackers are trained twice. In folds by text, no text is in two folds: what they predict then comes from how the texts of either
-label are made. In folds by image, the same text may occur beside other images: what they predict then is also which texts mostly
-have which label. Whoever trains on similar data can learn that.
+Attackers are trained in two kinds of folds. In folds by text, no text is in two folds, so they can only learn how texts of either
+label are written. In folds by image, the same text may occur with other images in other folds, so they can also learn which texts
+mostly have which label. A model that is trained on similar data can learn that, too.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ from pipeline.core.records import Record
 GroupBy = Literal["text", "image"]
 Finding = Literal["too small", "balanced", "chance", "predictable"]
 
-# A smaller set shows nothing: of 40 rows, an attacker reaches 0.75 by chance once in a hundred times.
+# Smaller sets are not measured: with 40 rows an attacker reaches an AUROC of 0.75 by chance in 1 % of sets.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
 NUM_PERMUTATIONS = 199
-# Of the permutation tests of one set together. At most this proportion of the sets that are tested are false alarms.
+# The level applies to all permutation tests of one set together, so at most this proportion of sets are false alarms.
 SIGNIFICANCE_LEVEL = 0.02
-MIN_ROWS_FOR_PARALLEL = 2000  # rows; fewer are attacked faster than a second process starts
+# Smaller sets are audited faster than a second process starts.
+MIN_ROWS_FOR_PARALLEL = 2000
 
 
 class AuditSettings(NamedTuple):
-    """How attackers are trained and tested.
+    """Settings of the attackers.
 
     Attributes:
-        folds: Folds of every attacker, at least 2.
-        repetitions: Bootstrap replicates of every interval.
+        folds: Number of cross-validation folds, at least 2.
+        num_replicates: Number of bootstrap replicates of every interval.
         seed: Seed of folds, replicates and permutations.
     """
 
@@ -67,13 +68,13 @@ class AuditSettings(NamedTuple):
 
 
 class TextAttacks(Record):
-    """What the attackers that see only the text reach on some rows.
+    """Results of the text-only attackers on a set.
 
     Attributes:
-        attacks: By what the folds keep apart, then by attacker.
-        tests: By what the folds keep apart, the permutation test of the maximum over attackers; null where it does not apply.
-        not_tried: Why an attacker was not tried, by attacker.
-        too_small: Why nothing was measured; empty if the set is large enough.
+        attacks: Results by kind of folds ("text" or "image"), then by attacker.
+        permutation_tests: By kind of folds, the permutation test of the maximum over attackers; null if it does not apply.
+        skipped_attackers: Why an attacker was not run, by attacker.
+        too_small_reason: Why nothing was measured; empty if the set is large enough.
     """
 
     attacks: Mapping[GroupBy, Mapping[str, AttackResult]]
@@ -83,21 +84,24 @@ class TextAttacks(Record):
 
 
 class TextAudit(TextAttacks):
-    """All figures of a set.
+    """The audit of a set.
 
     Attributes:
-        name, format: What the set is called, and how it was read.
-        zero, one: What the labels 0 and 1 stand for. zeros, ones: How many rows have them.
-        texts, images: How many distinct texts and images there are; null where images are not known.
-        repeated: Rows whose text, image and label occur in an earlier row.
-        contradicted: Rows whose text and image occur under both labels.
-        left_out: Rows of the source that do not count, by reason.
-        finding: What the figures say: "too small" to measure; "balanced": every text is as often under either label; "chance": no
-            attacker predicts the label beyond chance; "predictable": at least one does.
-        p_value: The smallest p value of the tests, corrected for their number; null where none was made.
-        strongest: Of each kind of folds the attacker whose interval begins highest, or who reaches most if none is above 0.5.
-        words: Words that one label has more often than chance would have it; of up to 10,000 rows only if the finding is "predictable".
-        text_margin, image_margin: How unequal the labels are within a text and within an image; `one` counts as UQ.
+        name, format: Name of the set, and the format that it was read in.
+        negative_label, positive_label: Names of the labels 0 and 1.
+        negatives, positives: Number of rows with label 0 and label 1.
+        texts, images: Number of distinct texts and images; `images` is null if images are not known.
+        duplicates: Rows whose text, image and label occur in an earlier row.
+        contradictory: Rows whose text and image occur under both labels.
+        excluded_rows: Number of excluded rows of the source, by reason.
+        finding: "too small" to measure; "balanced": every text occurs equally often under both labels; "chance": no attacker
+            predicts the label beyond chance; "predictable": at least one attacker does.
+        p_value: The smallest p value of the permutation tests, corrected for their number; null if there is none.
+        strongest_attackers: By kind of folds, the attacker with the highest lower bound, or with the highest AUROC if no lower bound
+            exceeds 0.5.
+        predictive_words: Words that occur more often under one label than chance explains. For sets of up to 10,000 rows they are
+            only listed if the finding is "predictable".
+        text_imbalance, image_imbalance: How unequal the labels are within a text and within an image. Label 1 counts as UQ.
     """
 
     name: str = ""
@@ -120,7 +124,7 @@ class TextAudit(TextAttacks):
 
 
 class SetDescription(NamedTuple):
-    """What is known of a set beside its rows; see `TextAudit`."""
+    """What the report states about a set besides its rows. See `TextAudit` for the fields."""
 
     name: str
     format: str = ""
@@ -131,19 +135,19 @@ class SetDescription(NamedTuple):
 def audit_texts(
     description: SetDescription,
     rows: LabelledRows,
-    settings: AuditSettings = AuditSettings(),  # noqa: B008 it is immutable
+    settings: AuditSettings = AuditSettings(),  # noqa: B008 (immutable)
     known_questions: KnownQuestions | None = None,
 ) -> TextAudit:
-    """Measure a set.
+    """Audit a set: run all text-only attackers and the permutation tests, and measure label imbalance.
 
     Args:
-        about: Its name and what its labels mean.
+        description: Its name, its format and the names of its labels.
         rows: Its rows, in any order.
         settings: Folds, replicates and seed.
-        known: The source's questions, for attackers that have read them.
+        known_questions: The source's questions, for attackers that read them; None if they are not available.
 
     Returns:
-        All figures. They depend neither on the order of the rows nor on the number of processes.
+        The audit. It depends neither on the order of the rows nor on the number of processes.
     """
     rows = rows.in_canonical_order()
     by: list[GroupBy] = ["text", "image"] if rows.images is not None else ["text"]
@@ -162,7 +166,7 @@ def audit_texts(
     margin = measure_imbalance_of_labels(zip(rows.texts, labels, strict=True))
     p_value = correct_p_values(found.permutation_tests.values())
     finding = classify_finding(found.too_small_reason, margin, p_value)
-    # In small sets the normal approximation behind the words alone would list too many by chance.
+    # In small sets the normal approximation behind the word list would list too many words by chance.
     has_words = finding == "predictable" or (finding == "chance" and len(rows) > MAX_TESTED_ROWS)
     return TextAudit(
         attacks=found.attacks,
@@ -200,38 +204,38 @@ def run_text_attacks(
     parallel: bool = False,
     label_names: tuple[str, str] = ("AQ", "UQ"),
 ) -> TextAttacks:
-    """Try every attacker that sees only the text, in each kind of folds, and test their maximum.
+    """Run every text-only attacker in each kind of folds, and the permutation test of their maximum.
 
     Args:
         rows: Rows in canonical order.
-        by: Which folds: "text", "image" (only where images are known).
+        group_by: Kinds of folds: "text" and "image". "image" needs rows with images.
         settings: Folds, replicates and seed.
-        known: The source's questions; without them the attackers that need them are not tried.
+        known_questions: The source's questions. Without them the attackers that need them are skipped.
         parallel: Whether to use several processes.
-        meaning: What the labels 0 and 1 stand for, for messages.
+        label_names: Names of the labels 0 and 1, for messages.
     """
     reason = explain_too_small(rows, settings.folds, label_names)
     unknown: tuple[str, ...] = SOURCE_AWARE_ATTACKERS if known_questions is None else ()
-    not_tried: dict[str, str] = dict.fromkeys(unknown, "the questions of the source are not known")
+    skipped: dict[str, str] = dict.fromkeys(unknown, "the questions of the source are not known")
     attacks: dict[GroupBy, dict[str, AttackResult]] = {}
     for key in group_by:
         none = AttackResult(
             auroc=None, low=None, high=None, groups=len(set(_make_groups(rows, key).tolist()))
         )
-        # What knows the source leaves out texts of the row's own group. In folds by image that says nothing.
+        # Source-aware attackers exclude the texts of the row's own group, which is only meaningful in folds by text.
         attacks[key] = {
             name: none for name in ATTACKERS if key == "text" or name not in SOURCE_AWARE_ATTACKERS
         }
     tests: dict[GroupBy, MaxTResult | None] = dict.fromkeys(group_by)
     if reason:
         return TextAttacks(
-            attacks=attacks, permutation_tests=tests, skipped_attackers=not_tried, too_small_reason=reason
+            attacks=attacks, permutation_tests=tests, skipped_attackers=skipped, too_small_reason=reason
         )
-    # A test is the task without an attacker.
+    # An empty name stands for the permutation test.
     tasks: list[tuple[GroupBy, str]] = [(key, "") for key in group_by]
     for name in ATTACKERS:
-        more: list[tuple[GroupBy, str]] = [(key, name) for key in group_by if name in attacks[key]]
-        tasks += [] if name in unknown else more
+        named: list[tuple[GroupBy, str]] = [(key, name) for key in group_by if name in attacks[key]]
+        tasks += [] if name in unknown else named
     workers = min(num_local_workers(), len(tasks)) if parallel else 1
     results = ordered_map(
         _run_attack, tasks, partial(_AttackInputs, rows, settings, known_questions), workers, 1
@@ -243,17 +247,17 @@ def run_text_attacks(
             attacks[key][name] = result
         else:
             tests[key] = result
-    return TextAttacks(attacks=attacks, permutation_tests=tests, skipped_attackers=not_tried)
+    return TextAttacks(attacks=attacks, permutation_tests=tests, skipped_attackers=skipped)
 
 
 def explain_too_small(rows: LabelledRows, folds: int, label_names: tuple[str, str] = ("AQ", "UQ")) -> str:
-    """Why a set is too small to be measured; empty if it is not."""
+    """Return why a set is too small to measure; an empty string if it is large enough."""
     counts = np.bincount(rows.labels, minlength=2)
     rarer = int(counts.argmin())
     if len(rows) < MIN_ROWS or counts[rarer] < MIN_PER_LABEL:
         return (
             f"{format_count(len(rows), 'row')}, {counts[rarer]:,} of them {label_names[rarer]};"
-            f" at least {MIN_ROWS} rows and {MIN_PER_LABEL} of either label are needed"
+            f" at least {MIN_ROWS} rows and {MIN_PER_LABEL} of each label are needed"
         )
     if (groups := len(set(_make_groups(rows, "text").tolist()))) < folds:
         return f"{format_count(groups, 'distinct text')}; at least as many as folds ({folds}) are needed"
@@ -261,7 +265,7 @@ def explain_too_small(rows: LabelledRows, folds: int, label_names: tuple[str, st
 
 
 class _AttackInputs(NamedTuple):
-    """What a process works on."""
+    """The input of a worker process."""
 
     rows: LabelledRows
     settings: AuditSettings
@@ -271,7 +275,7 @@ class _AttackInputs(NamedTuple):
 def make_folds(
     rows: LabelledRows, by: GroupBy, settings: AuditSettings, known: KnownQuestions | None = None
 ) -> Folds:
-    """The folds of every attacker on these rows."""
+    """Return the folds of every attacker on these rows."""
     return Folds(rows.labels, _make_groups(rows, by), settings.folds, settings.seed, known)
 
 
@@ -286,7 +290,8 @@ def _run_attack(target: _AttackInputs, task: tuple[GroupBy, str]) -> AttackResul
     if not name:
         return _run_permutation_test(target, by)
     folds = make_folds(rows, by, settings, known)
-    with threadpool_limits(1):  # processes work side by side, and sums do not depend on their number
+    # Several processes share the cores, and sums must not depend on the number of threads.
+    with threadpool_limits(1):
         scores = ATTACKERS[name](rows.texts, folds)
         return evaluate_attack(
             scores,
@@ -308,16 +313,16 @@ def _run_permutation_test(target: _AttackInputs, by: GroupBy) -> MaxTResult | No
 
 
 def _encode_names(names: Sequence[str] | np.ndarray) -> np.ndarray:
-    """Whole numbers [n], the same for the same name, in the order of the names."""
+    """Return integers [n], equal for equal names, in the sorted order of the names."""
     number = {name: i for i, name in enumerate(sorted(set(names)))}
     return np.array([number[name] for name in names], int)
 
 
 def compute_finding(
     rows: LabelledRows,
-    settings: AuditSettings = AuditSettings(),  # noqa: B008 it is immutable
+    settings: AuditSettings = AuditSettings(),  # noqa: B008 (immutable)
 ) -> tuple[Finding, float | None]:
-    """What `audit_texts` finds, and its p value, without the attackers, which decide nothing: some twenty times as fast."""
+    """Return the finding of `audit_texts` and its p value without running the slow attackers. This is about 20 times as fast."""
     rows = rows.in_canonical_order()
     reason = explain_too_small(rows, settings.folds)
     target = _AttackInputs(rows, settings, None)
@@ -329,13 +334,13 @@ def compute_finding(
 
 
 def correct_p_values(tests: Iterable[MaxTResult | None]) -> float | None:
-    """The smallest p value of several tests, corrected for their number (Bonferroni); None if none applies."""
+    """Return the smallest p value of several tests, corrected for their number (Bonferroni); None if no test applies."""
     tested = [test.p_value for test in tests if test is not None]
     return min(1.0, round(len(tested) * min(tested), 4)) if tested else None
 
 
 def classify_finding(too_small_reason: str, margin: LabelImbalance, p_value: float | None) -> Finding:
-    """What the figures of a set say; see `TextAudit`."""
+    """Return the finding about a set. See `TextAudit` for its values."""
     if too_small_reason:
         return "too small"
     if not margin.unbalanced_keys:
@@ -344,7 +349,11 @@ def classify_finding(too_small_reason: str, margin: LabelImbalance, p_value: flo
 
 
 def find_strongest_attacker(attacks: Mapping[str, AttackResult]) -> str | None:
-    """The attacker whose interval begins highest, or who reaches most if none begins above 0.5; None if none applies."""
+    """Return the attacker with the highest lower bound, or with the highest AUROC if no lower bound exceeds 0.5.
+
+    Returns:
+        Its name; None if no attacker applies.
+    """
     known = {
         name: (max(attack.low or 0.0, 0.5), attack.auroc)
         for name, attack in attacks.items()

@@ -1,4 +1,7 @@
-"""One page on how well the texts of a set predict its labels: self-contained, without scripts, with the texts of the data escaped."""
+"""Render the HTML page of a text-only audit.
+
+The page is self-contained and has no scripts. All texts of the data are escaped.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ TEMPLATE = Path(__file__).with_name("text_audit.html.jinja")
 
 
 def summarize_finding(found: TextAudit) -> str:
-    """The main finding in a sentence or two."""
+    """Return the main finding of an audit as one or two sentences."""
     if found.finding == "too small":
         return f"Too small to measure: {found.too_small_reason}."
     if found.finding == "balanced":
@@ -30,44 +33,45 @@ def summarize_finding(found: TextAudit) -> str:
             " Cross-validated attackers then score below 0.5, because a text that is over-represented under one label in training"
             " is under-represented in the held-out fold."
         )
-    tried = f"permutation test of the maximum over attackers, p = {format_p_value(found.p_value)}"
+    test_text = f"permutation test of the maximum over attackers, p = {format_p_value(found.p_value)}"
     if found.finding == "chance":
-        return f"No attacker predicts the label from the text beyond chance ({tried})."
-    number, parts = len([test for test in found.permutation_tests.values() if test is not None]), []
+        return f"No attacker predicts the label from the text beyond chance ({test_text})."
+    num_tests = sum(test is not None for test in found.permutation_tests.values())
+    parts = []
     for by, name in found.strongest_attackers.items():
         test = found.permutation_tests[by]
-        if name is not None and test is not None and test.p_value * number <= SIGNIFICANCE_LEVEL:
+        if name is not None and test is not None and test.p_value * num_tests <= SIGNIFICANCE_LEVEL:
             attack = found.attacks[by][name]
             notes = [name, *([BELOW_HALF_NOTE] if attack.is_below_half else [])]
             parts.append(f"{format_auroc(attack).removesuffix(' *')} in folds by {by} ({', '.join(notes)})")
-    return f"The text alone predicts {found.positive_label} or {found.negative_label} with AUROC {'; '.join(parts)}; 0.5 is chance ({tried})."
+    return f"The text alone predicts {found.positive_label} or {found.negative_label} with AUROC {'; '.join(parts)}; 0.5 is chance ({test_text})."
 
 
 def write_page(
     path: Path, found: Sequence[TextAudit], report: Any = None, after: TextAudit | None = None
 ) -> None:
-    """Write the page.
+    """Write the audit page to a file.
 
     Args:
-        path: Where.
-        found: The set, or the subsets of a release.
-        report: What the balanced subset leaves out, if there is one (`BalanceReport`).
-        after: The balanced subset.
+        path: The HTML file.
+        found: The audit of a set, or one audit per subset of a release.
+        report: The `BalanceReport` of a balanced subset; None if none was made.
+        after: The audit of that balanced subset.
     """
     write_text(path, render_page(found, report, after))
 
 
 def render_page(found: Sequence[TextAudit], report: Any = None, after: TextAudit | None = None) -> str:
-    """The page as HTML; see `write_page`."""
+    """Return the audit page as HTML. See `write_page` for the arguments."""
     return render_template(
         TEMPLATE,
         {
             "percent": format_percent,
-            "reached": format_auroc,
-            "p_shown": format_p_value,
-            "at": scale_position,
-            "span": interval_width,
-            "verdict": summarize_finding,
+            "auroc": format_auroc,
+            "p_value": format_p_value,
+            "position": scale_position,
+            "width": interval_width,
+            "finding": summarize_finding,
         },
         sets=found,
         title=", ".join(one.name for one in found),
@@ -79,16 +83,16 @@ def render_page(found: Sequence[TextAudit], report: Any = None, after: TextAudit
 
 
 def scale_position(auroc: float) -> str:
-    """Where an AUROC is on the scale from 0.45 to 1, in percent of its width.
+    """Return the position of an AUROC on the scale from 0.45 to 1, in percent of its width.
 
-    >>> at(0.45), at(1.0)
+    >>> scale_position(0.45), scale_position(1.0)
     ('0.00', '100.00')
     """
     return f"{100 * (min(max(auroc, 0.45), 1.0) - 0.45) / 0.55:.2f}"
 
 
 def interval_width(attack: AttackResult) -> str:
-    """How wide its interval is on that scale."""
+    """Return the width of the 95 % interval on the same scale, at least 0.4 % so that it is visible."""
     if attack.low is None or attack.high is None:
         return "0.00"
     return f"{max(float(scale_position(attack.high)) - float(scale_position(attack.low)), 0.4):.2f}"

@@ -1,8 +1,9 @@
-"""How often the judge agrees with the source: a question has its answer at its own image, and mostly none at another.
+"""Measure how often the verifier agrees with the source: a question has an answer at its own image, and rarely at another.
 
-Every answered question is judged at its own image without its own facts and those of the questions that it entails,
-that entail it, or that equal it; and at other images drawn by lot. Of published graphs what they list is used; that
-something is not listed counts at other images alone, as whoever asks of the own one has seen it there.
+The verifier reads every answered question at its own image and at other images chosen at random. At its own image it does not see
+the facts of the question itself, nor those of questions that it entails, that entail it or that are equivalent to it. Published
+graphs are used as they are. That an object is not listed counts as evidence of absence only at other images, because whoever asked
+about the own image has seen the object there.
 """
 
 from __future__ import annotations
@@ -25,23 +26,28 @@ from pipeline.core.records import Answerability, EvidenceSource, Question, Recor
 from pipeline.language.functional_programs import Operation, parse_program
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.similarity import is_same_answer
-from pipeline.verifier.evidence import Evidence, build_scene_evidence
+from pipeline.verifier.evidence import Evidence, GraphCompleteness, build_scene_evidence
 from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness
-from pipeline.verifier.known_objects import GraphCompleteness
 from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
 from pipeline.verifier.verification import ExecutionResult, execute_program
 
-MAX_CACHED_IMAGES = 4096  # images whose facts are kept, some 20 KB each: they are drawn again and again
+# The facts of an image take about 20 KB and are used many times.
+MAX_CACHED_IMAGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question judged at an image.
+    """A question that the verifier read at an image.
 
     Attributes:
-        verdict: the outcome's, but "unknown" where it says nothing ("Is there a cup?" has an answer at any image).
-        truth: what is true, as far as it is known.
-        answer: whether the answer given is the right one; None where none was given, or the right one is not known.
+        question: The question.
+        image_id: The image.
+        evidence: The kind of evidence about the image.
+        outcome: The result of the verifier.
+        verdict: The verdict of the outcome, but "unknown" where it carries no information ("Is there a cup?" has an answer at
+            every image).
+        truth: The true answerability, as far as it is known.
+        is_answer_correct: Whether the verifier's answer is right; None if it gave none or the right one is not known.
     """
 
     question: Question
@@ -62,7 +68,7 @@ class Trial:
 
     @property
     def is_correct(self) -> bool | None:
-        """Whether judge and truth agree, in the answer too; None where either does not tell."""
+        """Whether verifier and truth agree, including the answer; None if either is unknown."""
         if "unknown" in (self.outcome.answerability, self.truth):
             return None
         return self.outcome.answerability == self.truth and self.is_answer_correct is not False
@@ -73,7 +79,7 @@ class Trial:
 
 
 class TrialKey(NamedTuple):
-    """All of a trial that is counted."""
+    """The properties of a trial that are counted."""
 
     is_own_image: bool
     verdict: Answerability
@@ -83,19 +89,21 @@ class TrialKey(NamedTuple):
 
 
 class AgreementCounts(Record):
-    """Questions of one kind. Shares are in [0, 1], null where nothing is counted.
+    """Counts over questions of one type. Proportions are in [0, 1], and null if their denominator is 0.
 
     Attributes:
-        own: questions judged at their own image. own_judged: those on which a verdict was dared.
-        own_right: of the judged, those judged answerable and, where an answer was given, with the source's answer.
-        answers, answers_right: answers given, and those that are the source's.
-        foreign: pairs with another image. judged_unanswerable, judged_answerable: the verdicts dared on them.
-        foreign_known, foreign_right: of those verdicts, the ones that the truth can check, and the right ones of them; the
-            latter null where nobody knows the truth.
-        coverage: own_judged / own. agreement: own_right / own_judged.
-        precision, recall: by what is counted, "answerable" and "unanswerable": of questions judged so, the share that
-            is so; of those that are so, the share judged so. Own questions are answerable; foreign ones count where
-            the truth is known.
+        own_trials: Questions read at their own image.
+        own_committed: Those with a verdict.
+        own_correct: Of the committed ones, those called answerable whose answer, if given, is the source's.
+        answers_given, answers_correct: Answers given at the own image, and those that are the source's.
+        negative_trials: Pairs of a question and another image.
+        negative_unanswerable, negative_answerable: Their verdicts.
+        negative_checkable: Of these verdicts, those that can be compared with the truth.
+        negative_correct: Of the checkable ones, those that are right; null if the truth is not known.
+        coverage: own_committed / own_trials.
+        agreement: own_correct / own_committed.
+        precision, recall: By class, "answerable" and "unanswerable". Questions at their own image are answerable; pairs with other
+            images count if their truth is known.
     """
 
     own_trials: int
@@ -115,13 +123,13 @@ class AgreementCounts(Record):
 
 
 class VerifierAgreement(Record):
-    """By evidence, then by kind of question: "all", then GQA's structural and semantic types."""
+    """Agreement by kind of evidence, then by question type: "all", then GQA's structural and semantic types."""
 
     by_evidence: dict[EvidenceSource, dict[str, AgreementCounts]]
 
 
 def measure_agreement(trials: Iterable[Trial]) -> VerifierAgreement:
-    """Count trials by evidence and by type of question; none is held."""
+    """Count trials by kind of evidence and question type. The trials are consumed one by one and not kept in memory."""
     found: defaultdict[EvidenceSource, defaultdict[str, Counter[TrialKey]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
@@ -143,57 +151,72 @@ def measure_agreement(trials: Iterable[Trial]) -> VerifierAgreement:
 
 
 def count_trials(trials: Mapping[TrialKey, int]) -> AgreementCounts:
-    """The figures of some trials, each with how often it was made."""
+    """Return the counts of some trials.
+
+    Args:
+        trials: How often each kind of trial occurred.
+    """
 
     def number(condition: Callable[[TrialKey], bool]) -> int:
-        return sum(times for told, times in trials.items() if condition(told))
+        return sum(count for key, count in trials.items() if condition(key))
 
     sides: tuple[Answerability, ...] = ("answerable", "unanswerable")
-    own, foreign = number(lambda t: t.is_own_image), number(lambda t: not t.is_own_image)
-    own_judged = number(lambda t: t.is_own_image and t.verdict != "unknown")
-    own_right = number(lambda t: t.is_own_image and t.verdict != "unknown" and t.is_correct is True)
-    elsewhere = {
+    own, negative = number(lambda t: t.is_own_image), number(lambda t: not t.is_own_image)
+    own_committed = number(lambda t: t.is_own_image and t.verdict != "unknown")
+    own_correct = number(lambda t: t.is_own_image and t.verdict != "unknown" and t.is_correct is True)
+    negative_verdicts = {
         side: number(lambda t, side=side: not t.is_own_image and t.verdict == side) for side in sides
     }
-    said = {side: number(lambda t, side=side: t.truth != "unknown" and t.verdict == side) for side in sides}
+    predicted = {
+        side: number(lambda t, side=side: t.truth != "unknown" and t.verdict == side) for side in sides
+    }
     true = {side: number(lambda t, side=side: t.truth == side) for side in sides}
     both = {side: number(lambda t, side=side: t.truth == t.verdict == side) for side in sides}
     truth_is_known = number(lambda t: not t.is_own_image and t.truth != "unknown") > 0
     return AgreementCounts(
         own_trials=own,
-        own_committed=own_judged,
-        own_correct=own_right,
+        own_committed=own_committed,
+        own_correct=own_correct,
         answers_given=number(lambda t: t.is_own_image and t.is_answer_correct is not None),
         answers_correct=number(lambda t: t.is_own_image and t.is_answer_correct is True),
-        negative_trials=foreign,
-        negative_unanswerable=elsewhere["unanswerable"],
-        negative_answerable=elsewhere["answerable"],
+        negative_trials=negative,
+        negative_unanswerable=negative_verdicts["unanswerable"],
+        negative_answerable=negative_verdicts["answerable"],
         negative_checkable=number(lambda t: not t.is_own_image and t.is_correct is not None),
         negative_correct=number(lambda t: not t.is_own_image and t.is_correct is True)
         if truth_is_known
         else None,
-        coverage=compute_proportion(own_judged, own),
-        agreement=compute_proportion(own_right, own_judged),
+        coverage=compute_proportion(own_committed, own),
+        agreement=compute_proportion(own_correct, own_committed),
         precision={
-            side: compute_proportion(both[side], said[side]) if truth_is_known else None for side in sides
+            side: compute_proportion(both[side], predicted[side]) if truth_is_known else None
+            for side in sides
         },
         recall={side: compute_proportion(both[side], true[side]) for side in sides},
     )
 
 
 def compute_proportion(count: int, total: int) -> float | None:
-    """Rounded to four places; None of nothing."""
+    """Return count / total, rounded to four decimals; None if the total is 0.
+
+    >>> compute_proportion(1, 3), compute_proportion(0, 0)
+    (0.3333, None)
+    """
     return round(count / total, 4) if total else None
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierInputs:
-    """What questions are judged with, by image id.
+    """Questions and the evidence to verify them with.
 
     Attributes:
-        asked: questions with a program and an answer, judged one by one. related: question id -> ids of those whose
-            facts are left out with it (`relatives`). truth: complete facts where they are known.
-            unlisted: what published graphs probably leave out.
+        questions: Questions with a program and an answer, by image id.
+        related_ids: Question id -> ids of the questions whose facts are excluded with it (`find_related_questions`).
+        graphs: Partial graphs, by image id.
+        scenes: Published scene graphs, by image id.
+        truth: Complete facts by image id, where they are known.
+        lexicon: Meaning of the words.
+        completeness: How complete the published graphs are; None if it was not estimated.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -206,10 +229,11 @@ class VerifierInputs:
 
 
 def read_verifier_inputs(folders: DatasetFolders, truth: Mapping[str, SceneGraph]) -> VerifierInputs:
-    """All that is judged: the questions of every split but train, whose 943,000 would say the same again.
+    """Read the questions of every split except train, whose 943,000 questions would add time and no information.
 
     Args:
-        truth: complete scene graphs by image id, where they are known.
+        folders: The data set.
+        truth: Complete scene graphs by image id, where they are known.
     """
     vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
@@ -236,8 +260,8 @@ def _is_verifiable(question: Question) -> bool:
 
 
 def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
-    """For every question id the ids of itself, of those that equal it, and of all that these entail or that entail
-    these."""
+    """Return, for every question id, the ids of itself, of equivalent questions, and of all questions that these entail or that
+    entail these."""
     linked: dict[str, set[str]] = defaultdict(set)
     equal: dict[str, set[str]] = defaultdict(set)
     for question in questions:
@@ -253,7 +277,13 @@ def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset
 
 
 def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.Generator) -> Iterator[Trial]:
-    """Judge every question at its own image and at `foreign` others of the same kind of evidence, drawn by lot."""
+    """Verify every question at its own image and at other images with the same kind of evidence, chosen at random.
+
+    Args:
+        inputs: Questions and evidence.
+        num_negative_trials: Number of other images per question.
+        rng: Source of the random choice.
+    """
     lexicon = inputs.lexicon
     images: dict[EvidenceSource, list[str]] = {
         "other questions": sorted(inputs.graphs.keys() - inputs.scenes.keys()),
@@ -269,7 +299,7 @@ def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.
 
     for evidence, ids in images.items():
         for own in track(ids, f"agreement, {evidence}", len(ids), "image"):
-            # A question's own facts are left out of a partial graph; a published one states none.
+            # The own facts of a question are excluded from a partial graph. A published graph is not made from questions.
             listed = replace(facts(own), completeness=None)
             for question in inputs.questions[own]:
                 program = parse_program(question.program, question.question_id)
@@ -294,8 +324,16 @@ def run_trial(
     facts: Evidence,
     truth: Evidence | None = None,
 ) -> Trial:
-    """Judge a question at an image: at its own by facts that its own are not among, where the source tells what is
-    true; at others the complete facts do, if they are known."""
+    """Verify a question at an image and compare the result with the truth.
+
+    Args:
+        question: The question.
+        program: Its parsed program.
+        image_id: The image. If it is the question's own one, the source knows the truth.
+        evidence: The kind of evidence.
+        facts: The facts about the image; at the own image without those of the question.
+        truth: The complete facts about another image, if they are known.
+    """
     outcome, own = execute_program(program, facts), image_id == question.image_id
     true = execute_program(program, truth) if truth else None
     answer = None

@@ -1,8 +1,7 @@
-"""Balance one subset: pair its unanswerable questions with answerable ones by the rule that applies, and make the items
-of the release.
+"""Pair the unanswerable questions of one subset with answerable ones, so that the subset is balanced.
 
-Each rule takes the verified UQs of one subset and returns the pairs made and, for every UQ left out, why. Inputs are
-sorted by id, outputs too.
+Each rule takes the verified UQs of one subset and returns the pairs and the reason for every UQ that it excludes. Inputs and outputs
+are sorted by id.
 """
 
 from __future__ import annotations
@@ -29,28 +28,29 @@ from pipeline.core.records import (
     Subset,
 )
 
-DUPLICATE_TEXT = "the same text was verified for this image already"
-NO_ANSWERABLE_MATCH = "no image of its part is asked this text answerably"
+DUPLICATE_TEXT = "the same text was already verified for this image"
+NO_ANSWERABLE_MATCH = "no image of its split has this text as an answerable question"
 AQ_REFUTED = "annotators refuted the answerable question"
 OUTSIDE_BALANCED_SET = "outside the largest balanced set"
-ORIGINAL_ALREADY_PAIRED = "its original is paired already"
-TELLTALE_WORDING = "its words would tell that it was edited"
+ORIGINAL_ALREADY_PAIRED = "its original is already paired"
+TELLTALE_WORDING = "its wording would reveal the edit"
 NO_AQ = "the image has no answerable question"
 BALANCED_MARGINS = "each image and each text has equally many of both labels"
-
 
 NO_ESTIMATES: Mapping[str, CandidateEstimate] = MappingProxyType({})
 
 
 class BalanceParams(Params):
-    """Parameters of balance.
+    """Parameters of stage `balance`.
 
     Attributes:
-        rule: "image_and_text" makes both margins equal, "image" is the paper's.
-        word_slack: how unevenly, in PT subsets, wordings may be put in and taken out, as a multiple of what chance leaves
-            (`pipeline/benchmark/balancing/telltale_pairs.py`). Not under "image".
-        most_uneven: the share of a PT subset's pairs that may be left out for that, at most; 0 leaves out none.
-        seed: of the AQs that `image` draws, and of what is left out for its words.
+        rule: `image_and_text` gives every text and every image as many UQs as AQs. `image` is the
+            paper's rule: an answerable question of the same image for each UQ.
+        max_word_imbalance: PT subsets: how unevenly n-grams may be inserted and removed. 1 is the
+            imbalance expected by chance; lower values drop more pairs.
+        max_dropped_proportion: PT subsets: maximum proportion (0 to 1) of pairs that may be dropped to
+            reach `max_word_imbalance`.
+        seed: Seed of the AQs that rule `image` selects and of the pairs that are dropped.
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
@@ -60,15 +60,18 @@ class BalanceParams(Params):
 
 
 class UqAqPair(Record):
-    """A UQ and the AQ that stands beside it; `because` says how they came together."""
+    """A UQ, the AQ that it is paired with, and why they were paired."""
 
     uq: CollectedCandidate
     aq: Question
     pairing_reason: str
 
 
-SplitText = tuple[str, str]  # a part and a text
-ImageText = tuple[str, SplitText]  # of an image
+# (split, text)
+SplitText = tuple[str, str]
+# (image id, (split, text))
+ImageText = tuple[str, SplitText]
+# Pairs, and excluded UQs with their reasons.
 PairingResult = tuple[list[UqAqPair], list[tuple[CollectedCandidate, str]]]
 
 
@@ -81,11 +84,19 @@ def balance_subset(
     params: BalanceParams,
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
-    """Pair the UQs of one subset by the rule that applies to it; UQs and questions come sorted by id.
+    """Pair the UQs of one subset by the rule that applies to it.
 
     Args:
-        questions: all questions of the images, by id. refuted: ids of those that must not be used.
-        part: validation or test, for every image. estimates: by candidate id; {} where there are none.
+        subset: The subset.
+        uqs: Its verified UQs, sorted by id.
+        questions: All questions of the images, by id, sorted by id.
+        refuted_ids: Ids of the questions that annotators refuted, which must not be used as AQs.
+        split: "validation" or "test" for each image id.
+        params: The rule and its parameters.
+        estimates: Estimates by candidate id; {} if there are none.
+
+    Returns:
+        The pairs, and the excluded UQs with their reasons.
     """
     if subset.startswith("pt"):
         return pair_by_original(subset, uqs, questions, refuted_ids, params)
@@ -101,51 +112,54 @@ def pair_by_image_and_text(
     split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
-    """The largest set in which, within validation and within test, every text is as often UQ as AQ and every image has
-    as many UQs as AQs; among those of that size the one with the most distinct texts less the UQs that are expected to have
-    an answer after all."""
+    """Choose the largest set in which, within each split, every text and every image has equally many UQs and AQs.
+
+    Among the sets of that size, choose the one that maximizes the number of distinct texts minus the number of UQs that are expected
+    to have an answer after all. See `balance_subset` for the arguments.
+    """
     texts = sorted({_get_split_text(uq.candidate, split) for uq in uqs})
-    answerable: dict[ImageText, Question] = {}  # the first question if it is asked twice
-    lost = set()  # texts that have lost an answerable question to `refuted`
+    # If an image has a question twice, the first one is used.
+    answerable: dict[ImageText, Question] = {}
+    refuted_texts = set()
     for question in questions:
         text = _get_split_text(question, split)
         if question.question_id in refuted_ids:
-            lost.add(text)
+            refuted_texts.add(text)
         else:
             answerable.setdefault((question.image_id, text), question)
-    given = {text for _, text in answerable}
+    answerable_texts = {text for _, text in answerable}
 
     unanswerable: dict[ImageText, CollectedCandidate] = {}
-    left: list[tuple[CollectedCandidate, str]] = []
+    excluded: list[tuple[CollectedCandidate, str]] = []
     for uq in uqs:
         text = _get_split_text(uq.candidate, split)
-        if text not in given:
-            left.append((uq, AQ_REFUTED if text in lost else NO_ANSWERABLE_MATCH))
+        if text not in answerable_texts:
+            excluded.append((uq, AQ_REFUTED if text in refuted_texts else NO_ANSWERABLE_MATCH))
         elif (uq.candidate.image_id, text) in unanswerable:
-            left.append((uq, DUPLICATE_TEXT))
+            excluded.append((uq, DUPLICATE_TEXT))
         else:
             unanswerable[uq.candidate.image_id, text] = uq
     wanted = {text for _, text in unanswerable}
-    asked = sorted(place for place in answerable if place[1] in wanted)
-    doubts = [
+    aq_keys = sorted(key for key in answerable if key[1] in wanted)
+    answerable_probabilities = [
         estimates[uq.candidate.candidate_id].p_answerable if estimates else 0.0
         for uq in unanswerable.values()
     ]
     chosen_uqs, chosen_aqs = find_largest_balanced_set(
-        list(unanswerable), doubts, asked, sorted(split), texts
+        list(unanswerable), answerable_probabilities, aq_keys, sorted(split), texts
     )
 
-    aqs = (answerable[place] for place in compress(asked, chosen_aqs))
-    beside = group_by(aqs, lambda question: _get_split_text(question, split))
+    aqs = (answerable[key] for key in compress(aq_keys, chosen_aqs))
+    aqs_by_text = group_by(aqs, lambda question: _get_split_text(question, split))
     kept = []
-    for (place, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
+    for (key, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
         if chosen:
-            aq = beside[place[1]].pop(0)
-            because = f"the same text, answerable for {aq.image_id}; {BALANCED_MARGINS}"
-            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason=because))
+            aq = aqs_by_text[key[1]].pop(0)
+            reason = f"the same text, answerable for {aq.image_id}; {BALANCED_MARGINS}"
+            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason=reason))
         else:
-            left.append((uq, OUTSIDE_BALANCED_SET))
-    return kept, sorted(left, key=lambda row: row[0].candidate.candidate_id)
+            excluded.append((uq, OUTSIDE_BALANCED_SET))
+    return kept, sorted(excluded, key=lambda row: row[0].candidate.candidate_id)
 
 
 def _get_split_text(row: Candidate | Question, split: Mapping[str, str]) -> SplitText:
@@ -159,45 +173,55 @@ def find_largest_balanced_set(
     images: Sequence[str],
     texts: Sequence[SplitText],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which UQs and AQs are in the largest set with equal margins: bool, one for each.
+    """Return which UQs and which AQs are in the largest balanced set.
 
-    A UQ is an arc from its text to its image, an AQ one from its image to its text: what is wanted is the
-    largest circulation with every arc used once at most.
+    A UQ is an arc from its text to its image, an AQ an arc from its image to its text. The largest balanced set is the largest
+    circulation that uses every arc at most once.
+
+    Args:
+        uqs, aqs: Image and text of each question.
+        answerable_probabilities: [uqs] probability that each UQ has an answer after all.
+        images, texts: All images and texts.
+
+    Returns:
+        Two boolean arrays, [uqs] and [aqs].
     """
     image_row = {image: number for number, image in enumerate(images)}
-    # A text as the AQs give it, and as the UQs use it.
-    given, used = np.arange(2 * len(texts)).reshape(2, -1) + len(images)
+    # Each text has two nodes: one that AQ arcs enter and one that UQ arcs leave.
+    aq_node, uq_node = np.arange(2 * len(texts)).reshape(2, -1) + len(images)
     text_row = {text: number for number, text in enumerate(texts)}
     (uq_image, uq_text), (aq_image, aq_text) = (
-        np.array([(image_row[p], text_row[t]) for p, t in places], np.int64).reshape(-1, 2).T
-        for places in (uqs, aqs)
+        np.array([(image_row[image], text_row[text]) for image, text in rows], np.int64).reshape(-1, 2).T
+        for rows in (uqs, aqs)
     )
-    # One more is worth more than all distinct texts and all doubts.
+    # One more UQ outweighs all distinct texts and all probabilities together.
     worth = len(texts) + len(uqs) + 1.0 - np.array(answerable_probabilities)
-    of_uqs, of_aqs, *_ = solve_min_cost_circulation(
-        (used[uq_text], uq_image, 1, -worth),
-        (aq_image, given[aq_text], 1, 0.0),
-        (given, used, 1, -1.0),
-        (given, used, len(uqs), 0.0),
+    uq_flow, aq_flow, *_ = solve_min_cost_circulation(
+        (uq_node[uq_text], uq_image, 1, -worth),
+        (aq_image, aq_node[aq_text], 1, 0.0),
+        (aq_node, uq_node, 1, -1.0),
+        (aq_node, uq_node, len(uqs), 0.0),
     )
-    return of_uqs > 0, of_aqs > 0
+    return uq_flow > 0, aq_flow > 0
 
 
 def pair_by_image(
     uqs: Sequence[CollectedCandidate], questions: Iterable[Question], refuted_ids: Collection[str], seed: int
 ) -> PairingResult:
-    """RGQA's rule for CLIP subsets: beside each UQ one AQ of the same image, drawn at random. One AQ may be drawn
-    more than once; it is released once."""
+    """Pair each UQ with a random AQ of the same image, as RGQA does for CLIP subsets.
+
+    An AQ may be sampled several times; it is released once.
+    """
     own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.image_id)
-    kept, left = [], []
+    kept, excluded = [], []
     for uq in uqs:
         c = uq.candidate
-        if beside := own.get(c.image_id):
-            aq = beside[int(make_generator(seed, "balance", c.candidate_id).integers(len(beside)))]
-            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="drawn from the questions of the same image"))
+        if aqs := own.get(c.image_id):
+            aq = aqs[int(make_generator(seed, "balance", c.candidate_id).integers(len(aqs)))]
+            kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="sampled from the questions of the same image"))
         else:
-            left.append((uq, NO_AQ))
-    return kept, left
+            excluded.append((uq, NO_AQ))
+    return kept, excluded
 
 
 def pair_by_original(
@@ -207,23 +231,25 @@ def pair_by_original(
     refuted_ids: Collection[str],
     params: BalanceParams,
 ) -> PairingResult:
-    """Beside each edited question the one it was made from. By the paper's rule a second UQ of the same original shares
-    the AQ. By ours it is left out, so that UQs and AQs are as many; so are those that keep wordings from being put in about
-    as often as they are taken out (`even_words.even`)."""
-    kept, left, taken = [], [], set()
+    """Pair each edited question with the question that it was made from.
+
+    Under the paper's rule several UQs of the same original share the AQ. Under ours only the first is kept, so that there are equally
+    many UQs and AQs, and pairs whose wording reveals the edit are excluded (`find_telltale_pairs`).
+    """
+    kept, excluded, taken = [], [], set()
     for uq in uqs:
         original = questions[uq.candidate.question_id]
         if original.question_id in refuted_ids:
-            left.append((uq, AQ_REFUTED))
+            excluded.append((uq, AQ_REFUTED))
         elif params.rule != "image" and original.question_id in taken:
-            left.append((uq, ORIGINAL_ALREADY_PAIRED))
+            excluded.append((uq, ORIGINAL_ALREADY_PAIRED))
         else:
             taken.add(original.question_id)
             kept.append(UqAqPair(uq=uq, aq=original, pairing_reason="the question it was made from"))
     if params.rule == "image":
-        return kept, left
+        return kept, excluded
     texts = [(pair.aq.text, pair.uq.candidate.text) for pair in kept]
-    gone = set(
+    telltale = set(
         find_telltale_pairs(
             texts,
             params.max_word_imbalance,
@@ -231,6 +257,6 @@ def pair_by_original(
             make_generator(params.seed, "balance words", subset),
         )
     )
-    left += [(kept[row].uq, TELLTALE_WORDING) for row in gone]
-    stay = [pair for row, pair in enumerate(kept) if row not in gone]
-    return stay, sorted(left, key=lambda row: row[0].candidate.candidate_id)
+    excluded += [(kept[row].uq, TELLTALE_WORDING) for row in telltale]
+    remaining = [pair for row, pair in enumerate(kept) if row not in telltale]
+    return remaining, sorted(excluded, key=lambda row: row[0].candidate.candidate_id)

@@ -1,4 +1,4 @@
-"""The items of the release, made from the pairs of one subset."""
+"""Make the items of a release from the pairs of one subset."""
 
 from __future__ import annotations
 
@@ -32,11 +32,15 @@ def make_items(
     split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> list[Item]:
-    """Rows of the release, sorted by id. An AQ that several pairs share becomes one row.
+    """Return the items of one subset, sorted by id. An AQ that several pairs share becomes one item.
 
     Args:
-        scores: CLIP scores by the id of a question or an edited candidate; an item whose score is nowhere has None.
-        estimates: by candidate id; {} where there are none.
+        subset: The subset.
+        pairs: Its pairs of a UQ and an AQ.
+        questions: The source questions by id.
+        scores: CLIP scores by the id of a question or an edited candidate. Items without a score have None.
+        split: "validation" or "test" for each image id.
+        estimates: Estimates by candidate id; {} if there are none.
     """
     rows: dict[str, Item] = {}
     for pair in pairs:
@@ -44,7 +48,7 @@ def make_items(
         common = {
             "subset": subset,
             "pair_id": f"{subset}+{aq.question_id}",
-            "paired_because": pair.pairing_reason,
+            "pairing_reason": pair.pairing_reason,
             "simulated": pair.uq.simulated,
             "rehearsal": pair.uq.rehearsal,
         }
@@ -56,10 +60,10 @@ def make_items(
             unanswerable=True,
             answer="",
             category=(category := determine_category(pair.uq)),
-            confirmed=category is not None and pair.uq.reason == category,
+            category_confirmed=category is not None and pair.uq.reason == category,
             difficulty=estimates[candidate.candidate_id].difficulty if estimates else None,
             edits=candidate.edits,
-            weak=candidate.query_only,
+            query_only=candidate.query_only,
             score=scores.get(candidate.candidate_id, candidate.score),
             rank=candidate.rank,
             verdict_ids=pair.uq.verdict_ids,
@@ -74,7 +78,7 @@ def make_items(
 
 
 def determine_category(uq: CollectedCandidate) -> Category | None:
-    """Why a question has no answer: by the judge, else by the annotators, else by its edit, if all edits are of one kind."""
+    """Return why a question has no answer: by the verifier, else by the annotators, else by its edits if all are of one kind."""
     edits = uq.candidate.edits
     by_edits = CATEGORY_BY_EDIT_KIND[edits[0].kind] if len({edit.kind for edit in edits}) == 1 else None
     return uq.verifier_result.category or uq.reason or by_edits
@@ -83,7 +87,7 @@ def determine_category(uq: CollectedCandidate) -> Category | None:
 def _make_item(
     source: Question, asked: Candidate | Question, split: Mapping[str, Any], **fields: Any
 ) -> Item:
-    """An item that was made from a source question, with its types, as it is asked."""
+    """Return an item with the question types of its source question and the text and image that it is asked with."""
     return Item(
         question_id=source.question_id,
         structural=source.structural,

@@ -1,4 +1,4 @@
-"""card.png, the image at the top of the card: of each subset a UQ drawn by lot, and an AQ of the same image."""
+"""Draw card.png, the image at the top of the card: one UQ of each subset, and an AQ about the same image."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from PIL import Image, ImageDraw, ImageFont
 from pipeline.core.images import load_rgb
 from pipeline.core.records import SUBSETS, Item, Subset
 
-PANEL_WIDTH, PANEL_HEIGHT, GAP = 300, 225, 20  # of a panel's image, in pixels
-FONT_SIZE = 17  # height of letters
+# In pixels.
+PANEL_WIDTH, PANEL_HEIGHT, GAP = 300, 225, 20
+FONT_SIZE = 17
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 TEXT_COLOUR, UQ_COLOUR, AQ_COLOUR = "#1b1f24", "#b3440a", "#1f6fb4"
 
 
 def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> bytes:
-    """A PNG; the same items give the same bytes.
+    """Return a PNG. The same items give the same bytes.
 
     Args:
-        items: in release order, whose first UQ of each subset is shown. images: files by id; where one is not there,
-            an empty frame says so.
+        items: Items in release order, which is random. The first UQ of each subset is shown.
+        images: Image files by id. A missing image is replaced by an empty panel.
     """
     shown = [pair for subset in SUBSETS if (pair := _first_pair(subset, items))]
     font, line = ImageFont.load_default(FONT_SIZE), round(1.3 * FONT_SIZE)
@@ -32,8 +33,8 @@ def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> byte
         "RGB", (len(shown) * (PANEL_WIDTH + GAP) + GAP, line + PANEL_HEIGHT + below + 3 * GAP), "white"
     )
     pen = ImageDraw.Draw(sheet)
-    for place, ((uq, _), text) in enumerate(zip(shown, texts, strict=True)):
-        left = GAP + place * (PANEL_WIDTH + GAP)
+    for column, ((uq, _), text) in enumerate(zip(shown, texts, strict=True)):
+        left = GAP + column * (PANEL_WIDTH + GAP)
         pen.text((left, GAP), uq.subset, TEXT_COLOUR, font)
         sheet.paste(_image_panel(images.get(uq.image_id), font), (left, GAP + line))
         for number, (colour, words) in enumerate(text):
@@ -44,7 +45,7 @@ def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> byte
 
 
 def _first_pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
-    """The first UQ of a subset and the first AQ of its image there."""
+    """Return the first UQ of a subset and the first AQ of the subset about the same image."""
     uq = next((item for item in items if item.unanswerable and item.subset == subset), None)
     if uq is None:
         return None
@@ -53,14 +54,14 @@ def _first_pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | N
 
 
 def _caption_lines(uq: Item, aq: Item | None, font: Font) -> Iterator[tuple[str, str]]:
-    """The lines below an image, each with its colour."""
+    """Yield the lines below an image with their colours."""
     for item, colour, answer in ((uq, UQ_COLOUR, "no answer"), (aq, AQ_COLOUR, aq.answer if aq else "")):
         if item:
             yield from ((colour, line) for line in [*_wrap_text(item.text, font), f"  {answer}", ""])
 
 
 def _image_panel(path: Path | None, font: Font) -> Image.Image:
-    """A panel with the image in its middle."""
+    """Return a panel with the image in its centre."""
     panel = Image.new("RGB", (PANEL_WIDTH, PANEL_HEIGHT), "#eef1f4")
     if path is None:
         ImageDraw.Draw(panel).text((GAP, PANEL_HEIGHT // 2), "image not in this release", TEXT_COLOUR, font)
@@ -73,7 +74,7 @@ def _image_panel(path: Path | None, font: Font) -> Image.Image:
 
 
 def _wrap_text(text: str, font: Font) -> Iterator[str]:
-    """Lines no wider than a panel."""
+    """Yield lines that are not wider than a panel, unless a single word is."""
     line = ""
     for word in text.split():
         if line and font.getlength(f"{line} {word}") > PANEL_WIDTH:

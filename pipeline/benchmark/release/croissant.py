@@ -1,4 +1,4 @@
-"""croissant.json: the tables of a release, how to load them, and how they came about, for machines."""
+"""Make croissant.json: a machine-readable description of the tables of a release and of how they were made."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.benchmark.release.citation import make_bibtex
 from pipeline.benchmark.release.licences import IMAGE_LICENCE_NOT_STATED, get_licences
 from pipeline.benchmark.release.parquet_table import table_columns
 from pipeline.benchmark.release.provenance import REHEARSAL_WARNING, SIMULATED_WARNING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import mlcroissant
     import pyarrow
 
-# Types of columns, by those of Parquet.
+# Croissant types of columns, by their Parquet types.
 DATA_TYPES = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "double": "FLOAT", "bool": "BOOL"}
 SPLITS = {
     "validation": "http://mlcommons.org/croissant/ValidationSplit",
@@ -30,14 +31,21 @@ CONTEXT = {"rai": "http://mlcommons.org/croissant/RAI/", "prov": "http://www.w3.
 
 
 def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
-    """The description (Croissant 1.1, RAI 1.0) of every Parquet table in `home/data`, one record set each, made and checked by
-    mlcroissant. What belongs to RAI is added as its own specification spells it: the library has two names of it wrong."""
+    """Return the Croissant 1.1 description of a release, with one record set per Parquet table.
+
+    mlcroissant makes and validates the description. The properties of RAI 1.0 are added afterwards, because the library misspells two
+    of them.
+
+    Args:
+        folder: The folder of the release, whose tables are in `data/`.
+        summary: The facts about the release.
+    """
     import mlcroissant as mlc
     from pyarrow.parquet import read_schema
 
     tables = {f"{subset}-{split}": split for subset, split in summary.tables}
     name = f"rgqa-{summary.dataset}"
-    said = f"{summary.params.title}: answerable and unanswerable questions about images."
+    description = f"{summary.params.title}: answerable and unanswerable questions about images."
     warning = (
         f"{REHEARSAL_WARNING} " if summary.rehearsal else f"{SIMULATED_WARNING} " if summary.simulated else ""
     )
@@ -45,14 +53,14 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
         ctx=mlc.Context(conforms_to=CONFORMS_TO[0]),  # pyright: ignore[reportArgumentType]
         name=name,
         version=summary.version,
-        description=warning + said,
+        description=warning + description,
         license=_licence_urls(summary),
         date_published=datetime.combine(summary.params.release_date, time()),
         url=summary.params.url or None,
         creators=[mlc.Organization(name=creator) for creator in summary.params.creators],
         keywords=[*KEYWORDS, *summary.params.keywords],
         in_language=list(summary.params.languages) or None,
-        cite_as=f"{name} {summary.version}",
+        cite_as=make_bibtex(summary),
         distribution=[
             mlc.FileObject(
                 id=f"{table}.parquet",
@@ -71,21 +79,21 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
             ),
         ],
     )
-    described = json.loads(json.dumps(metadata.to_json(), default=str))
-    described |= make_responsible_ai_fields(summary) | {"conformsTo": CONFORMS_TO}
-    described["@context"] |= CONTEXT
-    return described
+    document = json.loads(json.dumps(metadata.to_json(), default=str))
+    document |= make_responsible_ai_fields(summary) | {"conformsTo": CONFORMS_TO}
+    document["@context"] |= CONTEXT
+    return document
 
 
 def _licence_urls(f: ReleaseSummary) -> list[Any]:
-    """The addresses of all licences; of images that have none stated, a sentence that says so."""
+    """Return the addresses of all licences, and a sentence if the licence of the images is not stated."""
     known = get_licences(f.params)
     unstated = [IMAGE_LICENCE_NOT_STATED] if f.params.include_images and "images" not in known else []
     return [*dict.fromkeys(licence.url for licence in known.values()), *unstated]
 
 
 def _record_set(table: str, split: str, columns: pyarrow.Schema) -> mlcroissant.RecordSet:
-    """The rows of a table, and which part they are."""
+    """Return the record set of a table."""
     import mlcroissant as mlc
 
     split_field = mlc.Field(
@@ -100,7 +108,7 @@ def _record_set(table: str, split: str, columns: pyarrow.Schema) -> mlcroissant.
 
 
 def _split_record_set(splits: list[str]) -> mlcroissant.RecordSet:
-    """The parts, and of which kind each is."""
+    """Return the record set of the splits and their types."""
     import mlcroissant as mlc
 
     names = {"name": mlc.DataType.TEXT, "url": mlc.DataType.URL}
@@ -115,11 +123,13 @@ def _split_record_set(splits: list[str]) -> mlcroissant.RecordSet:
 
 
 def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
-    """A column: of plain values, of an image's bytes, or of a list of records (each field of them a field)."""
+    """Return the field of a column: of plain values, of the bytes of an image, or of a list of records."""
     import mlcroissant as mlc
     from pyarrow import types
 
-    meaning = next(known.description for known in table_columns(has_images=True) if known.name == column.name)
+    description = next(
+        known.description for known in table_columns(has_images=True) if known.name == column.name
+    )
 
     def source(path: str = "") -> mlc.Source:
         steps = [mlc.Transform(json_path=path)] if path else []
@@ -131,18 +141,20 @@ def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
         return mlc.Field(id=f"{table}/{name}", name=name, data_types=[kind], source=source(path), **more)
 
     if str(column.type) in DATA_TYPES:
-        return field(column.name, getattr(mlc.DataType, DATA_TYPES[str(column.type)]), description=meaning)
+        return field(
+            column.name, getattr(mlc.DataType, DATA_TYPES[str(column.type)]), description=description
+        )
     if types.is_struct(column.type):
-        return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes", description=meaning)
-    splits = [
-        field(f"{column.name}/{split.name}", getattr(mlc.DataType, DATA_TYPES[str(split.type)]), split.name)
-        for split in column.type.value_type
+        return field(column.name, mlc.DataType.IMAGE_OBJECT, "bytes", description=description)
+    sub_fields = [
+        field(f"{column.name}/{part.name}", getattr(mlc.DataType, DATA_TYPES[str(part.type)]), part.name)
+        for part in column.type.value_type
     ]
     return mlc.Field(
         id=f"{table}/{column.name}",
         name=column.name,
-        description=meaning,
+        description=description,
         is_array=True,
         array_shape="-1",
-        sub_fields=splits,
+        sub_fields=sub_fields,
     )

@@ -1,4 +1,4 @@
-"""Known faults of items: kept with the data set, told by the next release, and left out by `score` if that is asked for."""
+"""Known faults of items. They are kept with the data set, listed by the next release, and can be excluded from scoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ ERRATA_FILE = "errata.json"
 
 
 class Erratum(Record):
-    """A fault of an item, in every subset that has it. `version`: of the release in which it was found."""
+    """A fault of an item, in every subset that contains it.
+
+    Attributes:
+        item_id: The item.
+        reason: What is wrong with it.
+        version: The version of the release in which the fault was found.
+    """
 
     item_id: str
     reason: str
@@ -24,27 +30,32 @@ class Erratum(Record):
 
 
 def read_errata(folders: DatasetFolders) -> tuple[Erratum, ...]:
-    """The errata of a data set, by id; none where there is no file."""
+    """Return the errata of a data set, sorted by item id; () if there is no file."""
     path = folders.errata / ERRATA_FILE
     return read_json(path, tuple[Erratum, ...]) if os.path.lexists(path) else ()
 
 
 def add_erratum(folders: DatasetFolders, version: str, item_id: str, reason: str) -> Path:
-    """Note a fault of an item of the version in work; return the file.
+    """Add an erratum for an item of the current version.
+
+    Returns:
+        The file with the errata.
 
     Raises:
-        UserError: there is no such item, it is there already, or there is no reason.
+        UserError: The item does not exist or already has an erratum, or the reason is empty.
     """
     reason, known = " ".join(reason.split()), read_errata(folders)
     if not reason:
-        raise UserError(f"{item_id}: no reason given; say what is wrong with it")
+        raise UserError(f"{item_id}: the reason is empty; state what is wrong with the item")
     if not any(item.item_id == item_id for item in folders.read_records(Item)):
         raise UserError(
-            f"{item_id}: no such item of the data set {folders.dataset!r}; ids look like 201669520 or "
-            "clipeasy_n460556+202082119 (`item_id` in a release's tables)"
+            f"{item_id}: no such item in the data set {folders.dataset!r}; ids look like 201669520 or "
+            "clipeasy_n460556+202082119 (column `item_id` in the tables of a release)"
         )
     if before := [row for row in known if row.item_id == item_id]:
-        raise UserError(f"{item_id}: is there already, since {before[0].version}: {before[0].reason}")
+        raise UserError(
+            f"{item_id}: already has an erratum, since version {before[0].version}: {before[0].reason}"
+        )
     path = folders.errata / ERRATA_FILE
     new = Erratum(item_id=item_id, reason=reason, version=version)
     write_json(path, sorted((*known, new), key=lambda row: row.item_id))
@@ -52,17 +63,21 @@ def add_erratum(folders: DatasetFolders, version: str, item_id: str, reason: str
 
 
 def remove_erratum(folders: DatasetFolders, item_id: str) -> Path:
-    """Take back what was noted of an item; return the file, which is deleted with its last entry.
+    """Remove the erratum of an item.
 
-    So `add` and `remove` together leave the folder as it was, and no stage that depends on it is stale.
+    The file is deleted with its last entry. Adding and removing an erratum therefore restores the folder, and no stage that depends on
+    it becomes stale.
+
+    Returns:
+        The file with the errata.
 
     Raises:
-        UserError: nothing is noted of it.
+        UserError: The item has no erratum.
     """
     known = read_errata(folders)
     if not any(row.item_id == item_id for row in known):
-        there = ", ".join(row.item_id for row in known) or "none"
-        raise UserError(f"{item_id}: nothing is noted of it; items that are: {there}")
+        known_ids = ", ".join(row.item_id for row in known) or "none"
+        raise UserError(f"{item_id}: has no erratum; items with an erratum: {known_ids}")
     path = folders.errata / ERRATA_FILE
     if left := [row for row in known if row.item_id != item_id]:
         write_json(path, left)
@@ -72,24 +87,26 @@ def remove_erratum(folders: DatasetFolders, item_id: str) -> Path:
 
 
 def render_errata(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> str:
-    """ERRATA.md: what is wrong with items of the release, and which faulty ones are gone from it.
+    """Return the text of ERRATA.md: faulty items of the release, and faulty items that it no longer contains.
 
     Args:
-        ids: of the release's items.
+        title: Title and version of the release.
+        errata: All errata of the data set.
+        ids: The ids of the items of the release.
     """
     lines = [f"# Errata of {escape_markdown(title)}", ""]
-    here = [row for row in errata if row.item_id in ids]
-    gone = [row for row in errata if row.item_id not in ids]
-    if not here:
-        lines += ["None known. Items found faulty are listed here by `item_id`, with the reason.", ""]
+    present = [row for row in errata if row.item_id in ids]
+    removed = [row for row in errata if row.item_id not in ids]
+    if not present:
+        lines += ["None known. Faulty items will be listed here by `item_id`, with the reason.", ""]
     else:
         lines += [
-            f"`rgqa-score . FILE --exclude-errata auto` leaves them out. The same list for programs: `{ERRATA_FILE}`.",
+            f"`rgqa-score . FILE --exclude-errata auto` excludes these items. `{ERRATA_FILE}` has the same list in machine-readable form.",
             "",
         ]
-    for rows, head in ((here, ""), (gone, "Found in earlier versions, and no longer in this one:")):
+    for rows, head in ((present, ""), (removed, "Found in earlier versions and no longer in this one:")):
         if rows:
-            lines += [*([head, ""] if head else []), "| item | found in | what is wrong |", "|---|---|---|"]
+            lines += [*([head, ""] if head else []), "| item | found in version | fault |", "|---|---|---|"]
             lines += [
                 f"| {format_code_span(row.item_id)} | {escape_markdown(row.version)} | {escape_markdown(row.reason)} |"
                 for row in rows

@@ -1,4 +1,4 @@
-"""The folder `harness/` of a release: what lmms-eval, VLMEvalKit and inspect_ai need to ask a model its items."""
+"""Write the folder `harness/` of a release, from which lmms-eval, VLMEvalKit and inspect_ai run its items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import Item
 
 INSPECT_TASK = '''\
-"""The items of the release that this file is in, as a task of inspect_ai; ../README.md has the commands."""
+"""The items of this release as a task of inspect_ai. The commands are in ../README.md."""
 
 from pathlib import Path
 
@@ -21,66 +21,87 @@ from inspect_ai._util.error import PrerequisiteError
 
 try:
     try:
-        from rgqa_scorers.inference.registry import checked, release_task
+        from rgqa_scorers.inference.registry import release_task, translate_user_errors
     except ModuleNotFoundError as error:
         if str(error.name).split(".")[0] != "rgqa_scorers":
             raise
-        # The whole project has the same code.
-        from pipeline.inference.registry import checked, release_task
+        # The source tree of the project has the same code.
+        from pipeline.inference.registry import release_task, translate_user_errors
 except ModuleNotFoundError as error:
     message = f"{error.name} is not installed: pip install {error.name}"
     if str(error.name).split(".")[0] == "pipeline":
-        message = "rgqa_scorers is not installed: install RELEASE/scorers/WHEEL, the file there, with its extra inspect"
+        message = 'rgqa_scorers is not installed: pip install "$(ls RELEASE/scorers/*.whl)[inspect]"'
     raise PrerequisiteError(message) from None
 RELEASE = Path(__file__).resolve().parents[2]
 
 
 @task
-def rgqa(part: str = "test", prompt: str = "refuse", recipe: str = "refusal", images: str = "") -> Task:
-    return checked(release_task)(RELEASE, part=part, prompt=prompt, recipe=recipe, images=images)
+def rgqa(
+    split: str = "test", prompt: str = "abstain", confidence: str = "abstention", images: str = ""
+) -> Task:
+    make_task = translate_user_errors(release_task)
+    return make_task(RELEASE, split=split, prompt=prompt, confidence=confidence, images=images)
 '''
 README = """\
-# Ask a model with the harness you have
+# Run this release in an evaluation harness
 
-RELEASE is the folder above this one, LOG what the harness writes. All three ask each item of split test once, with a line that says how
-to refuse (prompt `refuse`), and the same answers have the same scores by all three:
+RELEASE is the folder above this one, and LOG is the file that the harness writes. All three harnesses ask each item of split `test`
+once, with an instruction how to abstain (prompt `abstain`). The same answers get the same scores in all of them:
 
     rgqa-score RELEASE LOG --detect-abstention
 
-reads which answers refuse. A request that failed, or whose answer was cut off, has no answer: the command counts them, and `--missing wrong`
-takes them for wrong answers.
+`--detect-abstention` finds the answers that abstain. A failed request and a truncated answer have no prediction. The command counts
+them, and `--missing wrong` scores them as wrong.
 
-lmms-eval 0.7 (`pip install lmms-eval`); LOG is `logs/MODEL/DATE_samples_rgqa.jsonl`; task `rgqa_validation` has the items of split validation:
+## lmms-eval 0.7
 
+    pip install lmms-eval
     lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
 
-VLMEvalKit, in a clone of its repository; LOG is `outputs/MODEL/DATE/MODEL_rgqa_openended.xlsx`; `rgqa_validation.tsv` has split validation. It looks for tables
-in `~/LMUData`, or where `LMUData` says, and takes one for open questions if its name has `openended` in it:
+LOG is `logs/MODEL/DATE_samples_rgqa.jsonl`. The task `rgqa_validation` has the items of split `validation`.
+
+## VLMEvalKit
+
+In a clone of its repository:
 
     cp RELEASE/harness/vlmevalkit/rgqa.tsv ~/LMUData/rgqa_openended.tsv
     python run.py --data rgqa_openended --model MODEL --mode infer
 
-inspect_ai (`pip install "RELEASE/scorers/WHEEL[inspect]"`, WHEEL being the file there); LOG is `logs/DATE_rgqa_ID.eval`; `-T part=validation` asks part
-validation. RELEASE is a relative path here, as inspect_ai finds no file by another:
+LOG is `outputs/MODEL/DATE/MODEL_rgqa_openended.xlsx`. `rgqa_validation.tsv` has the items of split `validation`. VLMEvalKit reads
+tables from `~/LMUData`, or from the folder in the environment variable `LMUData`, and takes a table for open questions if its name
+contains `openended`.
 
+## inspect_ai
+
+    pip install "$(ls RELEASE/scorers/*.whl)[inspect]"
     inspect eval RELEASE/harness/inspect/rgqa.py --model MODEL --no-log-images
 
-`rgqa-run`, of the same installation, does this in one command, with other prompts and with confidences.
+LOG is `logs/DATE_rgqa_ID.eval`. `-T split=validation` asks the items of split `validation`. RELEASE must be a relative path, because
+inspect_ai does not find files by absolute paths. The command `rgqa-run` of the same package does this in one step, with other prompts
+and with confidences.
 """
 SEPARATE_IMAGES_NOTE = """
-The images are not in this release. For lmms-eval, `RGQA_IMAGES` names their folder, which the wheel in `RELEASE/scorers` reads; for VLMEvalKit, put them into
-`~/LMUData/images/rgqa_openended`; for inspect_ai, add `-T images=FOLDER`, a full path.
+## Images
+
+The images are not in this release.
+
+- lmms-eval: set `RGQA_IMAGES` to their folder, and install the package in `RELEASE/scorers`, which reads it.
+- VLMEvalKit: copy them into `~/LMUData/images/rgqa_openended`.
+- inspect_ai: add `-T images=FOLDER`, with an absolute path.
 """
 
 
 def write_harness_folder(
     release_folder: Path, items: Collection[Item], images: Mapping[str, str], version: str, has_images: bool
 ) -> None:
-    """Write `harness/` of the release at `home`, whose tables are there.
+    """Write the folder `harness/` of a release whose tables are already written.
 
     Args:
-        items: in the order of the release.
-        images: the path of each image by its id. embed: they are in the release.
+        release_folder: The folder of the release.
+        items: The items in release order.
+        images: The path of each image, by its id.
+        version: The version of the release.
+        has_images: Whether the release contains the images.
     """
     write_lmms_eval_tasks(release_folder, version)
     folder = release_folder / "harness"
@@ -89,8 +110,6 @@ def write_harness_folder(
         if members := FilteredView(items, lambda item, split=split: item.split == split):
             write_table(folder / "vlmevalkit" / f"{name}.tsv", members, images, has_images)
         else:
-            missing += (
-                f"\nThis release has no items of split {split}, so there is no task and no table `{name}`.\n"
-            )
+            missing += f"\nThis release has no items of split `{split}`, so there is no task and no table `{name}`.\n"
     write_text(folder / "inspect/rgqa.py", INSPECT_TASK)
     write_text(folder / "README.md", README + missing + ("" if has_images else SEPARATE_IMAGES_NOTE))

@@ -1,4 +1,4 @@
-"""The licences of a release: of its questions, its verdicts and its images each, and how the hub calls them."""
+"""The licences of the questions, the verdicts and the images of a release, in LICENSE and in the metadata of the hub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.core.records import Subset
 from pipeline.core.release_params import Licence, ReleaseComponent, ReleaseParams
 
-# Of the hub's list of licences (https://huggingface.co/docs/hub/repositories-licenses), those that data have.
+# Licences for data in the list of the hub (https://huggingface.co/docs/hub/repositories-licenses).
 HUB_LICENCE_IDS = {
     *("apache-2.0", "mit", "cc", "cc0-1.0", "unlicense", "odc-by", "odbl", "pddl", "gpl-3.0", "bsd-3-clause"),
     *("cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nd-4.0"),
@@ -17,18 +17,16 @@ HUB_LICENCE_IDS = {
     *("cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
     *("cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0"),
 }
-IMAGE_LICENCE_NOT_STATED = (
-    "No licence of the images is stated. Ask those who made them before you pass them on."
-)
+IMAGE_LICENCE_NOT_STATED = "The licence of the images is not stated. Ask their authors before you share them."
 COVERED_FILES: dict[ReleaseComponent, str] = {
-    "questions": "All files but for what is named below: rgqa/, the columns of data/, provenance.jsonl, the card and so on",
-    "verdicts": "verdicts.jsonl, set_aside.jsonl, the votes in provenance.jsonl, quality.html but for the images in it",
-    "images": "The columns `image` of data/ and of harness/vlmevalkit/, those in card.png and quality.html",
+    "questions": "All files except those named below: rgqa/, the columns of data/, provenance.jsonl, the card and so on",
+    "verdicts": "verdicts.jsonl, excluded_answers.jsonl, the votes in provenance.jsonl, quality.html without the images in it",
+    "images": "The columns `image` of data/ and of harness/vlmevalkit/, and the images in card.png and quality.html",
 }
 
 
 def get_licences(p: ReleaseParams) -> dict[ReleaseComponent, Licence]:
-    """What holds for each part of a release; for images only where it has them and their licence is stated."""
+    """Return the licence of each part of a release; of images only if the release contains them and their licence is stated."""
     common = Licence(name=p.licence, url=p.licence_url)
     licences: dict[ReleaseComponent, Licence] = {
         part: p.licence_overrides.get(part, common) for part in COVERED_FILES
@@ -39,10 +37,12 @@ def get_licences(p: ReleaseParams) -> dict[ReleaseComponent, Licence]:
 
 
 def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) -> str:
-    """Write LICENSE: what holds for each part, which files these are, and what to say when they are passed on.
+    """Return the text of LICENSE: the licence of each part, the files that it covers, and whom to credit.
 
     Args:
-        subsets: those of the release, which say what was changed.
+        title: Title and version of the release.
+        p: Parameters of the release.
+        subsets: The subsets of the release, from which the changes to the questions follow.
     """
     parts = []
     for part, licence in get_licences(p).items():
@@ -52,16 +52,16 @@ def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) ->
             f"  {COVERED_FILES[part]}",
         ]
         if part == "questions":
-            text.append(f"  Where they come from: {p.data_source}")
+            text.append(f"  Source: {p.data_source}")
             if changed := _describe_changes(subsets):
-                text.append(f"  Changed: {changed}.")
+                text.append(f"  Changes: {changed}.")
         parts.append("\n".join(text))
     if not p.include_images:
         known = p.licence_overrides.get("images")
-        under = f" They are there under {known.name}, {known.url}." if known else ""
+        under = f" They are published under {known.name}, {known.url}." if known else ""
         parts.append(
-            "Images\n  This release has none, and gives no right to any. What holds for them is what those say who publish "
-            f"them.{under}"
+            "Images\n  This release contains no images and grants no rights to any. The terms of their publishers apply."
+            f"{under}"
         )
     elif "images" not in p.licence_overrides:
         parts.append(f"Images\n  {IMAGE_LICENCE_NOT_STATED}\n  {COVERED_FILES['images']}")
@@ -71,16 +71,18 @@ def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) ->
 
 
 def _describe_changes(subsets: Collection[Subset]) -> str:
-    """What was done to the source's questions."""
-    put = [subset for subset in sorted(subsets) if subset.startswith("clip")]
+    """Return what was done to the questions of the source."""
+    reassigned = [subset for subset in sorted(subsets) if subset.startswith("clip")]
     edited = [subset for subset in sorted(subsets) if subset.startswith("pt")]
-    said = [f"questions were put to other images ({', '.join(put)})"] if put else []
-    return " and ".join([*said, *([f"questions were edited ({', '.join(edited)})"] if edited else [])])
+    changes = [f"questions are asked about other images ({', '.join(reassigned)})"] if reassigned else []
+    return " and ".join([*changes, *([f"questions were edited ({', '.join(edited)})"] if edited else [])])
 
 
 def make_hub_licence_fields(p: ReleaseParams) -> dict[str, Any]:
-    """`license` of the card in the hub's words; `other`, with name and address, where it does not know one of them, or where
-    none is stated of the images."""
+    """Return the field `license` of the card's metadata.
+
+    It is "other", with a name and a link, if the hub does not know one of the licences or if that of the images is not stated.
+    """
     licences = list(dict.fromkeys(get_licences(p).values()))
     names = [re.sub(r"[^a-z0-9.]+", "-", licence.name.lower()).strip("-") for licence in licences]
     if p.include_images and "images" not in p.licence_overrides:

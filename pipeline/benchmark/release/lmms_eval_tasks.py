@@ -1,4 +1,4 @@
-"""The folder `harness/lmms_eval` of a release: its items as tasks that lmms-eval runs, whose log `rgqa score` reads."""
+"""Write the folder `harness/lmms_eval` of a release: its items as tasks of lmms-eval, whose logs `rgqa score` reads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import copy_file
 from pipeline.inference.prompts import PROMPTS
 
-COMMON_FILE = "rgqa_common"  # without a suffix, or lmms-eval takes it for a task
-# What all tasks have in common. The answer decides, so the model is told how to refuse.
+# The file has no suffix, because lmms-eval takes every .yaml file for a task.
+COMMON_FILE = "rgqa_common"
+# Settings of all tasks. The answer alone decides whether the model abstains, so the prompt says how to abstain.
 COMMON_SETTINGS = """\
 dataset_path: parquet
 output_type: generate_until
-process_docs: !function rgqa_tasks.once
-doc_to_visual: !function rgqa_tasks.images
-doc_to_text: !function rgqa_tasks.prompt
-doc_to_target: !function rgqa_tasks.target
-process_results: !function rgqa_tasks.results
+process_docs: !function rgqa_tasks.deduplicate_items
+doc_to_visual: !function rgqa_tasks.load_images
+doc_to_text: !function rgqa_tasks.make_prompt
+doc_to_target: !function rgqa_tasks.expected_response
+process_results: !function rgqa_tasks.process_results
 lmms_eval_specific_kwargs:
   default:
     pre_prompt: {before}
@@ -41,24 +42,36 @@ metadata:
 TASK_TEMPLATE = """\
 include: {common}
 task: {task}
-test_split: {part}
+test_split: {split}
 dataset_kwargs:
   data_files:
-    {part}:
+    {split}:
 {files}"""
 
 
-def write_lmms_eval_tasks(home: Path, version: str) -> list[str]:
-    """Write the tasks of the release at `home`, whose tables are there: `rgqa` asks every item of split test once,
-    `rgqa_validation` those of split validation, `rgqa_<subset>` one subset's of split test. A part without items has none. Returns their
-    names."""
-    folder = home / "harness/lmms_eval"
+def write_lmms_eval_tasks(release_folder: Path, version: str) -> list[str]:
+    """Write the tasks of a release whose tables are already written.
+
+    `rgqa` asks every item of split `test` once, `rgqa_validation` those of split `validation`, and `rgqa_<subset>` those of one subset
+    in split `test`. There is no task without items.
+
+    Args:
+        release_folder: The folder of the release.
+        version: The version of the release.
+
+    Returns:
+        The names of the tasks.
+    """
+    folder = release_folder / "harness/lmms_eval"
     source = Path(rgqa_tasks.__file__)
     copy_file(source, folder / source.name)
-    before, after = map(json.dumps, PROMPTS["refuse"].template.split("{question}"))
+    before, after = map(json.dumps, PROMPTS["abstain"].template.split("{question}"))
     settings = {"tokens": rgqa_tasks.MAX_NEW_TOKENS, "version": version, "before": before, "after": after}
     write_text(folder / COMMON_FILE, COMMON_SETTINGS.format(**settings))
-    tables = {split: sorted((home / "data").glob(f"*-{split}.parquet")) for split in ("test", "validation")}
+    tables = {
+        split: sorted((release_folder / "data").glob(f"*-{split}.parquet"))
+        for split in ("test", "validation")
+    }
     tasks = {"rgqa": ("test", tables["test"]), "rgqa_validation": ("validation", tables["validation"])}
     for table in tables["test"]:
         subset = table.stem.removesuffix("-test").replace("-", "_")

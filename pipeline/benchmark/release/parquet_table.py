@@ -1,7 +1,7 @@
-"""The Parquet table of one subset and part, which `datasets.load_dataset(folder, subset)` opens offline, images included.
+"""Write and read the Parquet table of one subset and split, which `datasets.load_dataset(folder, subset)` opens offline.
 
-An image is shown in many rows and stored once. In memory are the images of one row group at a time: the table is given to
-the writer as Parquet will have it, as numbers of images in a dictionary.
+An image occurs in many rows but is stored once per table, as a dictionary-encoded column. Only the images of one row group are in
+memory at a time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pipeline.core.records import ImageRecord, Item
 if TYPE_CHECKING:
     import pyarrow
 
-# Columns that are named otherwise than the fields of an item.
+# Columns whose names differ from the fields of an item.
 FIELD_OF_COLUMN = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
 LABEL_NAMES = ("answerable", "unanswerable")
 EDIT_TYPES = {"start": "int32", "end": "int32", "kind": "string", "old": "string", "new": "string"}
 
 
 class Column(NamedTuple):
-    """A column of the tables: its type, in the words of `datasets`, and what its values mean."""
+    """A column of the tables: its name, its type in the notation of `datasets`, and its description."""
 
     name: str
     type: str
@@ -36,42 +36,44 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("item_id", "string", "id of the item, unique in its subset: the key of predictions (`questionId`)"),
+    Column("item_id", "string", "id of the item, unique within its subset; the key of predictions (`questionId`)"),
     Column("image_id", "string", "id of the image, `img_id` in `rgqa/`"),
-    Column("source_question_id", "string", "id of the source's question that the item was made from; several items share it"),
-    Column("question", "string", "the text to ask, `sent` in `rgqa/`"),
+    Column("source_question_id", "string", "id of the source question that the item was made from; several items may share it"),
+    Column("question", "string", "the question, `sent` in `rgqa/`"),
     Column("label", "class", "0 = answerable (AQ), 1 = unanswerable (UQ)"),
-    Column("answer", "string", "the source's answer; empty for a UQ"),
-    Column("pair_id", "string", "the same for a UQ and the AQ it is paired with"),
-    Column("structural", "string", "the source's structural type of the question; empty if it states none"),
-    Column("semantic", "string", "the source's semantic type; empty if it states none"),
-    Column("detailed", "string", "the source's detailed type; empty if it states none"),
-    Column("category", "string", "why a UQ has no answer; null for AQs and where no reason is known"),
-    Column("difficulty", "string", "random, popular or adversarial; null for AQs and where it was not estimated"),
-    Column("edits", "edits", "what was replaced in the source's text, by character positions; empty if nothing was"),
-    Column("clip_score", "float64", "CLIP cosine of text and image; null where it is not known, as for texts that are too long for the model"),
-    Column("clip_rank", "int32", "place among the image's admissible questions, 1 = most similar; null if not ranked"),
+    Column("answer", "string", "the answer of the source; empty for a UQ"),
+    Column("pair_id", "string", "id shared by a UQ and the AQ that it is paired with"),
+    Column("structural", "string", "structural type of the source question; empty if not stated"),
+    Column("semantic", "string", "semantic type of the source question; empty if not stated"),
+    Column("detailed", "string", "detailed type of the source question; empty if not stated"),
+    Column("category", "string", "why a UQ has no answer; null for AQs and if no reason is known"),
+    Column("difficulty", "string", "random, popular or adversarial; null for AQs and if it was not estimated"),
+    Column("edits", "edits", "replacements in the text of the source question, by character positions; empty if there are none"),
+    Column("clip_score", "float64", "CLIP cosine similarity of text and image; null if unknown, for example if the text is too long for the model"),
+    Column("clip_rank", "int32", "rank among the eligible questions of the image, 1 = most similar; null if not ranked"),
     Column("simulated", "bool", "true if the verdicts of the pair are simulated"),
-    Column("weak", "bool", "true if only what the question asks for was edited, so that it may well have an answer"),
-    Column("source_text", "string", "the source's wording; empty if `question` is the source's wording or an edit of it"),
-    Column("canary", "string", "a string that marks benchmark data"),
+    Column("query_only", "bool", "true if only what the question asks for was edited, so that it may have an answer after all"),
+    Column("source_text", "string", "wording of the source; empty if `question` is that wording or an edit of it"),
+    Column("canary", "string", "canary string that marks benchmark data"),
 )  # fmt: skip
-IMAGE_COLUMN = Column("image", "image", "the image itself")
+IMAGE_COLUMN = Column("image", "image", "the image")
 
 
 def table_columns(has_images: bool) -> tuple[Column, ...]:
-    """The columns of a table, with the image where it is embedded."""
+    """Return the columns of a table, with or without the image."""
     return (*COLUMNS, IMAGE_COLUMN) if has_images else COLUMNS
 
 
 def format_type(column: Column) -> str:
-    """The type of a column, as people read it."""
+    """Return the type of a column in readable form."""
     edits = f"list of {{{', '.join(EDIT_TYPES)}}}"
     return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
 
 
-MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15  # of the images, and rows, of a row group
-MAX_DICTIONARY_BYTES = 1 << 30  # one page for all images of a group
+# Limits of a row group: bytes of its images, and number of rows.
+MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15
+# All images of a row group are in one dictionary page.
+MAX_DICTIONARY_BYTES = 1 << 30
 
 
 def write_subset_table(
@@ -82,21 +84,23 @@ def write_subset_table(
     has_images: bool,
     group_bytes: int = MAX_ROW_GROUP_BYTES,
 ) -> None:
-    """Write the rows of one subset and part, in the order of the items but for what `row_groups` says. Without `embed` the
-    table names images by id only.
-
-    Same items, same bytes: no time is recorded.
+    """Write the rows of one subset and split. The same items give the same bytes.
 
     Args:
-        group_bytes: of the images of a row group, unless a single one has more.
+        path: The Parquet file.
+        items: The items, in the order of the rows within each row group (`make_row_groups`).
+        images: The images by id.
+        canary: The canary string of every row.
+        has_images: Whether to store the images. If not, rows only have the ids of images.
+        group_bytes: Maximum size of the images of a row group, unless a single image is larger.
     """
     import pyarrow
     import pyarrow.parquet
 
-    told = _schema(has_images)
-    places = {item.image_id: Path(images[item.image_id].path) for item in items} if has_images else {}
-    groups = make_row_groups(items, {key: place.stat().st_size for key, place in places.items()}, group_bytes)
-    first = _make_table(next(groups), told, places, canary)
+    schema = _schema(has_images)
+    paths = {item.image_id: Path(images[item.image_id].path) for item in items} if has_images else {}
+    groups = make_row_groups(items, {key: file.stat().st_size for key, file in paths.items()}, group_bytes)
+    first = _make_table(next(groups), schema, paths, canary)
     with (
         atomic_write(path) as file,
         pyarrow.parquet.ParquetWriter(
@@ -110,25 +114,27 @@ def write_subset_table(
         writer.write_table(first, len(first))
         del first
         for rows in groups:
-            writer.write_table(_make_table(rows, told, places, canary), len(rows))
-        # What readers are told are the types of the columns, not that a dictionary was given.
-        stored = {b"ARROW:schema": base64.b64encode(told.serialize())}
-        writer.add_key_value_metadata({key.decode(): text for key, text in (told.metadata | stored).items()})
+            writer.write_table(_make_table(rows, schema, paths, canary), len(rows))
+        # The stored schema has the types of the columns, not those of their dictionaries.
+        stored = {b"ARROW:schema": base64.b64encode(schema.serialize())}
+        writer.add_key_value_metadata(
+            {key.decode(): text for key, text in (schema.metadata | stored).items()}
+        )
 
 
 def make_row(item: Item, canary: str) -> dict[str, Any]:
-    """The values of an item by column, without its image."""
+    """Return the values of an item by column, without its image."""
     fields = msgspec.to_builtins(item) | {"canary": canary}
     row = {column.name: fields[FIELD_OF_COLUMN.get(column.name, column.name)] for column in COLUMNS}
     edits = [{name: edit[name] for name in EDIT_TYPES} for edit in fields["edits"]]
     return row | {"label": int(item.unanswerable), "edits": edits}
 
 
-def find_column_faults(path: Path, embed: bool) -> list[str]:
-    """What distinguishes the columns of a table from those that a release has: names, types and the names of labels.
+def find_column_faults(path: Path, has_images: bool) -> list[str]:
+    """Return the differences between the columns of a table and those of a release: names, types and label names.
 
     Raises:
-        UserError: it is no Parquet file, or cut off.
+        UserError: It is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow as pa
@@ -141,20 +147,24 @@ def find_column_faults(path: Path, embed: bool) -> list[str]:
             ),
             "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
         }
-        columns = table_columns(embed)
-        told = pa.schema([(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind, _ in columns])
+        columns = table_columns(has_images)
+        expected = pa.schema(
+            [(name, kinds.get(kind) or pa.type_for_alias(kind)) for name, kind, _ in columns]
+        )
         found = pyarrow.parquet.read_schema(path)
     types = {field.name: field.type for field in found}
-    faults = [f"has no column {name}" for name in told.names if name not in types]
-    faults += [f"has a column {name}, which no release has" for name in found.names if name not in told.names]
+    faults = [f"has no column {name}" for name in expected.names if name not in types]
+    faults += [
+        f"has a column {name}, which no release has" for name in found.names if name not in expected.names
+    ]
     faults += [f"has the column {name} twice" for name in types if found.names.count(name) > 1]
     faults += [
-        f"column {field.name} has the type {types[field.name]}, wanted {field.type}"
-        for field in told
+        f"column {field.name} has the type {types[field.name]}, expected {field.type}"
+        for field in expected
         if field.name in types and types[field.name] != field.type
     ]
     if not faults:
-        # What `datasets` wrote of the columns; it is not installed where a release is only checked.
+        # The metadata of `datasets` is read as text, because a release is also checked where that library is not installed.
         written = (found.metadata or {}).get(b"huggingface", b"{}").decode("utf-8", "replace")
         names = f'"names":{msgspec.json.encode(LABEL_NAMES).decode()}'
         if names not in written.replace(" ", ""):
@@ -163,10 +173,10 @@ def find_column_faults(path: Path, embed: bool) -> list[str]:
 
 
 def read_column_names(path: Path) -> list[str]:
-    """The names of the columns of a table.
+    """Return the names of the columns of a table.
 
     Raises:
-        UserError: it is no Parquet file, or cut off.
+        UserError: It is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow.parquet
@@ -174,34 +184,34 @@ def read_column_names(path: Path) -> list[str]:
         return pyarrow.parquet.read_schema(path).names
 
 
-def read_rows(path: Path, embed: bool) -> Iterator[dict[str, Any]]:
-    """The rows of a table whose columns are right, in some order: the values by column, of the image its file's name.
+def read_rows(path: Path, has_images: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table with the right columns: the values by column. The value of an image is the name of its file.
 
     Raises:
-        UserError: it is no Parquet file, or cut off.
+        UserError: It is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow.parquet
 
         names = [column.name for column in COLUMNS]
-        table = pyarrow.parquet.ParquetFile(path, read_dictionary=["image.bytes"] if embed else [])
+        table = pyarrow.parquet.ParquetFile(path, read_dictionary=["image.bytes"] if has_images else [])
         for group in range(table.num_row_groups):
             rows = table.read_row_group(group, names).to_pylist()
-            if embed:
+            if has_images:
                 image = table.read_row_group(group, ["image"]).column("image").combine_chunks()
-                # Rows without bytes have no image, whatever file they name.
-                there = image.field("bytes").is_valid().to_pylist()
+                # A row without bytes has no image, even if it has the name of a file.
+                has_bytes = image.field("bytes").is_valid().to_pylist()
                 files = image.field("path").to_pylist()
                 rows = [
                     row | {"image": name if known else None}
-                    for row, name, known in zip(rows, files, there, strict=True)
+                    for row, name, known in zip(rows, files, has_bytes, strict=True)
                 ]
             yield from rows
 
 
 @contextmanager
 def _parquet_errors(path: Path) -> Iterator[None]:
-    """Turn what pyarrow says of a damaged file into one message."""
+    """Convert the errors of pyarrow on a damaged file to a UserError."""
     import pyarrow
 
     try:
@@ -209,36 +219,39 @@ def _parquet_errors(path: Path) -> Iterator[None]:
     except (pyarrow.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno in OS_ERROR_HINTS:
             raise
-        raise UserError(f"{path}: no Parquet file, or cut off: {error}") from error
+        raise UserError(f"{path}: not a Parquet file, or truncated: {error}") from error
 
 
 def make_row_groups(
     items: Sequence[Item], sizes: Mapping[str, int], max_bytes: int, max_rows: int = MAX_ROW_GROUP_ROWS
 ) -> Iterator[list[Item]]:
-    """The rows of each row group: all of so many images, in the order in which these come first, as do not exceed a limit.
+    """Yield the items of each row group. All items of an image are in the same group.
 
-    So an image is in one group alone, and a group is a fair small sample of the images, as the items are in release order.
+    Images are taken in the order of their first item. Items are in release order, which is random, so a group is a random sample of
+    the images.
 
     Args:
-        sizes: bytes of each image; {}: images are not in the table. most: bytes, most_rows: rows of a group, unless a single
-            image has more.
+        items: The items.
+        sizes: Size of each image in bytes; {} if images are not in the table.
+        max_bytes: Maximum size of the images of a group.
+        max_rows: Maximum number of rows of a group. A single image may exceed both limits.
     """
-    shown: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        shown.setdefault(item.image_id, []).append(place)
+    rows_by_image: dict[str, list[int]] = {}
+    for i, item in enumerate(items):
+        rows_by_image.setdefault(item.image_id, []).append(i)
     group: list[int] = []
-    held = 0
-    for key, places in shown.items():
+    group_bytes = 0
+    for key, rows in rows_by_image.items():
         size = sizes.get(key, 0)
-        if group and (held + size > max_bytes or len(group) + len(places) > max_rows):
-            yield [items[place] for place in sorted(group)]
-            group, held = [], 0
-        group, held = group + places, held + size
-    yield [items[place] for place in sorted(group)]
+        if group and (group_bytes + size > max_bytes or len(group) + len(rows) > max_rows):
+            yield [items[i] for i in sorted(group)]
+            group, group_bytes = [], 0
+        group, group_bytes = group + rows, group_bytes + size
+    yield [items[i] for i in sorted(group)]
 
 
-def _schema(embed: bool) -> pyarrow.Schema:
-    """The columns, with what `datasets` wants to know of them."""
+def _schema(has_images: bool) -> pyarrow.Schema:
+    """Return the schema of a table with the metadata of `datasets`."""
     from datasets import ClassLabel, Features, Image, List, Value
 
     kinds = {
@@ -246,37 +259,40 @@ def _schema(embed: bool) -> pyarrow.Schema:
         "edits": List({name: Value(kind) for name, kind in EDIT_TYPES.items()}),
         "image": Image(),
     }
-    columns = table_columns(embed)
+    columns = table_columns(has_images)
     return Features({name: kinds.get(kind) or Value(kind) for name, kind, _ in columns}).arrow_schema
 
 
 def _make_table(
-    items: Sequence[Item], told: pyarrow.Schema, places: Mapping[str, Path], canary: str
+    items: Sequence[Item], schema: pyarrow.Schema, paths: Mapping[str, Path], canary: str
 ) -> pyarrow.Table:
-    """The rows of a row group."""
+    """Return the table of a row group."""
     import pyarrow
 
     rows = [make_row(item, canary) for item in items]
     arrays = {
         column.name: pyarrow.array([row[column.name] for row in rows], column.type)
-        for column in told
+        for column in schema
         if column.name != IMAGE_COLUMN.name
     }
-    if places:
-        arrays["image"] = _make_image_column([item.image_id for item in items], places)
-    fields = [column.with_type(arrays[column.name].type) for column in told]
-    return pyarrow.Table.from_arrays([arrays[column.name] for column in told], schema=pyarrow.schema(fields))
+    if paths:
+        arrays["image"] = _make_image_column([item.image_id for item in items], paths)
+    fields = [column.with_type(arrays[column.name].type) for column in schema]
+    return pyarrow.Table.from_arrays(
+        [arrays[column.name] for column in schema], schema=pyarrow.schema(fields)
+    )
 
 
-def _make_image_column(shown: Sequence[str], places: Mapping[str, Path]) -> pyarrow.StructArray:
-    """A column of images, by the number of each in a dictionary that has it once."""
+def _make_image_column(image_ids: Sequence[str], paths: Mapping[str, Path]) -> pyarrow.StructArray:
+    """Return a dictionary-encoded column of images."""
     import pyarrow
 
-    contents: dict[bytes, int] = {}  # a dictionary has nothing twice, though two images may be the same
-    number = {
-        key: contents.setdefault(places[key].read_bytes(), len(contents)) for key in dict.fromkeys(shown)
+    # Two images with the same content share an entry.
+    contents: dict[bytes, int] = {}
+    index = {
+        key: contents.setdefault(paths[key].read_bytes(), len(contents)) for key in dict.fromkeys(image_ids)
     }
-    numbers = pyarrow.array([number[key] for key in shown], pyarrow.int32())
-    data = pyarrow.DictionaryArray.from_arrays(numbers, pyarrow.array(contents, pyarrow.binary()))
-    names = pyarrow.array([places[key].name for key in shown], pyarrow.string()).dictionary_encode()
+    indices = pyarrow.array([index[key] for key in image_ids], pyarrow.int32())
+    data = pyarrow.DictionaryArray.from_arrays(indices, pyarrow.array(contents, pyarrow.binary()))
+    names = pyarrow.array([paths[key].name for key in image_ids], pyarrow.string()).dictionary_encode()
     return pyarrow.StructArray.from_arrays([data, names], names=["bytes", "path"])

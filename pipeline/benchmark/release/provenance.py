@@ -1,4 +1,4 @@
-"""The story of each item of a release, and what did not become one."""
+"""The provenance of each item of a release, and of the candidates that did not become items."""
 
 from __future__ import annotations
 
@@ -20,14 +20,23 @@ from pipeline.core.records import (
 
 SIMULATED_WARNING = "VERDICTS SIMULATED BY PROGRAMS."
 REHEARSAL_WARNING = (
-    "REHEARSAL, NO BENCHMARK: verdicts simulated from graphs that were put together from questions."
+    "REHEARSAL, NOT A BENCHMARK: verdicts simulated from graphs that were reconstructed from questions."
 )
 
-DROPPED_FILES = ("perturb/unperturbed.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
+DROPPED_FILES = ("perturb/unedited.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
 
 
 class Provenance(Record):
-    """An item's whole story."""
+    """How an item was made.
+
+    Attributes:
+        item: The item.
+        source_text, source_image_id: Text and image of the source question.
+        program: The functional program of the question as it is asked.
+        verifier_result: The verifier's result on the candidate; null for AQs.
+        votes_invalid, votes_valid, votes_excluded: Numbers of votes on the candidate; 0 for AQs.
+        decided_by: Whether the votes or an adjudicator decided; null for AQs.
+    """
 
     item: Item
     source_text: str
@@ -37,12 +46,14 @@ class Provenance(Record):
     votes_invalid: int
     votes_valid: int
     votes_excluded: int
-    decided_by: Literal["votes", "expert"] | None = None
+    decided_by: Literal["votes", "adjudicator"] | None = None
 
 
 def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
-    """A string that stands in every row and nowhere else: if a model knows it, it has seen the benchmark. Where people
-    judged nothing it says so."""
+    """Return the canary string of a version. It occurs in every row and nowhere else, so a model that knows it has seen the data.
+
+    It starts with a warning if the verdicts are simulated.
+    """
     warning = f"{REHEARSAL_WARNING} " if rehearsal else f"{SIMULATED_WARNING} " if simulated else ""
     return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
 
@@ -50,31 +61,33 @@ def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: 
 def make_provenance(
     items: Iterable[Item], questions: Mapping[str, Question], verified: Mapping[str, CollectedCandidate]
 ) -> Iterator[Provenance]:
-    """Join every item with its source question and, for a UQ, its candidate, evidence and votes."""
+    """Yield the provenance of each item, from its source question and, for a UQ, its candidate, evidence and votes."""
     for item in items:
-        source, judged = questions[item.question_id], verified.get(item.item_id)
+        source, collected = questions[item.question_id], verified.get(item.item_id)
         yield Provenance(
             item=item,
             source_text=source.source_text or source.text,
             source_image_id=source.image_id,
-            program=(judged and judged.candidate.program) or source.program,
-            verifier_result=judged.verifier_result if judged else None,
-            votes_invalid=judged.votes_invalid if judged else 0,
-            votes_valid=judged.votes_valid if judged else 0,
-            votes_excluded=judged.votes_excluded if judged else 0,
-            decided_by=judged.decided_by if judged else None,
+            program=(collected and collected.candidate.program) or source.program,
+            verifier_result=collected.verifier_result if collected else None,
+            votes_invalid=collected.votes_invalid if collected else 0,
+            votes_valid=collected.votes_valid if collected else 0,
+            votes_excluded=collected.votes_excluded if collected else 0,
+            decided_by=collected.decided_by if collected else None,
         )
 
 
 def iter_dropped(
     folders: DatasetFolders, verified: Iterable[CollectedCandidate]
 ) -> Iterator[DroppedCandidate]:
-    """Every candidate, or question to be edited, that did not become an item: what each stage dropped, and the candidates
-    that the verdicts ended: said to be answerable, in doubt, or never judged."""
+    """Yield every candidate and every unedited question that did not become an item.
+
+    These are the drops of each stage, and the candidates that the verdicts found answerable or doubtful, or that have no votes.
+    """
     for name in DROPPED_FILES:
         yield from read_jsonl(folders.stage_dir(name), DroppedCandidate)
     for row in verified:
         if row.status != "unanswerable":
-            word = ", decided by an expert" if row.decided_by == "expert" else ""
+            word = ", decided by an adjudicator" if row.decided_by == "adjudicator" else ""
             detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid{word}"
             yield row.candidate.as_dropped("collect", row.status, detail)

@@ -1,5 +1,7 @@
-"""A release on the Hugging Face hub: its folder as a data set, each version a tag. HF_ENDPOINT and HF_TOKEN of the environment
-say where and who."""
+"""Publish a release on the Hugging Face hub: its folder as a data set, and each version as a tag.
+
+The environment variables HF_ENDPOINT and HF_TOKEN set the address of the hub and the account.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,24 @@ from pipeline.core.json_files import read_json
 
 
 def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
-    """Upload the folder to the data set `name`, made if it is not there; what another version left there goes. Say what was
-    done. Interrupted, the same command goes on.
+    """Upload a release to a data set on the hub, which is created if needed. Files of other versions are deleted.
+
+    An interrupted upload continues if the function is called again.
 
     Args:
-        as_demo: also a release whose verdicts are simulated, and a rehearsal.
+        release: The folder of the release.
+        name: The data set, as OWNER/NAME.
+        is_demo: Whether to publish a release with simulated verdicts, or a rehearsal, as a demo.
+
+    Returns:
+        One line that states what was done.
 
     Raises:
-        UserError: the release does not pass its check or is simulated, there is no token, this version is there already, or
-            the hub refuses.
+        UserError: The release does not pass its check or is simulated, there is no token, the version is already published, or the
+            hub refuses the upload.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise UserError(f"--hub {name}: wanted OWNER/NAME, as in the data set's address on the hub")
+        raise UserError(f"--hub {name}: expected OWNER/NAME, as in the address of the data set on the hub")
     check_release(release)
     items = list(read_released_items(release))
     kind = (
@@ -40,13 +48,13 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     )
     if kind and not is_demo:
         raise UserError(
-            f"{release}: its verdicts are {kind}: nobody has judged these questions, and others would take them for a benchmark; "
-            "--allow-simulated publishes it as what it is"
+            f"{release}: its verdicts are {kind}: no person has judged these questions, and others would take it for a benchmark; "
+            "give --allow-simulated to publish it as a demo"
         )
     from huggingface_hub import HfApi, get_token
 
     if not get_token():
-        raise UserError("no token for the hub: set HF_TOKEN to one that may write")
+        raise UserError("no token for the hub; set HF_TOKEN to a token with write access")
     version = read_json(release / "params.json")["version"]
     api, tag = HfApi(), f"v{version}"
     where = f"{api.endpoint}/datasets/{name}"
@@ -54,7 +62,7 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
         api.create_repo(name, repo_type="dataset", exist_ok=True)
         if tag in {ref.name for ref in api.list_repo_refs(name, repo_type="dataset").tags}:
             raise UserError(
-                f"{where}: has {tag} already, and a published version never changes; raise `version` in params.yaml"
+                f"{where}: {tag} is already published, and a published version never changes; raise `version` in params.yaml"
             )
         api.upload_folder(
             repo_id=name,
@@ -64,14 +72,15 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
             allow_patterns=[*list_release_files(release), CHECKSUMS_FILE],
             delete_patterns=["*"],
         )
-        api.create_tag(name, tag=tag, repo_type="dataset")  # last: what has its tag is whole
+        # The tag is created last, so that a tagged version is complete.
+        api.create_tag(name, tag=tag, repo_type="dataset")
     except UserError:
         raise
-    # The library's client has its own kinds of errors, and so has an answer of another form.
+    # The HTTP client and unexpected responses raise errors of many types.
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(
-            f"{where}: the hub refuses, or is out of reach ({reason}); may the token write there, and is HF_ENDPOINT right? "
-            "What was uploaded stays; the same command goes on"
+            f"{where}: the hub refused the upload or cannot be reached ({reason}); check that the token has write access and that "
+            "HF_ENDPOINT is right. Uploaded files are kept; the same command continues"
         ) from error
     return f"{kind + ', as a demo: ' if kind else ''}{format_count(len(items), 'item')} as {tag} -> {where}"

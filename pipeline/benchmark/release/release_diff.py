@@ -1,4 +1,4 @@
-"""What changed between two versions of a release: `rgqa diff`."""
+"""Compare two versions of a release."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pipeline.core.records import SUBSETS, Subset
 from pipeline.core.release_params import RecordedParams
 
 PROVENANCE_FILE = "provenance.jsonl"
-ProvenanceById = Mapping[str, Provenance]  # of one subset, by id
-# What of an item may have changed, and how it is told.
+# The items of one subset, by id.
+ProvenanceById = Mapping[str, Provenance]
+# The properties of an item that are compared, and how they are printed.
 COMPARED_FIELDS: dict[str, Callable[[Provenance], str]] = {
     "label": lambda row: "UQ" if row.item.unanswerable else "AQ",
     "text": lambda row: row.item.text,
@@ -30,14 +31,20 @@ COMPARED_FIELDS: dict[str, Callable[[Provenance], str]] = {
 
 
 def compare_releases(old: Path, new: Path, list_items: bool = False) -> list[str]:
-    """Lines: what the two are, what of them as a whole differs, of each subset how many items are new, gone and changed, and if
-    `full` is set, which ones.
+    """Return a report of the differences between two versions of a release, as lines of text.
+
+    The report has the names of both versions, differences of licence, canary and errata, and for each subset the number of items that
+    were added, removed and changed.
+
+    Args:
+        old, new: The folders of the two versions.
+        list_items: Whether to list every added, removed and changed item, too.
 
     Raises:
-        UserError: one of them is no release's folder, or both are the same.
+        UserError: One of them is not the folder of a release, or both are the same.
     """
     if old.resolve() == new.resolve():
-        raise UserError(f"{old}: the same folder twice; name two versions of a release")
+        raise UserError(f"{old}: both folders are the same; give two versions of a release")
     before, after = _read_both(old, new)
     lines = [f"{read_title(old)} -> {read_title(new)}", *_compare_metadata(old, new)]
     names: list[Subset] = [name for name in SUBSETS if name in before or name in after]
@@ -55,16 +62,19 @@ def compare_releases(old: Path, new: Path, list_items: bool = False) -> list[str
 
 
 def _read_both(old: Path, new: Path) -> list[dict[Subset, ProvenanceById]]:
-    """The items of both releases, once every file that is compared can be read.
+    """Return the items of both releases, after checking that every file can be read.
 
     Raises:
-        UserError: lists every file of either that cannot be read.
+        UserError: Files cannot be read. The message lists all of them.
     """
-    problems, found = Problems("what is compared cannot be read"), list[dict[Subset, ProvenanceById]]()
+    problems, found = (
+        Problems("files that are needed for the comparison cannot be read"),
+        list[dict[Subset, ProvenanceById]](),
+    )
     for folder in (old, new):
         with problems.collect():
             found.append(read_subsets(folder))
-        # A folder that is not a release lacks the other files, too.
+        # In a folder that is not a release the other files are missing, too, and need no messages of their own.
         for read in (
             (read_title, _read_licence, _read_canaries, _read_errata)
             if (folder / PROVENANCE_FILE).is_file()
@@ -80,21 +90,21 @@ def _read_both(old: Path, new: Path) -> list[dict[Subset, ProvenanceById]]:
 
 
 def count_changes(old: ProvenanceById, new: ProvenanceById) -> dict[str, int]:
-    """How many items of a subset are in either version, new, gone, and changed in each way."""
+    """Count the items of a subset in both versions, and those that were added, removed, and changed in each property."""
     return {
         "old": len(old),
         "new": len(new),
         "added": len(new.keys() - old.keys()),
-        "gone": len(old.keys() - new.keys()),
+        "removed": len(old.keys() - new.keys()),
         **{kind: sum(1 for _ in find_changed(old, new, kind)) for kind in COMPARED_FIELDS},
     }
 
 
 def _list_changes(name: str, one: ProvenanceById, other: ProvenanceById) -> Iterator[str]:
-    """Every item of a subset that is new, gone or changed."""
+    """Yield a line for every item of a subset that was added, removed or changed."""
     for word, ids, rows in (
         ("added", other.keys() - one.keys(), other),
-        ("gone", one.keys() - other.keys(), one),
+        ("removed", one.keys() - other.keys(), one),
     ):
         for key in sorted(ids):
             yield f"{name}  {word}  {key}  {rows[key].item.text!r} ({COMPARED_FIELDS['answer'](rows[key])})"
@@ -104,47 +114,49 @@ def _list_changes(name: str, one: ProvenanceById, other: ProvenanceById) -> Iter
 
 
 def find_changed(old: ProvenanceById, new: ProvenanceById, field: str) -> Iterator[tuple[str, str, str]]:
-    """Id, old and new value of what both have and what is not the same, by id."""
-    told = COMPARED_FIELDS[field]
+    """Yield the id, the old and the new value of every item in both versions whose value differs, sorted by id."""
+    format_value = COMPARED_FIELDS[field]
     for key in sorted(old.keys() & new.keys()):
-        if (was := told(old[key])) != (now := told(new[key])):
+        if (was := format_value(old[key])) != (now := format_value(new[key])):
             yield key, was, now
 
 
 def _compare_metadata(old: Path, new: Path) -> Iterator[str]:
-    """What differs of the whole: licence (but for the version that it names), canary (each version has its own), errata."""
+    """Yield whether licence (ignoring the version), canary and errata are the same. Each version has its own canary."""
     for name, read in (("licence", _read_licence), ("canary", _read_canaries), ("errata", _read_errata)):
         one, other = read(old), read(new)
         missing = [str(folder) for folder, value in ((old, one), (new, other)) if value is None]
-        said = "the same" if one == other else "another"
-        yield f"{name}: {'missing in ' + ' and '.join(missing) if missing else said}"
+        result = "the same" if one == other else "different"
+        yield f"{name}: {'missing in ' + ' and '.join(missing) if missing else result}"
 
 
 def read_subsets(folder: Path) -> dict[Subset, ProvenanceById]:
-    """The items of a release by subset and id.
+    """Return the items of a release by subset and id.
 
     Raises:
-        UserError: it is no release's folder.
+        UserError: It is not the folder of a release.
     """
     if not (folder / PROVENANCE_FILE).is_file():
-        raise UserError(f"{folder}: no release's folder; wanted data/release/<data set>/<version>")
+        raise UserError(f"{folder}: not the folder of a release; expected data/release/<data set>/<version>")
     found: dict[Subset, dict[str, Provenance]] = {}
     try:
         for row in read_jsonl(folder / PROVENANCE_FILE, Provenance):
             found.setdefault(row.item.subset, {})[row.item.item_id] = row
     except UserError as error:
-        raise UserError(f"{error}; was the release made by another version of the pipeline?") from error
+        raise UserError(
+            f"{error}; the release may have been made by another version of the pipeline"
+        ) from error
     return dict(found)
 
 
 def read_title(folder: Path) -> str:
-    """Data set and version of a release."""
+    """Return the data set and the version of a release."""
     record = read_json(folder / "params.json", RecordedParams)
     return f"{record.dataset} {record.version}"
 
 
 def _read_licence(folder: Path) -> str | None:
-    """The text of LICENSE but for the version; None where there is none."""
+    """Return the text of LICENSE without the version; None if there is no such file."""
     path = folder / "LICENSE"
     if not os.path.lexists(path):
         return None
@@ -153,17 +165,17 @@ def _read_licence(folder: Path) -> str | None:
         try:
             return file.read().decode().replace(version, "VERSION")
         except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not UTF-8 ({error}); get the release again") from error
+            raise UserError(f"{path}: not UTF-8 ({error}); download the release again") from error
 
 
 def _read_canaries(folder: Path) -> set[str] | None:
-    """The canaries of all rows; None where there are no rows."""
+    """Return the canaries of all rows; None if there are no rows."""
     files = sorted((folder / "rgqa").glob("*.json"))
     return {row.canary for path in files for row in read_json(path, list[RgqaRow])} or None
 
 
 def _read_errata(folder: Path) -> set[tuple[str, str]] | None:
-    """Items and what is wrong with them; None if the file does not exist."""
+    """Return items and their faults; None if the file does not exist."""
     path = folder / ERRATA_FILE
     if not os.path.lexists(path):
         return None

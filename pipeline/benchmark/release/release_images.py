@@ -1,4 +1,4 @@
-"""The images of a release as files in which every reader sees what annotators saw: each is encoded once."""
+"""Prepare the images of a release, so that every reader sees them as the annotators did."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pipeline.core.records import ImageRecord
 
 @contextmanager
 def prepare_release_images(images: Iterable[ImageRecord]) -> Iterator[dict[str, ImageRecord]]:
-    """Give each image a file that is upright, in sRGB, and a JPEG, PNG or WebP.
+    """Provide each image as an upright JPEG, PNG or WebP file in sRGB.
 
-    A file that is so already, with the suffix of its format, keeps its path. The others are written into a temporary folder, which is
-    deleted at the end.
+    A file that already meets these conditions, and has the suffix of its format, keeps its path. The others are encoded into a
+    temporary folder, which is deleted when the context is closed.
 
     Args:
-        images: as ingest wrote them, which decoded each of them.
+        images: The images, as written by stage `ingest`.
 
     Yields:
-        The images by id, in the order given.
+        The images by id, in the given order.
 
     Raises:
-        UserError: lists all files that are missing, damaged or refused.
+        UserError: Files are missing, damaged or refused. The message lists all of them.
     """
-    problems = Problems("images that have changed since ingest read them; restore them, or run dvc repro")
+    problems = Problems("images have changed since stage `ingest` read them; restore them or run dvc repro")
     with tempfile.TemporaryDirectory(prefix="rgqa-images-") as folder:
         ready: dict[str, ImageRecord] = {}
         for image in images:

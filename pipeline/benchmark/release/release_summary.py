@@ -1,4 +1,4 @@
-"""What card, licences, croissant.json and report tell of a release: counts and the facts that they rest on."""
+"""The facts about a release that the card, croissant.json and the report state."""
 
 from __future__ import annotations
 
@@ -18,19 +18,27 @@ SUBSET_DESCRIPTIONS: dict[Subset, str] = {
     "clip-hard": "questions of other images, among the most similar to the image by CLIP",
     "pt-easy": "questions of the image with objects replaced",
     "pt-hard": "questions of the image with attributes or spatial relations replaced",
-    "twins": "own questions, at an image drawn again with one thing altered",
+    "counterfactual": "questions of the image, asked about a version of it with one object or attribute changed",
 }
 PAIRING_DESCRIPTIONS = {
-    "image_and_text": "In the CLIP subsets every text appears as often as UQ as it does as AQ (of another image), and every "
-    "image has equally many of both, so that neither alone reveals the label. Judging items against each other "
-    '("I have seen this text as an AQ, so here it must be a UQ") defeats the test.',
+    "image_and_text": "In the CLIP subsets every text occurs equally often as a UQ and as an AQ (of another image), and every image "
+    "has equally many of both, so neither alone reveals the label. A model that compares items with each other "
+    '("this text was an AQ before, so it must be a UQ now") invalidates the test.',
     "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
 }
 
 
 class SubsetCounts(Record):
-    """What a subset holds: `texts` are the distinct texts of its UQs, `words` their mean number of words, `how` is how
-    they came about, `difficulties` how many UQs are of each."""
+    """Counts of one subset.
+
+    Attributes:
+        description: How its UQs were made.
+        uqs, aqs: Numbers of UQs and AQs.
+        distinct_uq_texts: Number of distinct texts of UQs.
+        mean_words: Mean number of words of a UQ.
+        images: Number of images.
+        difficulties: Number of UQs of each difficulty.
+    """
 
     name: Subset
     description: str
@@ -43,15 +51,16 @@ class SubsetCounts(Record):
 
 
 class VoteCounts(Record):
-    """What the UQs rest on.
+    """The votes behind the UQs.
 
     Attributes:
-        annotators, excluded: how many judged, and how many of them count for nothing or not to the end.
-        votes: votes that count -> UQs that they decided, with so many. by_expert: UQs that an expert decided.
-        agreement: Krippendorff's alpha and Gwet's AC1, as they are told, each with its interval.
-        wrong: the share expected to have an answer after all, as it is told; "" where no probabilities are known.
-        invalid_filters: answers that count to filter questions known to be unanswerable.
-        rule: how votes are turned into labels, `collect: rule` of params.yaml; "" where it is not known.
+        annotators, excluded: Number of annotators, and of those excluded entirely or from some task on.
+        uqs_by_votes: Number of counted votes -> number of UQs that rest on so many.
+        agreement_text: Krippendorff's alpha and Gwet's AC1 with their intervals, as a sentence.
+        label_error_text: Expected proportion of UQs that have an answer after all, with its interval; "" if it is not known.
+        by_adjudicator: Number of UQs that an adjudicator decided.
+        invalid_gold_answers: Number of counted answers to gold questions that are known to be unanswerable.
+        aggregation_rule: How votes are aggregated, `collect: aggregation` in params.yaml; "" if it is not known.
     """
 
     annotators: int
@@ -65,31 +74,40 @@ class VoteCounts(Record):
 
     @property
     def mean_votes(self) -> float:
-        """Votes per UQ that they decided."""
+        """Mean number of counted votes per UQ that votes decided."""
         return sum(votes * count for votes, count in self.uqs_by_votes.items()) / max(
             1, sum(self.uqs_by_votes.values())
         )
 
     @property
     def single_vote_uqs(self) -> int:
-        """UQs that rest on a single vote."""
+        """Number of UQs that rest on a single vote."""
         return self.uqs_by_votes.get(1, 0)
 
     @property
     def is_trial(self) -> bool:
-        """Whether this is a trial: fewer than two votes each on average, or fewer than three people."""
+        """Whether this is a trial: fewer than two votes per UQ on average, or fewer than three counted annotators."""
         return self.mean_votes < 2 or self.annotators - self.excluded < 3
 
 
 class ReleaseSummary(Record):
-    """A release as it is told.
+    """The facts about a release.
 
     Attributes:
-        canary: the string in every row. simulated, rehearsal: whether any item's verdicts are.
-        tables: (subset, part) of each table. items, images: how many different ones there are.
-        pairing: the rule by which UQs of CLIP subsets are paired with AQs, "" without such subsets. model, weights: the CLIP that chose, and its weights' sha256.
-        warnings, audit_table: of the audit. resolved: subset -> the least AUAF difference of two models that shows.
-        errata: the data set's, of which `faulty` are of items that it has.
+        dataset, version: Name of the data set, and version of the release.
+        canary: The string in every row.
+        simulated, rehearsal: Whether the verdicts of any item are simulated, or come from a rehearsal.
+        tables: (subset, split) of each table.
+        subsets: Counts of each subset.
+        items, images: Number of distinct items and images.
+        pairing_text: How UQs of CLIP subsets are paired with AQs; "" without CLIP subsets.
+        vote_counts: The votes behind the UQs.
+        clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its weights.
+        warnings, attack_table: Warnings and table of the audit.
+        min_detectable_difference: Smallest detectable AUAF difference between two models, by subset.
+        errata: The errata of the data set.
+        num_faulty_items: How many of them concern items of this release.
+        params: Section `release` of params.yaml.
     """
 
     dataset: str
@@ -114,16 +132,16 @@ class ReleaseSummary(Record):
 
     @property
     def title(self) -> str:
-        """The name on the card."""
+        """Title and version, as on the card."""
         return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}"
 
     def subsets_with_prefix(self, prefix: str) -> list[str]:
-        """The subsets that were made in one way: "clip" or "pt"."""
+        """Return the names of the subsets that start with "clip" or "pt"."""
         return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]
 
     @property
     def splits_text(self) -> str:
-        """Which parts the subsets have, and what they are for."""
+        """A sentence on which splits the subsets have, and what they are for."""
         by_splits: dict[tuple[str, ...], list[str]] = {}
         for subset in dict.fromkeys(subset for subset, _ in self.tables):
             splits = tuple(split for name, split in self.tables if name == subset)
@@ -143,22 +161,22 @@ class ReleaseSummary(Record):
 
     @property
     def subset_names_json(self) -> str:
-        """The subsets, as a list in Python's and JSON's notation."""
+        """The names of the subsets as a JSON list, which is also valid Python."""
         return json.dumps([subset.name for subset in self.subsets])
 
     @property
     def splits_of_last_subset(self) -> str:
-        """The parts of the last subset."""
+        """The splits of the last subset, separated by commas."""
         return ", ".join(split for name, split in self.tables if name == self.subsets[-1].name)
 
     @property
     def num_rows(self) -> int:
-        """Of all tables: an AQ that several subsets have is counted in each."""
+        """Number of rows of all tables. An AQ that several subsets share is counted in each."""
         return sum(subset.uqs + subset.aqs for subset in self.subsets)
 
 
 def count_items(items: Collection[Item]) -> dict[str, Any]:
-    """The fields of `ReleaseFacts` that are told from the items alone, by name."""
+    """Return the fields of `ReleaseSummary` that follow from the items, by name."""
     simulated = rehearsal = False
     tables, ids, images = set[tuple[Subset, str]](), set[str](), set[str]()
     for item in items:
@@ -166,19 +184,19 @@ def count_items(items: Collection[Item]) -> dict[str, Any]:
         tables.add((item.subset, item.split))
         ids.add(item.item_id)
         images.add(item.image_id)
-    there = {subset for subset, _ in tables}
+    present = {subset for subset, _ in tables}
     return {
         "simulated": simulated,
         "rehearsal": rehearsal,
         "tables": tuple(sorted(tables)),
-        "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in there),
+        "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in present),
         "items": len(ids),
         "images": len(images),
     }
 
 
 def count_subset(subset: Subset, items: Collection[Item]) -> SubsetCounts:
-    """Counts of those items that are of the subset."""
+    """Count the items of one subset."""
     labels, difficulties = Counter[bool](), Counter[str]()
     texts, images = set[str](), set[str]()
     for item in FilteredView(items, lambda item: item.subset == subset):
@@ -202,6 +220,6 @@ def count_subset(subset: Subset, items: Collection[Item]) -> SubsetCounts:
 
 
 def compute_mean_words(items: Iterable[Item]) -> float:
-    """Mean number of words, as split by blanks. (The RGQA paper does not say how it counts.)"""
+    """Return the mean number of words, split at white space. (The RGQA paper does not say how it counts.)"""
     lengths = array("I", (len(item.text.split()) for item in items))
     return sum(lengths) / len(lengths) if lengths else 0.0

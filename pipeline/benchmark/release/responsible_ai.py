@@ -1,8 +1,8 @@
-"""What is simulated, what the limits are, and how the data came about: for the card, and for croissant.json in the words of
-Croissant's vocabulary for responsible AI 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html).
+"""State what is simulated, what the limitations are, and how the data were collected.
 
-Each sentence states what the pipeline did to these data, a figure of theirs, or what a field of `release` in params.yaml
-says. What nobody stated is left out.
+The card shows these texts, and croissant.json has them in Croissant's vocabulary for responsible AI 1.0
+(https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html). Each sentence states what the pipeline did, a number of the
+release, or a field of `release` in params.yaml. Nothing is stated that is not known.
 """
 
 from __future__ import annotations
@@ -18,80 +18,80 @@ DAWID_SKENE = "dawid-skene"
 
 
 def list_simulated_parts(f: ReleaseSummary) -> list[str]:
-    """What no person made or judged, a sentence each."""
-    told = []
+    """Return one sentence for each part of the data that no person made or judged."""
+    sentences = []
     if f.rehearsal:
-        told.append(
-            "Verdicts: programs that err at known rates judged by incomplete graphs, put together from questions and taken as complete. "
-            "Annotators, times and agreement are simulated with them."
+        sentences.append(
+            "Verdicts: programs with known error rates judged by incomplete graphs, which were reconstructed from questions and taken "
+            "as complete. Annotators, times and agreement are simulated, too."
         )
     elif f.simulated:
-        told.append(
-            "Verdicts: programs that were shown the complete truth of each image, and that err at known rates, judged. Annotators, times "
-            "and agreement are simulated with them."
+        sentences.append(
+            "Verdicts: programs with known error rates judged, with access to the complete truth of each image. Annotators, times and "
+            "agreement are simulated, too."
         )
     if edited := f.subsets_with_prefix("pt"):
-        told.append(f"Questions of {' and '.join(edited)}: a program edited the source's.")
-    return [*told, *f.params.simulated_content]
+        sentences.append(f"Questions of {' and '.join(edited)}: a program edited questions of the source.")
+    return [*sentences, *f.params.simulated_content]
 
 
 def list_limitations(f: ReleaseSummary) -> list[str]:
-    """What is known to be wrong with it or missing from it, a sentence each."""
-    told = list(f.warnings)
+    """Return one sentence for each known limitation."""
+    sentences = list(f.warnings)
     if f.vote_counts.label_error_text:
-        told.append(
-            f"Expected label error among the UQs, by the probabilities that decided: {f.vote_counts.label_error_text}."
+        sentences.append(
+            f"Expected label error among the UQs (posterior probabilities of the verdicts): {f.vote_counts.label_error_text}."
         )
     if not f.vote_counts.invalid_gold_answers:
-        told.append(
-            "No filter question was known to be unanswerable: an annotator who called every question valid would have passed."
+        sentences.append(
+            "No gold question was known to be unanswerable: an annotator who called every question valid would have passed quality control."
         )
-    told.append(
-        "AQs and their answers are the source's. Annotators saw only those that served as filter questions."
+    sentences.append(
+        "AQs and their answers come from the source. Annotators saw only those that served as gold questions."
     )
-    told.append("An AQ has exactly one right answer, the source's.")
+    sentences.append("Each AQ has exactly one right answer, that of the source.")
     if f.subsets_with_prefix("clip"):
-        told.append(
+        sentences.append(
             Markdown(
-                f"CLIP subsets were chosen by the score of {format_code_span(f.clip_model)}; a model that contains it may have an advantage there."
+                f"CLIP subsets were chosen by the score of {format_code_span(f.clip_model)}; a model that contains this CLIP model may have an advantage there."
             )
         )
     if f.subsets_with_prefix("pt"):
-        told.append(
-            "A model that knows the source's questions by heart can recognise edited ones by their wording (verbatim in the table of the audit)."
+        sentences.append(
+            "A model that has memorized the questions of the source can recognize edited questions (attacker `verbatim count` in the audit)."
         )
     if resolved := ", ".join(
         f"{points:.3f} on {name}" for name, points in f.min_detectable_difference.items()
     ):
-        told.append(
-            f"It has {format_count(f.images, 'image')}: differences in AUAF between two models below {resolved} are likely to be missed."
+        sentences.append(
+            f"With {format_count(f.images, 'image')}, AUAF differences between two models below {resolved} are likely to be missed."
         )
     if f.num_faulty_items:
-        told.append(
-            f"Known to be faulty (ERRATA.md): {f.num_faulty_items:,} of its {format_count(f.items, 'item')}."
+        sentences.append(
+            f"Known to be faulty (ERRATA.md): {f.num_faulty_items:,} of {format_count(f.items, 'item')}."
         )
-    return [*told, *f.params.limitations]
+    return [*sentences, *f.params.limitations]
 
 
 def list_biases(f: ReleaseSummary) -> list[str]:
-    """Which slice of the world it shows."""
-    by = ["by CLIP's notion of similarity (CLIP subsets)"] if f.subsets_with_prefix("clip") else []
+    """Return one sentence for each known bias."""
+    by = ["by the similarity scores of CLIP (CLIP subsets)"] if f.subsets_with_prefix("clip") else []
     by += (
-        ["by what occurs together in the source's vocabulary (PT subsets)"]
+        ["by co-occurrence in the vocabulary of the source (PT subsets)"]
         if f.subsets_with_prefix("pt")
         else []
     )
-    chosen = [f"What UQs lack was chosen by programs: {', '.join(by)}."] if by else []
+    chosen = [f"Programs chose what the images of UQs lack: {', '.join(by)}."] if by else []
     return [
-        "Images and questions are a selection from the source and share its biases.",
+        "Images and questions were selected from the source and share its biases.",
         *chosen,
         *f.params.biases,
     ]
 
 
 def make_responsible_ai_fields(f: ReleaseSummary) -> dict[str, Any]:
-    """The properties of croissant.json under `rai:` and `prov:`; those of which nothing is stated are left out."""
-    told = {
+    """Return the properties `rai:` and `prov:` of croissant.json. Properties without a value are left out."""
+    fields = {
         **_describe_collection(f),
         **_describe_annotation(f),
         "rai:dataBiases": list_biases(f),
@@ -105,24 +105,24 @@ def make_responsible_ai_fields(f: ReleaseSummary) -> dict[str, Any]:
         "rai:dataReleaseMaintenancePlan": f.params.maintenance,
         "rai:hasSyntheticData": bool(list_simulated_parts(f)),
     }
-    return {name: value for name, value in told.items() if value not in ("", [])}
+    return {name: value for name, value in fields.items() if value not in ("", [])}
 
 
 def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
-    """Where the data are from, and what was done to them."""
+    """Return the properties on the collection and processing of the data."""
     of_subset = [f"{s.name}: {s.description} ({s.uqs:,} UQs, {s.aqs:,} AQs)" for s in f.subsets]
     who = "programs" if f.simulated else "people"
-    made = ["put questions to other images"] * bool(f.subsets_with_prefix("clip")) + [
+    made = ["asked questions about other images"] * bool(f.subsets_with_prefix("clip")) + [
         "edited questions"
     ] * bool(f.subsets_with_prefix("pt"))
     steps = {
         **({"proposing": f"Programs {' and '.join(made)}."} if made else {}),
         "annotation": f"{f.vote_counts.annotators} {who} judged the candidates.",
-        "balancing": "A program chose which AQs and UQs stay.",
+        "balancing": "A program chose which AQs and UQs were kept.",
     }
     nulls = [f"{column.name}: {column.description}" for column in COLUMNS if "null" in column.description]
     return {
-        "rai:dataCollection": f"{f.params.data_source} Candidates for UQs were made by programs. {'; '.join(of_subset)}.",
+        "rai:dataCollection": f"{f.params.data_source} Programs made the candidates for UQs. {'; '.join(of_subset)}.",
         "rai:dataCollectionType": ["Secondary Data Analysis"] * bool(f.params.derived_from)
         + ["Software Collection" if f.simulated else "Manual Human Curator"],
         "rai:dataCollectionMissingData": "; ".join(nulls) + ".",
@@ -130,9 +130,9 @@ def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
         "rai:dataCollectionTimeframe": [day.isoformat() for day in f.params.annotation_dates or ()],
         "rai:dataImputationProtocol": "Nothing is imputed.",
         "rai:dataPreprocessingProtocol": [
-            "Candidates were screened by rules; dropped.jsonl has each one that was dropped, with the reason."
+            "Rules screened the candidates. dropped.jsonl contains each dropped candidate with the reason."
         ],
-        "rai:dataManipulationProtocol": f"{f.pairing_text} Items that could not be balanced were left out.".strip(),
+        "rai:dataManipulationProtocol": f"{f.pairing_text} Items that could not be balanced were excluded.".strip(),
         "prov:wasDerivedFrom": [
             {"@type": "sc:Dataset", "name": name, "url": url}
             for name, url in (f.params.derived_from or {}).items()
@@ -144,7 +144,7 @@ def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
 
 
 def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
-    """Who judged the candidates, how, and how far they agree."""
+    """Return the properties on the annotation: who judged the candidates, how, and their agreement."""
     votes = f.vote_counts.uqs_by_votes
     rule = (
         f"A candidate's label follows the rule {f.vote_counts.aggregation_rule}."
@@ -152,10 +152,10 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
         else ""
     )
     if f.vote_counts.aggregation_rule == DAWID_SKENE:
-        rule = "Votes are weighted by Dawid and Skene's estimate."
+        rule = "Votes are aggregated with the model of Dawid and Skene."
     protocol = [
-        "Of each candidate annotators said whether the question has an answer at the image. Beside it stood a question whose "
-        "verdict is known, or another candidate. Annotators who erred too often on known ones do not count.",
+        "Annotators stated for each candidate whether the question has an answer in the image. Each task also contained a gold "
+        "question with a known verdict, or another candidate. Annotators who failed too many gold questions were excluded.",
         *([rule] if rule else []),
         *(list_simulated_parts(f)[:1] if f.simulated else []),
     ]
@@ -167,13 +167,13 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
         "rai:dataAnnotationPlatform": ["none" if f.simulated else "Label Studio"],
         "rai:dataAnnotationAnalysis": [
             f.vote_counts.agreement_text,
-            "quality.html has each annotator's sensitivity and specificity.",
+            "quality.html has the sensitivity and specificity of each annotator.",
         ],
-        "rai:annotationsPerItem": f"{f.vote_counts.mean_votes:.2f} votes that count per UQ ({min(votes, default=0)} to {max(votes, default=0)}), none per AQ",
+        "rai:annotationsPerItem": f"{f.vote_counts.mean_votes:.2f} counted votes per UQ ({min(votes, default=0)} to {max(votes, default=0)}), none per AQ",
         "rai:annotatorDemographics": [demographics] if demographics else [],
         "rai:machineAnnotationTools": [
             *(
-                [f"CLIP ({f.clip_model}): which questions are put to which image"]
+                [f"CLIP ({f.clip_model}): selection of the questions that are asked about each image"]
                 if f.subsets_with_prefix("clip")
                 else []
             ),

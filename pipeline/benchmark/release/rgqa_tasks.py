@@ -1,5 +1,6 @@
-"""How lmms-eval asks a model the items of a release. A release has this file in harness/lmms_eval, beside the tasks;
-it stands alone there, and its functions are lmms-eval's to call.
+"""The functions with which lmms-eval asks a model the items of a release.
+
+A release contains a copy of this file in harness/lmms_eval, next to the tasks. The copy imports nothing else of the project.
 
     lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
     rgqa-score RELEASE logs/MODEL/DATE_samples_rgqa.jsonl --detect-abstention
@@ -13,62 +14,69 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-MAX_NEW_TOKENS = 64  # as rgqa_common has it
-IMAGES_VARIABLE = "RGQA_IMAGES"  # names the folder of the images, where the release has none in its tables
+# The same value is in rgqa_common.
+MAX_NEW_TOKENS = 64
+# The environment variable with the folder of the images, for releases without images.
+IMAGES_VARIABLE = "RGQA_IMAGES"
 
 
 def deduplicate_items(rows: Any) -> Any:
-    """The rows, a `datasets.Dataset`, each item once though several subsets have it, pair by pair (a UQ with its AQ), in
-    an order that does not depend on subset or label: the first hundred are a random sample."""
+    """Return each item once, pair by pair (a UQ and its AQ).
 
-    def random_place(name: str) -> bytes:
+    The order of pairs does not depend on subset or label, so the first hundred items are a random sample.
+
+    Args:
+        rows: A `datasets.Dataset` of the tables of one or several subsets.
+    """
+
+    def random_sort_key(name: str) -> bytes:
         return sha256(name.encode()).digest()
 
     both = zip(rows["pair_id"], rows["item_id"], strict=True)
-    order = sorted(enumerate(both), key=lambda row: tuple(map(random_place, row[1])))
-    places: dict[str, int] = {}
-    for place, (_, item) in order:
-        places.setdefault(item, place)
-    return rows.select([*places.values()])
+    order = sorted(enumerate(both), key=lambda row: tuple(map(random_sort_key, row[1])))
+    index: dict[str, int] = {}
+    for i, (_, item) in order:
+        index.setdefault(item, i)
+    return rows.select([*index.values()])
 
 
 def load_images(row: Mapping[str, Any]) -> list[Any]:
-    """The item's image, from its row or else from the folder of images.
+    """Return the image of an item, from its row or else from the folder of images.
 
     Raises:
-        FileNotFoundError: it is in neither. ImportError: the release's wheel is not installed, which reads the folder.
-        ValueError: the file is damaged, or of a kind that is refused.
+        FileNotFoundError: The image is in neither.
+        ImportError: The package of the release, which reads the folder, is not installed.
+        ValueError: The file is damaged or has an unsupported format.
     """
     if "image" in row:
         return [row["image"].convert("RGB")]
-    # The wheel in RELEASE/scorers, which reads the logs too, loads images as annotators saw them.
+    # The package in RELEASE/scorers loads images as annotators saw them.
     try:
-        from rgqa_scorers.core.images import WHITE, image_files, load_rgb  # pyright: ignore[reportMissingImports]
+        from rgqa_scorers.core.images import WHITE, find_image_files, load_rgb  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ImportError(
-            f"{error}: loading images needs the wheel of the release: pip install RELEASE/scorers/*.whl"
+            f"{error}: loading images needs the package of the release: pip install RELEASE/scorers/*.whl"
         ) from error
 
     folder = Path(os.environ.get(IMAGES_VARIABLE, "."))
-    if path := image_files(folder)[0].get(row["image_id"]):
+    if path := find_image_files(folder)[0].get(row["image_id"]):
         return [load_rgb(path, background=WHITE)]
     raise FileNotFoundError(
-        f"no image {row['image_id']} in {folder.resolve()}; set {IMAGES_VARIABLE} to their folder"
+        f"no image {row['image_id']} in {folder.resolve()}; set {IMAGES_VARIABLE} to the folder of the images"
     )
 
 
 def make_prompt(row: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, str] | None = None) -> str:
-    """The question between the texts that `rgqa_common` names."""
-    around = lmms_eval_specific_kwargs or {}
-    return f"{around.get('pre_prompt', '')}{row['question']}{around.get('post_prompt', '')}"
+    """Return the question between the texts in `rgqa_common`."""
+    texts = lmms_eval_specific_kwargs or {}
+    return f"{texts.get('pre_prompt', '')}{row['question']}{texts.get('post_prompt', '')}"
 
 
 def expected_response(row: Mapping[str, Any]) -> str:
-    """What the model should say."""
+    """Return the reply that a perfect model gives."""
     return row["answer"] or "unanswerable"
 
 
 def process_results(row: Mapping[str, Any], responses: Sequence[str]) -> dict[str, str | int]:
-    """What lmms-eval writes beside the response: the item's id, by which `rgqa-score` knows what was asked, and the tokens
-    allowed, by which it knows what was cut off."""
+    """Return what lmms-eval logs with each response: the id of the item, and the token limit, which reveals truncated responses."""
     return {"item_id": row["item_id"], "max_new_tokens": MAX_NEW_TOKENS}

@@ -1,5 +1,4 @@
-"""The files of one subset of a release: RGQA's own JSON, which other people's tools read; Parquet tables
-(`subset_table`); sanity predictions with their scores."""
+"""Write the files of one subset of a release: RGQA's JSON, Parquet tables, and reference predictions with their scores."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from pipeline.scoring import auaf, auroc, facc, ff95
 
 
 class RgqaRow(Record):
-    """A row of a subset: `label` is {"UQ": 1.0} or {answer: 1.0}. `canary` is ours; readers of RGQA ignore it."""
+    """A row in RGQA's format. `label` is {"UQ": 1.0} or {answer: 1.0}. `canary` is an addition that readers of RGQA ignore."""
 
     img_id: str
     question_id: str
@@ -30,7 +29,7 @@ class RgqaRow(Record):
 
 
 class Prediction(Record):
-    """A model's answer and its confidence that the question is answerable; higher = accept."""
+    """The answer of a model, and its confidence that the question is answerable."""
 
     questionId: str
     prediction: str
@@ -38,7 +37,7 @@ class Prediction(Record):
 
 
 class ReferenceScores(Record):
-    """AUAF, FF95, FACC and AUROC of one predictions file on one subset, as fractions; null where undefined."""
+    """Scores of one file of predictions on one subset, as fractions; null if undefined."""
 
     auaf: float | None
     ff95: float | None
@@ -49,38 +48,40 @@ class ReferenceScores(Record):
 
 
 def make_release_order(version: str) -> Callable[[Item], bytes]:
-    """What items are sorted by, a hash of version and id: wherever a file is cut off, what stands before is a fair small
-    sample of it."""
+    """Return the sort key of the items of a release: a hash of version and item id.
+
+    The order is random but reproducible, so the first rows of a file are a random sample of it.
+    """
     return lambda item: sha256(f"{version}\x1f{item.item_id}".encode()).digest()
 
 
 def write_subset(
-    home: Path,
+    folder: Path,
     subset: Subset,
     items: Sequence[Item],
     images: Mapping[str, ImageRecord],
     canary: str,
     p: ReleaseParams,
 ) -> None:
-    """Write the files of a subset that has items."""
-    with atomic_write(home / "rgqa" / f"{subset}.json") as file:
+    """Write all files of a subset into the folder of a release. The subset has at least one item."""
+    with atomic_write(folder / "rgqa" / f"{subset}.json") as file:
         for number, row in enumerate(make_rgqa_rows(items, canary)):
             file.write((b",\n" if number else b"[\n") + msgspec.json.encode(row))
         file.write(b"\n]\n")
     for split in ("validation", "test"):
         if members := [item for item in items if item.split == split]:
             write_subset_table(
-                home / "data" / f"{subset}-{split}.parquet", members, images, canary, p.include_images
+                folder / "data" / f"{subset}-{split}.parquet", members, images, canary, p.include_images
             )
     expected = {}
     for name, predictions in make_reference_predictions(items, p.num_folds, p.seed).items():
-        write_json(home / "sanity" / subset / f"{name}.json", predictions)
+        write_json(folder / "reference_predictions" / subset / f"{name}.json", predictions)
         expected[name] = score_predictions(items, predictions)
-    write_json(home / "sanity" / subset / "expected.json", expected)
+    write_json(folder / "reference_predictions" / subset / "expected.json", expected)
 
 
 def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
-    """The rows of one subset, in the order of the items."""
+    """Yield the rows of one subset in RGQA's format, in the order of the items."""
     for item in items:
         yield RgqaRow(
             img_id=item.image_id,
@@ -92,24 +93,31 @@ def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
 
 
 def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str, list[Prediction]]:
-    """Predictions whose scores anyone can check. They prove that a release arrived whole and that a scorer reads it as
-    we do; they are baselines, not models.
+    """Return predictions with known scores, to check a copy of a release and a scorer. They also serve as baselines.
 
-    constant   always "yes" with confidence 0.5: AUAF is half the share of AQs that "yes" answers, AUROC 0.5.
-    blind      out-of-fold word n-grams of the text for the confidence; the commonest answer to questions with the
-               same first two words, among the other folds' images, for the answer.
-    clip_score the CLIP score as confidence, the same answers; only where every item's score is known.
+    - `constant`: always "yes" with confidence 0.5. Its AUAF is half the proportion of AQs whose answer is "yes"; its AUROC is 0.5.
+    - `text_only`: the confidence is the out-of-fold score of word n-grams. The answer is the most frequent answer to questions about
+      other images with the same first two words.
+    - `clip_score`: the confidence is the CLIP score, with the same answers; only if every item has a score.
+
+    Args:
+        items: The items of one subset.
+        folds: Number of cross-validation folds of `text_only`.
+        seed: Seed of the folds.
+
+    Returns:
+        Predictions by name.
     """
-    # Late, as it loads scikit-learn, which checking a release does not need.
+    # This import loads scikit-learn, which is not needed for checking a release.
     from pipeline.benchmark.auditing.attack_evaluation import Folds, score_by_word_ngrams
 
     labels = np.array([item.unanswerable for item in items], int)
     pairs = Folds(labels, np.array([item.pair_id for item in items]), folds, seed)
-    blind = np.nan_to_num(1 - score_by_word_ngrams([item.text for item in items], pairs), nan=0.5)
+    answerable_scores = np.nan_to_num(1 - score_by_word_ngrams([item.text for item in items], pairs), nan=0.5)
     answers = _text_only_answers(items)
     columns: dict[str, tuple[list[str], list[float]]] = {
         "constant": (["yes"] * len(items), [0.5] * len(items)),
-        "blind": (answers, np.round(blind, 6).tolist()),
+        "text_only": (answers, np.round(answerable_scores, 6).tolist()),
     }
     scores = [item.score for item in items if item.score is not None]
     if len(scores) == len(items):
@@ -124,7 +132,7 @@ def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> 
 
 
 def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> ReferenceScores:
-    """Score predictions, joined by id; an answer is right when it equals the item's, letter case aside."""
+    """Score predictions by item id. An answer is right if it equals that of the item, ignoring case."""
     by_id = {prediction.questionId: prediction for prediction in predictions}
     rows = [by_id[item.item_id] for item in items]
     confidence = np.array([row.confidence for row in rows])
@@ -139,16 +147,16 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
 
 
 def _text_only_answers(items: Sequence[Item]) -> list[str]:
-    """For each item the commonest answer to AQs of *other images* with the same first two words, else "yes"."""
+    """Return for each item the most frequent answer to AQs about other images with the same first two words, else "yes"."""
     starts = [" ".join(item.text.lower().split()[:2]) for item in items]
-    everywhere: dict[str, Counter[str]] = defaultdict(Counter)
-    here: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    all_images: dict[str, Counter[str]] = defaultdict(Counter)
+    own_image: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for item, start in zip(items, starts, strict=True):
         if not item.unanswerable:
-            everywhere[start][item.answer] += 1
-            here[start, item.image_id][item.answer] += 1
+            all_images[start][item.answer] += 1
+            own_image[start, item.image_id][item.answer] += 1
     answers = []
     for item, start in zip(items, starts, strict=True):
-        rest = everywhere[start] - here[start, item.image_id]
+        rest = all_images[start] - own_image[start, item.image_id]
         answers.append(min(rest, key=lambda answer: (-rest[answer], answer), default="yes"))
     return answers

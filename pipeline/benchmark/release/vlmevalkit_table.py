@@ -1,6 +1,6 @@
-"""The folder `harness/vlmevalkit` of a release: its items as the tables that VLMEvalKit asks a model from.
+"""Write the folder `harness/vlmevalkit` of a release: its items as tables of VLMEvalKit.
 
-Columns and what VLMEvalKit makes of them: its vlmeval/dataset/image_base.py at commit 895762d.
+The columns follow vlmeval/dataset/image_base.py of VLMEvalKit at commit 895762d.
 """
 
 from __future__ import annotations
@@ -16,39 +16,51 @@ from pipeline.core.atomic_files import atomic_write
 from pipeline.core.records import Item
 from pipeline.inference.prompts import PROMPTS
 
-# `image_path` beside `image` is the name under which VLMEvalKit keeps the image: once, not once a question.
+# VLMEvalKit stores an image under the name in `image_path`, so that it is stored once and not once per question.
 COLUMNS = ("index", "question", "answer", "category", "image_path", "image")
 
 
-def write_table(path: Path, items: Collection[Item], images: Mapping[str, str], embed: bool) -> None:
-    """Write each of the items once though several subsets have it, which `category` names; how to refuse is
-    said with the question, since VLMEvalKit adds nothing to it. An image stands in its first row, later rows have that one's index; without `embed`
-    there is no column `image`. Only one image is in memory at a time."""
+def write_table(path: Path, items: Collection[Item], images: Mapping[str, str], has_images: bool) -> None:
+    """Write each item once, with the subsets that contain it in column `category`.
+
+    The question includes the instruction how to abstain, because VLMEvalKit does not add a prompt. Only one image is in memory at a
+    time.
+
+    Args:
+        path: The TSV file.
+        items: The items, in release order.
+        images: The path of each image, by its id.
+        has_images: Whether to write the column `image`. The first row of an image contains it as Base64; later rows contain the index
+            of that row.
+    """
     with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         table = csv.writer(text, delimiter="\t", lineterminator="\n")
-        width = len(COLUMNS) if embed else -1
+        width = len(COLUMNS) if has_images else -1
         table.writerow(COLUMNS[:width])
-        table.writerows(row[:width] for row in _make_rows(items, images, embed))
+        table.writerows(row[:width] for row in _make_rows(items, images, has_images))
         text.detach()
 
 
-def _make_rows(items: Collection[Item], images: Mapping[str, str], embed: bool) -> Iterator[tuple[str, ...]]:
+def _make_rows(
+    items: Collection[Item], images: Mapping[str, str], has_images: bool
+) -> Iterator[tuple[str, ...]]:
     subsets: dict[str, list[str]] = defaultdict(list)
     for item in items:
         subsets[item.item_id].append(item.subset)
-    shown: dict[str, str] = {}  # by image the item whose row has it
+    # By image, the item whose row contains it.
+    first_items: dict[str, str] = {}
     for item in items:
         if not (category := ", ".join(sorted(subsets.pop(item.item_id, ())))):
             continue
         path = Path(images[item.image_id])
-        first = shown.setdefault(item.image_id, item.item_id)
+        first = first_items.setdefault(item.image_id, item.item_id)
         image = first
-        if embed and first == item.item_id:
+        if has_images and first == item.item_id:
             image = b64encode(path.read_bytes()).decode()
         yield (
             item.item_id,
-            PROMPTS["refuse"].format_question(item.text),
+            PROMPTS["abstain"].format_question(item.text),
             item.answer or "unanswerable",
             category,
             f"{item.image_id}{path.suffix}",

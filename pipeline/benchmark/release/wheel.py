@@ -1,7 +1,7 @@
-"""Build the wheel `rgqa_scorers`: the scorers alone, for people who have nothing else of this project.
+"""Build the wheel `rgqa_scorers`: the scorers and the model runner, without the rest of the project.
 
-A wheel is a zip with a list of its files; writing it by hand needs no build tool and no network, and gives the same
-bytes for the same sources: fixed times, files sorted, nothing compressed.
+A wheel is a zip archive with a list of its files. Writing it directly needs no build tool and no network, and the same sources give
+the same bytes: timestamps are fixed, files are sorted, and nothing is compressed.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from pathlib import Path
 from pipeline.core.atomic_files import atomic_write
 
 PIPELINE = Path(__file__).resolve().parents[2]
-# Modules of core that the wheel needs; they import the standard library and NumPy (images load Pillow late).
+# The modules of `core` that the wheel needs. They import the standard library and NumPy only; `images` imports Pillow when needed.
 CORE_MODULES = (
     "__init__",
-    "folder_lock",
     "atomic_files",
-    "column_names",
-    "errors",
-    "images",
-    "no_answer",
-    "output_paths",
+    "column_aliases",
     "duplicate_keys",
+    "errors",
+    "folder_lock",
+    "images",
+    "no_answer_texts",
+    "output_paths",
     "server_errors",
-    "table_cells",
+    "table_reader",
 )
 PACKAGE_NAME = "rgqa_scorers"
-ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the first day a zip knows
+# The earliest date that a zip archive can store.
+ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 METADATA = """Metadata-Version: 2.1
 Name: rgqa-scorers
@@ -62,20 +63,19 @@ Description-Content-Type: text/markdown
 
     rgqa-score RELEASE PREDICTIONS --json scores.json
 
-RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is a list of
-`{{"questionId": ..., "prediction": ..., "confidence": ...}}`, as JSON, JSONL, CSV, TSV or
-(extra `parquet`) Parquet; or a log of lmms-eval, OpenAI's batches or (extra `logs`) inspect_ai or VLMEvalKit.
-In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
+scores predictions. RELEASE is the folder of a release, or one of its `rgqa/*.json`. PREDICTIONS is a list of
+`{{"questionId": ..., "prediction": ..., "confidence": ...}}` as JSON, JSONL, CSV, TSV or Parquet (extra `parquet`), or a log of
+lmms-eval, OpenAI's batch API, or (extra `logs`) inspect_ai or VLMEvalKit. In Python: `from rgqa_scorers import auaf, ff95, facc, auroc`.
 
     rgqa-run RELEASE --model MODEL
     inspect eval rgqa/clip_hard -T release=RELEASE --model MODEL
 
-run a model on the release (extra `inspect`; models of transformers on this machine: extra `hf`).
+run a model on a release (extra `inspect`; for models of transformers on this machine, extra `hf`).
 """
 WHEEL_FILE = "Wheel-Version: 1.0\nGenerator: rgqa-pipeline\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 ENTRY_POINTS = f"""[console_scripts]
-rgqa-score = {PACKAGE_NAME}.scoring.command:main
-rgqa-run = {PACKAGE_NAME}.inference.run_command:main
+rgqa-score = {PACKAGE_NAME}.scoring.cli:main
+rgqa-run = {PACKAGE_NAME}.inference.cli:main
 
 [inspect_ai]
 rgqa = {PACKAGE_NAME}.inference.registry
@@ -83,13 +83,21 @@ rgqa = {PACKAGE_NAME}.inference.registry
 
 
 def build_wheel(folder: Path, version: str) -> Path:
-    """Write `rgqa_scorers-<version>-py3-none-any.whl` into `folder` and return its path. The modules in it state
-    `version` in their reports."""
-    normal = version.replace("-", "+", 1)  # as Python packages write it: "1.0.0-beta.2" -> "1.0.0+beta.2"
+    """Write `rgqa_scorers-<version>-py3-none-any.whl`.
+
+    Args:
+        folder: The folder to write it into.
+        version: The version of the release, which the scorers state in their reports.
+
+    Returns:
+        The path of the wheel.
+    """
+    # Python packages write "1.0.0-beta.2" as "1.0.0+beta.2".
+    normal = version.replace("-", "+", 1)
     info = f"{PACKAGE_NAME}-{normal}.dist-info"
     texts = {
         f"{PACKAGE_NAME}/__init__.py": '"""Scores of models on benchmarks with unanswerable questions."""\n\nfrom .scoring import *\n',
-        f"{PACKAGE_NAME}/scoring/version.py": f'"""The version of these scorers; every report states it."""\n\nVERSION = "{version}"\n',
+        f"{PACKAGE_NAME}/scoring/version.py": f'"""The version of these scorers, which every report states."""\n\nVERSION = "{version}"\n',
         f"{info}/METADATA": METADATA.format(version=normal),
         f"{info}/WHEEL": WHEEL_FILE,
         f"{info}/entry_points.txt": ENTRY_POINTS,

@@ -1,4 +1,4 @@
-"""What attackers reach that lack the image or the text, by the audit: as tables and pages show it."""
+"""Summarize the attackers of the audit for the report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pipeline.benchmark.auditing.subset_audit import AuditReport, SubsetAudit
 from pipeline.benchmark.auditing.text_attackers import REPORT_ONLY_ATTACKERS, TEXT_ATTACKERS
 from pipeline.core.records import Record, Subset
 
-ATTACKER_ORDER = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "image", "CLIP score")  # in the order shown
+# Attackers in the order in which they are shown.
+ATTACKER_ORDER = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "image", "CLIP score")
 
 
 class AttackRow(AttackResult, kw_only=True):
-    """What one attacker reaches: here and under the paper's rules; the limit, if any."""
+    """The result of one attacker, its AUROC under the paper's rules, and its limit; None if unknown or without a limit."""
 
     attacker: str
     paper_auroc: float | None = None
@@ -23,9 +24,15 @@ class AttackRow(AttackResult, kw_only=True):
 
 
 class SubsetFinding(Record):
-    """The best attacker of a subset that sees only the text: what it reaches here, with its interval, its limit, and what the
-    best reaches under the paper's rules, which need not be the same attacker; None where that is not known. `too_small`: no attacker
-    was tried, as the subset is too small to measure anything."""
+    """The strongest text-only attacker of a subset.
+
+    Attributes:
+        subset: The subset.
+        auroc, low, high: Its AUROC and 95 % interval.
+        limit: The limit for text-only attackers; None without a limit.
+        paper_auroc: The highest AUROC of any text-only attacker under the paper's rules; None if unknown.
+        is_too_small: Whether no attacker was run because the subset is too small.
+    """
 
     subset: Subset
     auroc: float
@@ -37,8 +44,13 @@ class SubsetFinding(Record):
 
 
 class TextOnlyFinding(Record):
-    """What the report begins with: of each subset the best that sees only the text, and the greatest of all, here and under
-    the paper's rules (None, "" where these were not tried)."""
+    """The main finding of the report.
+
+    Attributes:
+        rows: The strongest text-only attacker of each subset.
+        auroc, auroc_subset: The highest AUROC of all subsets, and its subset.
+        paper_auroc, paper_subset: The same under the paper's rules; None and "" if unknown.
+    """
 
     rows: list[SubsetFinding]
     auroc: float
@@ -52,12 +64,14 @@ def make_attack_rows(
     limits: Mapping[Subset, float],
     paper_rules: Mapping[Subset, SubsetAudit] | None = None,
 ) -> dict[Subset, list[AttackRow]]:
-    """What every attacker reaches on each subset, those known here first.
+    """Return the results of all attackers by subset, in the order in which they are shown.
 
     Args:
-        paper_rules: The audit of the items under the paper's rules, if it is known.
+        audit: The audit of the run.
+        limits: The limit for text-only attackers by subset.
+        paper_rules: The audit of the items under the paper's rules; None or {} if unknown.
     """
-    order = {name: place for place, name in enumerate(ATTACKER_ORDER)}
+    order = {name: position for position, name in enumerate(ATTACKER_ORDER)}
     result = {}
     for subset, audited in audit.subsets.items():
         paper = paper_rules[subset].attacks if paper_rules and subset in paper_rules else {}
@@ -74,10 +88,10 @@ def make_attack_rows(
 
 
 def summarize_attacks(attacks: Mapping[Subset, Sequence[AttackRow]]) -> TextOnlyFinding:
-    """What the text alone tells at most; 0.5 where no attacker could be tried."""
+    """Return the strongest text-only attackers. Their AUROC is 0.5 where no attacker was run."""
     rows = []
-    for subset, tried in attacks.items():
-        texts = [row for row in tried if row.attacker in TEXT_ATTACKERS]
+    for subset, results in attacks.items():
+        texts = [row for row in results if row.attacker in TEXT_ATTACKERS]
         best = max(
             (row for row in texts if row.auroc is not None), key=lambda row: row.auroc or 0, default=None
         )
@@ -93,12 +107,12 @@ def summarize_attacks(attacks: Mapping[Subset, Sequence[AttackRow]]) -> TextOnly
                 is_too_small=best is None,
             )
         )
-    worst = max(rows, key=lambda row: row.here)
-    paper = max((row for row in rows if row.paper), key=lambda row: row.paper or 0, default=None)
+    worst = max(rows, key=lambda row: row.auroc)
+    paper = max((row for row in rows if row.paper_auroc), key=lambda row: row.paper_auroc or 0, default=None)
     return TextOnlyFinding(
         rows=rows,
-        auroc=worst.here,
+        auroc=worst.auroc,
         auroc_subset=worst.subset,
-        paper_auroc=paper and paper.paper,
+        paper_auroc=paper and paper.paper_auroc,
         paper_subset=paper.subset if paper else "",
     )

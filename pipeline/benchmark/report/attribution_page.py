@@ -1,4 +1,4 @@
-"""What a model looked at, drawn over the images: pairs of an unanswerable and an answerable question side by side."""
+"""Write a page that shows where a model looked, for pairs of an unanswerable and an answerable question."""
 
 from __future__ import annotations
 
@@ -26,13 +26,25 @@ from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import BenchmarkItem
 
 TEMPLATE_DIR = Path(__file__).parent
-IMAGE_SIZE = (400, 40_000)  # of an image: pixels of the longer side, most bytes
-MAX_SHADE = 0.82  # how much of the light is taken where a model did not look
-NUM_PAIRS = 12  # of the page that `rgqa report --attribution` writes: 24 items
+# Maximum length of the longer side in pixels, and maximum size in bytes.
+IMAGE_SIZE = (400, 40_000)
+# Opacity of the shade where the weight is 0.
+MAX_SHADE = 0.82
+# Number of pairs of the page that `rgqa report --attribution` writes.
+NUM_PAIRS = 12
 
 
 class AttributionItem(NamedTuple):
-    """An item with what a row's models saw of it. `said`: the row's answer and confidence, None where no file has them."""
+    """An item with the attributions of a row's models.
+
+    Attributes:
+        item: The item.
+        text: Its question.
+        image: Its image.
+        attributions: The attribution of each model, by name.
+        prediction: The row's answer and confidence; None if no file has them.
+        scene_text: Boxes of text in the image.
+    """
 
     item: BenchmarkItem
     text: str
@@ -43,29 +55,37 @@ class AttributionItem(NamedTuple):
 
 
 class AttributionPair(NamedTuple):
-    """A pair, the UQ first; an item without a partner stands alone."""
+    """A pair, the UQ first, or a single item without a partner."""
 
     subset: str
     items: tuple[AttributionItem, ...]
 
 
 def write_attribution_report(name: str, seed: int = 0, out: Path | None = None) -> Path:
-    """Write the page of 24 items for a row of the data set in use, data/<data set>/look.html if none is given.
+    """Write the attribution page of a leaderboard row of the current data set.
+
+    Args:
+        name: The name of the row.
+        seed: The seed of the row's models.
+        out: The HTML file; data/<data set>/attribution.html by default.
+
+    Returns:
+        The path of the page.
 
     Raises:
-        UserError: there is no release, no such row, or nothing that it looked at.
+        UserError: There is no release or no such row, or the row has no attributions.
     """
     folders = DatasetFolders()
     benchmark = read_benchmark(folders.release_dir(params.read_release_version()))
-    sight = open_row(folders, name, seed)
-    pairs = compute_attributions(sample_pairs(benchmark, NUM_PAIRS), sight, folders)
+    row = open_row(folders, name, seed)
+    pairs = compute_attributions(sample_pairs(benchmark, NUM_PAIRS), row, folders)
     count = sum(len(pair.items) for pair in pairs)
-    lead = (
-        f"{format_count(count, 'item')}, sampled at random: the pairs of part test of each subset whose ids have the lowest hashes. They are "
-        "the same for all models."
+    introduction = (
+        f"{format_count(count, 'item')}, sampled at random: the pairs in split test of each subset whose ids have the lowest hashes. They "
+        "are the same for all models."
     )
-    out = resolve_page_path(folders, out, "look.html")
-    return write_page(out, pairs, sight, lead, f"rgqa report --attribution {name}")
+    out = resolve_page_path(folders, out, "attribution.html")
+    return write_page(out, pairs, row, introduction, f"rgqa report --attribution {name}")
 
 
 def compute_attributions(
@@ -74,17 +94,20 @@ def compute_attributions(
     folders: DatasetFolders,
     scene_text: Mapping[str, tuple[BoxMark, ...]] | None = None,
 ) -> list[AttributionPair]:
-    """Let a row look at pairs.
+    """Compute the attributions of a row's models for pairs.
 
     Args:
-        words: that stand in images, by image id.
+        pairs: The pairs.
+        row_attribution: The models and predictions of the row.
+        folders: The data set.
+        scene_text: Boxes of text in images, by image id.
 
     Raises:
-        UserError: images that are not known or missing: all of them.
+        UserError: Images are unknown or missing. The message lists all of them.
     """
     images = read_images([item for pair in pairs for item in pair.present_items], folders)
     found = []
-    for pair in track(pairs, "look", unit="pair") if len(pairs) > 1 else pairs:
+    for pair in track(pairs, "attribution", unit="pair") if len(pairs) > 1 else pairs:
         items = tuple(
             AttributionItem(
                 item,
@@ -101,22 +124,22 @@ def compute_attributions(
 
 
 def read_images(items: Sequence[BenchmarkItem], folders: DatasetFolders) -> dict[str, ImageRecord]:
-    """The images of items, by id.
+    """Return the images of items, by id.
 
     Raises:
-        UserError: those that ingest does not know, or whose files are missing: all of them.
+        UserError: Images are unknown to stage `ingest`, or their files are missing. The message lists all of them.
     """
     known = {row.image_id: row for row in folders.read_records(ImageRecord)}
-    problems = Problems("images that nothing can look at")
-    for item_id, image in sorted({(item.image, item.id) for item in items}):
-        where = known.get(item_id)
-        if where is None:
+    problems = Problems("images cannot be read")
+    for image_id, item_id in sorted({(item.image, item.id) for item in items}):
+        record = known.get(image_id)
+        if record is None:
             problems.add(
-                f"item {image}",
-                f"{folders.record_file(ImageRecord)} has no image {item_id or '(none named)'}",
+                f"item {item_id}",
+                f"{folders.record_file(ImageRecord)} has no image {image_id or '(no id)'}",
             )
-        elif not Path(where.path).is_file():
-            problems.add(f"item {image}", f"{where.path} is missing; restore it")
+        elif not Path(record.path).is_file():
+            problems.add(f"item {item_id}", f"{record.path} is missing; restore it")
     problems.raise_if_any()
     return {item.image: known[item.image] for item in items}
 
@@ -128,26 +151,33 @@ def write_page(
     introduction: str,
     command: str,
 ) -> Path:
-    """Write the page and say so."""
+    """Write the page and report it to the user.
+
+    Args:
+        out: The HTML file.
+        pairs: What to show.
+        row_attribution: The row that the page is about.
+        introduction: The first paragraph of the page.
+        command: The command that made the page, for its footer.
+    """
     shown = {item.image.image_id: item.image for pair in pairs for item in pair.items}
     html = render_template(
-        TEMPLATE_DIR / "looked.html.jinja",
-        {"percent": lambda share: f"{100 * share:.0f} %", "short": lambda value: f"{value:.3g}"},
-        css=Markup(
-            (TEMPLATE_DIR / "page.css").read_text(encoding="utf-8")
-        ),  # ours, and in it no text of the data
+        TEMPLATE_DIR / "attribution.html.jinja",
+        {"percent": lambda proportion: f"{100 * proportion:.0f} %", "short": lambda value: f"{value:.3g}"},
+        # The style sheet is part of the project and contains no text of the data.
+        css=Markup((TEMPLATE_DIR / "page.css").read_text(encoding="utf-8")),
         pairs=pairs,
-        sight=row_attribution,
-        lead=introduction,
+        row=row_attribution,
+        introduction=introduction,
         command=command,
         images={name: make_image_data_uri(image.path, IMAGE_SIZE) for name, image in shown.items()},
         image_records=shown,
         shade=render_shade,
-        rings=find_rings,
+        peaks=find_map_peaks,
     )
     write_text(out, html)
     report_written(
-        "look",
+        "attribution",
         f"{len(html.encode()) / 1e6:.1f} MB, {row_attribution.name}, {format_count(sum(len(p.items) for p in pairs), 'item')}",
         out,
     )
@@ -155,11 +185,11 @@ def write_page(
 
 
 def render_shade(grid: AttributionMap) -> str:
-    """A grid as a veil over the image: clear at its highest weight, dark where it is 0. A PNG, as an address that holds it."""
+    """Return a shade over the image as the data URI of a PNG: clear at the highest weight, dark where the weight is 0."""
     from PIL import Image
 
-    top = grid.max()
-    light = grid / top if top > 0 and np.ptp(grid) > 0 else np.ones(grid.shape)
+    highest = grid.max()
+    light = grid / highest if highest > 0 and np.ptp(grid) > 0 else np.ones(grid.shape)
     pixels = np.zeros((*grid.shape, 2), np.uint8)
     pixels[..., 1] = np.round(255 * MAX_SHADE * (1 - light))
     file = io.BytesIO()
@@ -167,6 +197,6 @@ def render_shade(grid: AttributionMap) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def find_rings(grid: AttributionMap) -> list[tuple[float, float]]:
-    """Where the highest weight is, as shares of the image; nowhere where all cells count alike."""
+def find_map_peaks(grid: AttributionMap) -> list[tuple[float, float]]:
+    """Return the positions of the highest weight as fractions of width and height; [] if all cells have the same weight."""
     return [] if np.ptp(grid) == 0 else [(float(x), float(y)) for x, y in find_peaks(grid)[:4]]

@@ -1,4 +1,4 @@
-"""The page's figures: tables (the set beside the paper's, edits) and plots as SVG."""
+"""Make the tables and plots of the report: comparison with the paper's sets, edits, CLIP scores and attackers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from pipeline.core.records import Item, Record, Subset
 from pipeline.core.rendering import chart_to_svg
 
 MAX_SWAPS = 12
-# Told apart by eyes that see red and green alike, and in print by the dashes of UQ.
+# These colours can be distinguished with red-green colour blindness. In black and white, UQs have dashed lines.
 AQ_COLOUR, UQ_COLOUR = "#1f6fb4", "#c8500a"
 FIGURE_WIDTH = 470
 
 
 class DatasetRow(Record, kw_only=False):
-    """A row of RGQA's Table 1. Lengths are in words; `uq_percent` in percent; `supervised`: UQs for training, too."""
+    """A row of RGQA's Table 1.
+
+    Attributes:
+        has_training_uqs: Whether the set also has UQs for training, "yes" or "no".
+        uq_percent: Percentage of UQs.
+        mean_length: Mean length of a question in words.
+    """
 
     name: str
     has_training_uqs: str
@@ -36,7 +42,7 @@ class DatasetRow(Record, kw_only=False):
     mean_length: float
 
 
-# RGQA (ICCV 2023), Table 1, as printed.
+# Table 1 of RGQA (ICCV 2023), as printed.
 COCO_AND_VISUAL_GENOME = "MSCOCO + Visual Genome", "VQAv1 + Visual Genome"
 TABLE_1 = (
     DatasetRow("VTFQ", "yes", "UQ det.", "human", "MSCOCO", "VQAv1", 89.24, 31464, 7.53),
@@ -46,7 +52,7 @@ TABLE_1 = (
     DatasetRow("VizWiz", "yes", "VQA + UQ det.", "human", "VizWiz", "VizWiz", 27.84, 8000, 8.10),
     DatasetRow("RGQA", "no", "VQA + UQ det.", "human", "GQA testdev", "GQA testdev", 52.22, 55637, 10.33),
 )
-# RGQA, section 3.1: UQs, and UQs + AQs.
+# Section 3.1 of RGQA: number of UQs, and of UQs and AQs.
 RGQA_SIZES: dict[Subset, tuple[int, int]] = {
     "clip-easy": (5689, 11158),
     "clip-hard": (11264, 20325),
@@ -56,8 +62,14 @@ RGQA_SIZES: dict[Subset, tuple[int, int]] = {
 
 
 class EditStatistics(Record):
-    """Edits of a PT subset: `per_item` counts the UQs that have so many, `taken_out` and `put_in` different words;
-    `swaps` are the commonest edits: kind, old word, new word, how often."""
+    """Edits of a PT subset.
+
+    Attributes:
+        edited_uqs: Number of UQs with edits.
+        uqs_by_num_edits: Number of edits -> number of UQs.
+        removed_words, inserted_words: Numbers of distinct words.
+        swaps: The most frequent edits: kind, old word, new word, count.
+    """
 
     edited_uqs: int
     uqs_by_num_edits: dict[int, int]
@@ -67,7 +79,7 @@ class EditStatistics(Record):
 
 
 def make_dataset_row(run: PipelineRun) -> DatasetRow:
-    """The set of this run as a row of Table 1. A pair is an item: an image with a question."""
+    """Return the set of this run as a row of Table 1. A pair is an item: an image with a question."""
     source = f"{run.folders.dataset} {run.split}"
     return DatasetRow(
         name=f"{run.release_params.title} {run.version}",
@@ -83,29 +95,34 @@ def make_dataset_row(run: PipelineRun) -> DatasetRow:
 
 
 def count_edits(items: Sequence[Item]) -> EditStatistics | None:
-    """Edits of one subset's UQs; None if nothing is edited in it."""
+    """Return statistics on the edits of one subset; None if it has no edited questions."""
     edited = [item.edits for item in items if item.unanswerable and item.edits]
     swaps = Counter((edit.kind, edit.old.lower(), edit.new.lower()) for edits in edited for edit in edits)
     if not edited:
         return None
-    commonest = sorted((*swap, count) for swap, count in swaps.items())
-    commonest.sort(key=lambda swap: -swap[-1])
+    most_frequent = sorted((*swap, count) for swap, count in swaps.items())
+    most_frequent.sort(key=lambda swap: -swap[-1])
     return EditStatistics(
         edited_uqs=len(edited),
         uqs_by_num_edits=dict(sorted(Counter(map(len, edited)).items())),
         removed_words=len({old for _, old, _ in swaps}),
         inserted_words=len({new for _, _, new in swaps}),
-        swaps=commonest[:MAX_SWAPS],
+        swaps=most_frequent[:MAX_SWAPS],
     )
 
 
 def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float]) -> Markup:
-    """Both histograms of a subset. `span` is the axis, the same for all subsets, so that they can be compared."""
-    # A step is drawn from the lower edge of each bin; one more ends the last bin.
+    """Draw the histograms of the CLIP scores of AQs and UQs of a subset.
+
+    Args:
+        histograms: The histograms.
+        axis_range: The range of the x axis, the same for all subsets so that they can be compared.
+    """
+    # A step starts at the lower edge of each bin. An additional one ends the last bin.
     steps = [
-        {"kind": kind, "from": edge, "share": round(share, 6)}
-        for kind, shares in (("AQ", histograms.aq), ("UQ", histograms.uq))
-        for edge, share in zip(histograms.edges, (*shares, 0.0), strict=True)
+        {"kind": kind, "from": edge, "proportion": round(proportion, 6)}
+        for kind, proportions in (("AQ", histograms.aq), ("UQ", histograms.uq))
+        for edge, proportion in zip(histograms.edges, (*proportions, 0.0), strict=True)
     ]
     means = [
         {"kind": "AQ", "from": round(histograms.aq_mean, 6)},
@@ -117,8 +134,8 @@ def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float])
         scale=alt.Scale(domain=axis_range, nice=False),
     )
     y = alt.Y(
-        "share:Q",
-        title="share of its kind",
+        "proportion:Q",
+        title="proportion",
         stack=None,
         scale=alt.Scale(domain=[0, 1.06 * max(*histograms.aq, *histograms.uq)], nice=False),
         axis=alt.Axis(format="%", minExtent=34),
@@ -127,15 +144,15 @@ def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float])
         "kind:N", scale=alt.Scale(domain=["AQ", "UQ"], range=[AQ_COLOUR, UQ_COLOUR]), legend=None
     )
     dash = alt.StrokeDash("kind:N", scale=alt.Scale(domain=["AQ", "UQ"], range=[[1, 0], [5, 3]]), legend=None)
-    shares = _make_attack_chart(steps).encode(x=x, y=y, color=colour)
-    area = shares.mark_area(interpolate="step-after", opacity=0.3)
-    line = shares.mark_line(interpolate="step-after", strokeWidth=1.6).encode(strokeDash=dash)
-    rule = _make_attack_chart(means).mark_rule(strokeWidth=1.2).encode(x=x, color=colour, strokeDash=dash)
+    bins = _make_chart(steps).encode(x=x, y=y, color=colour)
+    area = bins.mark_area(interpolate="step-after", opacity=0.3)
+    line = bins.mark_line(interpolate="step-after", strokeWidth=1.6).encode(strokeDash=dash)
+    rule = _make_chart(means).mark_rule(strokeWidth=1.2).encode(x=x, color=colour, strokeDash=dash)
     return _decorative_svg((area + line + rule).properties(width=FIGURE_WIDTH, height=180))
 
 
 def draw_attacks(rows: Sequence[AttackRow]) -> Markup:
-    """What every attacker reaches in one subset, with intervals, limits and the paper's rules beside."""
+    """Draw the AUROC of every attacker on one subset, with intervals, limits, and the AUROC under the paper's rules."""
     shown = [msgspec.structs.asdict(row) for row in rows if row.auroc is not None]
     order = [row["attacker"] for row in shown]
     y = alt.Y("attacker:N", sort=order, title=None, axis=alt.Axis(minExtent=115))
@@ -148,24 +165,26 @@ def draw_attacks(rows: Sequence[AttackRow]) -> Markup:
             axis=alt.Axis(values=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0], format=".1f"),
         )
 
-    def having(field: str) -> alt.Chart:
-        return _make_attack_chart(row for row in shown if row[field] is not None).encode(x=x(field), y=y)
+    def rows_with(field: str) -> alt.Chart:
+        return _make_chart(row for row in shown if row[field] is not None).encode(x=x(field), y=y)
 
     chart = (
-        having("low").mark_rule(color=AQ_COLOUR, strokeWidth=3, opacity=0.45).encode(x2="high:Q")
-        + having("auroc").mark_point(filled=True, size=70, color=AQ_COLOUR, opacity=1)
-        + having("paper").mark_point(shape="diamond", size=75, color=UQ_COLOUR, strokeWidth=1.8, opacity=1)
-        + having("limit").mark_tick(color="#111", thickness=2, size=20)
+        rows_with("low").mark_rule(color=AQ_COLOUR, strokeWidth=3, opacity=0.45).encode(x2="high:Q")
+        + rows_with("auroc").mark_point(filled=True, size=70, color=AQ_COLOUR, opacity=1)
+        + rows_with("paper_auroc").mark_point(
+            shape="diamond", size=75, color=UQ_COLOUR, strokeWidth=1.8, opacity=1
+        )
+        + rows_with("limit").mark_tick(color="#111", thickness=2, size=20)
     )
     return _decorative_svg(chart.properties(width=FIGURE_WIDTH - 100, height=25 * len(order)))
 
 
-def _make_attack_chart(rows: Iterable[dict[str, object]]) -> alt.Chart:
+def _make_chart(rows: Iterable[dict[str, object]]) -> alt.Chart:
     return alt.Chart(alt.Data(values=list(rows)))
 
 
 def _decorative_svg(chart: alt.LayerChart | alt.FacetChart) -> Markup:
-    """SVG to stand in HTML: decoration for a reader of screens, whom the caption and the table beside it serve."""
+    """Return SVG that screen readers skip, because a caption and a table next to it have the same content."""
     styled = chart.configure_view(stroke=None).configure_axis(
         labelFontSize=11, titleFontSize=11, titleFontWeight="normal", gridColor="#e8ebee"
     )

@@ -1,4 +1,4 @@
-"""From pairs to items: what every stage took in, kept and dropped, from the stages' own reports."""
+"""Count what every stage received, kept and dropped, from the reports of the stages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ PROPOSAL_STAGES = ("rank", "perturb")
 
 
 class FunnelStep(Record, kw_only=False):
-    """One stage's part in one subset: `entered` == `kept` + sum of `dropped`, which counts by reason."""
+    """One stage and one subset.
+
+    Attributes:
+        stage: The stage.
+        description: What it counts.
+        num_in: What it received; equals `kept` plus the sum of `dropped`.
+        kept: What it kept.
+        dropped: What it dropped, by reason.
+    """
 
     stage: str
     description: str
@@ -24,13 +32,14 @@ class FunnelStep(Record, kw_only=False):
 def make_funnels(
     reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, int]
 ) -> dict[Subset, list[FunnelStep]]:
-    """The steps of every subset, in order.
+    """Return the steps of every subset, in order.
 
     Args:
-        reports: stage -> its report. released: subset -> UQs of the release.
+        reports: The report of each stage.
+        released: The number of UQs in the release, by subset.
 
     Raises:
-        UserError: lists every step whose numbers do not add up, or do not start where the one before ended.
+        UserError: The numbers of a step do not add up, or differ from those of the previous step. The message lists all such steps.
     """
     funnel: dict[Subset, list[FunnelStep]] = {
         subset: _make_steps(subset, reports, released[subset]) for subset in SUBSETS
@@ -45,53 +54,66 @@ def make_funnels(
 
 
 def summarize_funnels(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
-    """What was left after each step, one row a step, in the order of `funnel`; None where a subset has no such step.
-    The first row is what there was at the start."""
+    """Return what was left after each step, for each subset in the order of `funnel`; None where a subset does not have the step.
+
+    The first row is the number at the start.
+    """
     kept = [{(step.stage, step.description): step.kept for step in steps} for steps in funnel.values()]
-    # Steps of one origin (rank, or perturb) come before those that all subsets share.
+    # The steps of CLIP or PT subsets only come before those of all subsets.
     names = sorted(
-        dict.fromkeys(name for of in kept for name in of), key=lambda name: name[0] not in PROPOSAL_STAGES
+        dict.fromkeys(name for counts in kept for name in counts),
+        key=lambda name: name[0] not in PROPOSAL_STAGES,
     )
     return [
-        ("the start: pairs, or questions", [steps[0].num_in for steps in funnel.values()]),
-        *((f"{stage}: {what}", [of.get((stage, what)) for of in kept]) for stage, what in names),
+        ("start: pairs or questions", [steps[0].num_in for steps in funnel.values()]),
+        *(
+            (f"{stage}: {description}", [counts.get((stage, description)) for counts in kept])
+            for stage, description in names
+        ),
     ]
 
 
 def check_steps(subset: str, steps: Sequence[FunnelStep], problems: Problems) -> None:
-    """in == kept + dropped in each step, and each step takes in what the one before kept."""
+    """Check that each step's input equals what it kept and dropped, and what the previous step kept."""
     for before, step in zip([None, *steps], steps, strict=False):
-        told, gone = f"{step.num_in:,} in, but", sum(step.dropped.values())
-        if step.num_in != step.kept + gone:
-            problems.add(f"{subset}, {step.stage}", f"{told} {step.kept:,} kept and {gone:,} dropped")
+        dropped = sum(step.dropped.values())
+        if step.num_in != step.kept + dropped:
+            problems.add(
+                f"{subset}, {step.stage}",
+                f"{step.num_in:,} in, but {step.kept:,} kept and {dropped:,} dropped",
+            )
         if before and step.num_in != before.kept:
-            problems.add(f"{subset}, {step.stage}", f"{told} {before.stage} kept {before.kept:,}")
+            problems.add(
+                f"{subset}, {step.stage}", f"{step.num_in:,} in, but {before.stage} kept {before.kept:,}"
+            )
 
 
 def _make_steps(subset: Subset, reports: Mapping[str, Mapping[str, Any]], released: int) -> list[FunnelStep]:
-    """Of one subset, whose `released` are UQs."""
+    """Return the steps of one subset with `released` UQs."""
     screen, balance = reports["screen"][subset], reports["balance"]["subsets"][subset]
-    kept, ended = balance["kept"], dict(reports["collect"]["candidates"].get(subset, {}))
-    judged, unanswerable = sum(ended.values()), ended.pop("unanswerable", 0)  # the one status that goes on
+    kept, statuses = balance["kept"], dict(reports["collect"]["candidates"].get(subset, {}))
+    num_collected = sum(statuses.values())
+    # Candidates with any other status are dropped.
+    unanswerable = statuses.pop("unanswerable", 0)
     if subset.startswith("pt"):
         row = reports["perturb"][subset]
-        first = [("perturb", "questions edited", row["questions"], row["candidates"], row["unperturbed"])]
+        first = [("perturb", "questions edited", row["questions"], row["candidates"], row["unedited"])]
     else:
-        left_out = dict(reports["rank"]["pairs"])
-        pairs, admissible = left_out.pop("all"), left_out.pop("admissible")
-        drawn = reports["rank"]["subsets"][subset]["candidates"]
-        not_drawn = {"not drawn": admissible - drawn}
+        ineligible = dict(reports["rank"]["pairs"])
+        pairs, eligible = ineligible.pop("all"), ineligible.pop("eligible")
+        sampled = reports["rank"]["subsets"][subset]["candidates"]
+        not_sampled = {"not sampled": eligible - sampled}
         first = [
-            ("rank", "pairs that may be proposed", pairs, admissible, left_out),
-            ("rank", "pairs drawn by their CLIP score", admissible, drawn, not_drawn),
+            ("rank", "eligible pairs", pairs, eligible, ineligible),
+            ("rank", "pairs sampled by CLIP score", eligible, sampled, not_sampled),
         ]
     rows = [
         *first,
-        ("screen", "candidates screened", screen["in"], screen["kept"], screen["dropped"]),
-        # Every candidate gets a task, or batch stops with an error.
+        ("screen", "candidates screened", screen["candidates"], screen["kept"], screen["dropped"]),
+        # Every candidate gets a task, or stage `batch` fails.
         ("batch", "tasks made for annotators", screen["kept"], reports["batch"]["tasks"].get(subset, 0)),
-        ("collect", "candidates judged by annotators", judged, unanswerable, ended),
-        ("balance", "verified candidates balanced", balance["verified"], kept, balance["left_out"]),
+        ("collect", "candidates annotated", num_collected, unanswerable, statuses),
+        ("balance", "verified candidates balanced", balance["verified"], kept, balance["excluded"]),
         ("release", "items released", kept, released),
     ]
     return [FunnelStep(*row) for row in rows]

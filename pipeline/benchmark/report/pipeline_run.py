@@ -1,4 +1,4 @@
-"""What a report rests on: the records and reports of every stage, read once."""
+"""Read the records and reports of all stages, for the report."""
 
 from __future__ import annotations
 
@@ -33,38 +33,40 @@ from pipeline.core.release_params import ReleaseParams
 from pipeline.sources.source_folder import IngestReport
 from pipeline.verifier.partial_graphs import PartialGraph
 
-REPORTING_STAGES = (
-    "rank",
-    "perturb",
-    "screen",
-    "batch",
-    "collect",
-    "balance",
-)  # whose figures make the funnel
+# Stages whose reports the funnel uses.
+REPORTING_STAGES = ("rank", "perturb", "screen", "batch", "collect", "balance")
 REQUIRED_FILES = (
     *(
         RECORD_FILES[kind]
         for kind in (ImageRecord, Question, SceneGraph, Task, CollectedCandidate, Verdict, Item)
     ),
     *(f"{stage}/{stage}.json" for stage in ("ingest", "embed", *REPORTING_STAGES, "audit", "vocabulary")),
-    *("collect/set_aside.jsonl", "vocabulary/reconstructed.jsonl", *DROPPED_FILES),
+    *("collect/excluded_answers.jsonl", "vocabulary/reconstructed.jsonl", *DROPPED_FILES),
 )
 
 
 class PipelineRun:
-    """A run whose stages have all run, as far as a page tells of it.
+    """The records and reports of a complete run.
 
     Attributes:
-        reports: stage -> its report, of those in REPORTS. items: subset -> its items.
-        images, questions, scenes: by id, of the split the benchmark is built from; scenes where there are any.
-        reconstructed: by image id, the graphs put together from questions.
-        verified: candidate id -> the candidates that became items. verdicts: verdict id -> theirs.
-        tasks: task id -> those of these verdicts. aside: verdict id -> why it does not count.
-        paper_rules: the audit of the items under the paper's rules, by subset; {} if `make leaderboard` has not made one.
-        released: subset -> UQs as counted in the release. examples: (subset, stage, reason) -> a text.
+        folders, version, split: The data set, the version, and the split that the benchmark is built from.
+        items: Items by subset.
+        release_params: Section `release` of params.yaml.
+        clip_model: The CLIP model.
+        audit: The audit.
+        paper_rules: The audit of the items under the paper's rules, by subset; {} unless `make leaderboard` has made one.
+        reports: The reports of the stages in `REPORTING_STAGES`, by stage.
+        vocabulary: The vocabulary.
+        images, questions, scenes: Images, questions and published scene graphs of the split, by id.
+        reconstructed: Partial graphs reconstructed from questions, by image id.
+        verified: Candidates that became items, by candidate id.
+        verdicts, tasks: The verdicts on these candidates and their tasks, by id.
+        exclusion_reasons: Why a verdict on a candidate does not count, by verdict id and candidate id.
+        released_uqs: Number of UQs in the release, by subset.
+        dropped_examples: The text of a dropped candidate by subset, stage and reason.
 
     Raises:
-        UserError: lists the stages that have not run and the files they owe.
+        UserError: Stages have not run. The message lists them and their missing files.
     """
 
     def __init__(self, folders: DatasetFolders, version: str) -> None:
@@ -74,7 +76,7 @@ class PipelineRun:
         if not items:
             raise UserError(
                 f"{folders.record_file(Item)}: no items, so there is nothing to report; "
-                "balance.json and collect.json say what became of the candidates"
+                "balance.json and collect.json state what happened to the candidates"
             )
         self.items: dict[Subset, list[Item]] = {
             subset: items[subset] for subset in SUBSETS if subset in items
@@ -102,10 +104,10 @@ class PipelineRun:
         self.verdicts = {
             row.verdict_id: row for row in folders.read_records(Verdict) if row.verdict_id in wanted
         }
-        judged = {verdict.task_id for verdict in self.verdicts.values()}
-        self.tasks = {row.task_id: row for row in folders.read_records(Task) if row.task_id in judged}
-        set_aside = read_jsonl(folders.stage_dir("collect") / "set_aside.jsonl", ExcludedAnswer)
-        self.exclusion_reasons = {(row.verdict_id, row.candidate_id): row.reason for row in set_aside}
+        task_ids = {verdict.task_id for verdict in self.verdicts.values()}
+        self.tasks = {row.task_id: row for row in folders.read_records(Task) if row.task_id in task_ids}
+        excluded = read_jsonl(folders.stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer)
+        self.exclusion_reasons = {(row.verdict_id, row.candidate_id): row.reason for row in excluded}
         self.released_uqs = _count_released_uqs(folders.release_dir(version))
         self.dropped_examples = _pick_dropped_examples(iter_dropped(folders, verified.values()))
 
@@ -115,12 +117,12 @@ class PipelineRun:
 
     @property
     def simulated(self) -> bool:
-        """Whether any verdict behind the items was made by a machine."""
+        """Whether any verdict behind the items is simulated."""
         return any(item.simulated for item in self.all_items)
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the verdicts are simulated from no known truth."""
+        """Whether the verdicts come from a rehearsal, which is not simulated from a known truth."""
         return any(item.rehearsal for item in self.all_items)
 
 
@@ -132,14 +134,14 @@ def _check_files_exist(folders: DatasetFolders, version: str) -> None:
     if missing:
         raise UserError(
             [
-                f"data set {folders.dataset!r}, version {version}: {format_count(len(missing), 'stage has not run to its end', 'stages have not run to their end')}; run: dvc repro",
-                *(f"{stage}: no {', '.join(map(str, paths))}" for stage, paths in missing.items()),
+                f"data set {folders.dataset!r}, version {version}: {format_count(len(missing), 'stage is incomplete', 'stages are incomplete')}; run dvc repro",
+                *(f"{stage}: missing {', '.join(map(str, paths))}" for stage, paths in missing.items()),
             ]
         )
 
 
 def _count_released_uqs(folder: Path) -> dict[Subset, int]:
-    """UQs of each subset as counted in RGQA's files of the release."""
+    """Return the number of UQs of each subset in the RGQA files of the release."""
     counts: dict[Subset, int] = {}
     for subset in SUBSETS:
         path = folder / "rgqa" / f"{subset}.json"
@@ -149,10 +151,9 @@ def _count_released_uqs(folder: Path) -> dict[Subset, int]:
 
 
 def _pick_dropped_examples(dropped: Iterable[DroppedCandidate]) -> dict[tuple[str, str, str], str]:
-    """One text for each reason for which something fell out: the one whose id hashes lowest, so neither the first
-    nor a chosen one."""
+    """Return one random text for each reason: the one whose id has the lowest hash."""
     lowest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in dropped:
-        place, mark = (row.subset, row.stage, row.reason), content_hash("example", row.candidate_id)
-        lowest[place] = min(lowest.get(place, (mark, row.text)), (mark, row.text))
-    return {place: text for place, (_, text) in lowest.items()}
+        key, hash_value = (row.subset, row.stage, row.reason), content_hash("example", row.candidate_id)
+        lowest[key] = min(lowest.get(key, (hash_value, row.text)), (hash_value, row.text))
+    return {key: text for key, (_, text) in lowest.items()}

@@ -1,4 +1,4 @@
-"""The page itself: everything put into the template, every text escaped, nothing fetched from anywhere."""
+"""Write the report of a run, one self-contained HTML page in which all texts of the data are escaped."""
 
 from __future__ import annotations
 
@@ -25,17 +25,21 @@ TEMPLATE_DIR = Path(__file__).parent
 
 
 def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
-    """Write the page of the data set in use and return its path, data/<data set>/report.html if none is given.
+    """Write the report of the current data set.
 
     Args:
-        cards: UQs of each subset in the gallery, 0 to 25.
+        out: The HTML file; data/<data set>/report.html by default.
+        num_cards: Number of UQs of each subset in the gallery, 0 to 25.
+
+    Returns:
+        The path of the page.
 
     Raises:
-        UserError: stages have not run, their reports contradict each other, or there are too many cards.
+        UserError: Stages have not run, their reports contradict each other, or `num_cards` is out of range.
     """
     if not 0 <= num_cards <= MAX_CARDS:
         raise UserError(
-            f"--examples-per-subset is {num_cards}, wanted 0 to {MAX_CARDS} items of each subset (more would make the page too heavy)"
+            f"--examples-per-subset {num_cards}: expected 0 to {MAX_CARDS}, so that the page stays below 10 MB"
         )
     folders = DatasetFolders()
     out = resolve_page_path(folders, out, "report.html")
@@ -47,19 +51,18 @@ def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
 
 
 def render_page(run: PipelineRun, num_cards: int) -> str:
-    """The whole page as HTML."""
+    """Return the page as HTML. See `write_report` for the arguments."""
     steps = make_funnels(run.reports, run.released_uqs)
     attacks = attack_summary.make_attack_rows(
         run.audit, params.load_params("audit", AuditParams).max_text_auroc, run.paper_rules
     )
     return render_template(
         TEMPLATE_DIR / "page.html.jinja",
-        {"percent": lambda share, places=0: f"{100 * share:.{places}f} %"},
+        {"percent": lambda proportion, decimals=0: f"{100 * proportion:.{decimals}f} %"},
         run=run,
-        css=Markup(
-            (TEMPLATE_DIR / "page.css").read_text(encoding="utf-8")
-        ),  # ours, and in it no text of the data
-        how=SUBSET_DESCRIPTIONS,
+        # The style sheet is part of the project and contains no text of the data.
+        css=Markup((TEMPLATE_DIR / "page.css").read_text(encoding="utf-8")),
+        descriptions=SUBSET_DESCRIPTIONS,
         pairing=PAIRING_DESCRIPTIONS[run.reports["balance"]["rule"]],
         table_1=figures.TABLE_1,
         this_set=figures.make_dataset_row(run),
@@ -78,8 +81,8 @@ def render_page(run: PipelineRun, num_cards: int) -> str:
 
 
 def _make_clip_histograms(run: PipelineRun) -> dict[str, Any]:
-    """Histograms of every subset where both kinds have scores; `unscored` counts the items that have none."""
-    drawn: dict[str, ScoreHistograms] = {}
+    """Return the histograms of every subset with scores of AQs and UQs, and the number of items without a score."""
+    histograms: dict[str, ScoreHistograms] = {}
     unscored = {}
     for subset, items in run.items.items():
         known = [(item.unanswerable, item.score) for item in items if item.score is not None]
@@ -87,32 +90,33 @@ def _make_clip_histograms(run: PipelineRun) -> dict[str, Any]:
         aqs, uqs = (
             [score for unanswerable, score in known if unanswerable == kind] for kind in (False, True)
         )
-        if made := compute_histograms(aqs, uqs):
-            drawn[subset] = made
-    # One axis for all, so that they can be compared.
-    edges = [edge for histogram in drawn.values() for edge in histogram.edges]
+        if histogram := compute_histograms(aqs, uqs):
+            histograms[subset] = histogram
+    # All subsets have the same axis, so that they can be compared.
+    edges = [edge for histogram in histograms.values() for edge in histogram.edges]
     return {
-        "histograms": drawn,
+        "histograms": histograms,
         "unscored": unscored,
         "histogram_svg": {
-            subset: figures.draw_histogram(made, (min(edges), max(edges))) for subset, made in drawn.items()
+            subset: figures.draw_histogram(histogram, (min(edges), max(edges)))
+            for subset, histogram in histograms.items()
         },
     }
 
 
 def _make_sunbursts(run: PipelineRun) -> dict[str, Any]:
-    """The sunbursts of AQ and UQ over all subsets, the first words of both in one order and colour."""
+    """Return the sunbursts of AQs and UQs over all subsets, with the same order and colours of the first words."""
     texts = {
         kind: [item.text for item in run.all_items if item.unanswerable == uq]
         for kind, uq in (("AQ", False), ("UQ", True))
     }
-    counts = {kind: sunburst.count_starts(asked) for kind, asked in texts.items()}
+    counts = {kind: sunburst.count_starts(questions) for kind, questions in texts.items()}
     common = {depth: sunburst.find_common_starts(counts["AQ"], counts["UQ"], depth) for depth in (1, 3)}
     order = [start.words for start in common[1]]
     return {
         "rings": {kind: sunburst.make_arcs(counted, order) for kind, counted in counts.items()},
-        "ring": sunburst.RING_WIDTH,
-        "fewest": sunburst.MIN_PROPORTION,
-        "asked": {kind: len(asked) for kind, asked in texts.items()},
+        "ring_width": sunburst.RING_WIDTH,
+        "min_proportion": sunburst.MIN_PROPORTION,
+        "num_questions": {kind: len(questions) for kind, questions in texts.items()},
         "starts": {depth: rows[:10] for depth, rows in common.items()},
     }

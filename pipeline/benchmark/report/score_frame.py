@@ -1,4 +1,4 @@
-"""Scores as a table for a notebook, a row for each model, subset and score; and tables as files."""
+"""Convert scores to a table with one row per model, subset and score, and write tables to files."""
 
 from __future__ import annotations
 
@@ -17,18 +17,25 @@ if TYPE_CHECKING:
 
 COLUMNS = ["model", "subset", "group", "score", "value", "low", "high"]
 SUFFIXES = (".csv", ".xlsx", ".parquet")
-MAX_EXCEL_ROWS, MAX_EXCEL_COLUMNS = 1_048_576, 16_384  # of a sheet, its head included
-MAX_EXCEL_TEXT = 32_767  # letters of a cell
-NO_INTERVAL = (float("nan"), float("nan"))  # no interval
+# Limits of a sheet, including the header.
+MAX_EXCEL_ROWS, MAX_EXCEL_COLUMNS = 1_048_576, 16_384
+# Maximum number of characters of a cell.
+MAX_EXCEL_TEXT = 32_767
+NO_INTERVAL = (float("nan"), float("nan"))
 
 
 def make_score_frame(report: ScoreReport) -> pd.DataFrame:
-    """Every number of the scorers' report, a row each.
+    """Return a table with one row for each number of the report.
 
-    `subset` is "mean" for the mean over subsets and "" for what is of the whole run; `score` is the way to the number
-    within its group, with "/" between ("coverage_at_risk/0.01"). `low` and `high` are the interval, NaN where there
-    is none. A model minus the first is the model "<name> - <first>", group "difference". What was not scored has no
-    row, nor has a text (where a threshold is from).
+    Columns:
+        model: Name of the model; "<name> - <first>" for differences to the first model.
+        subset: Name of the subset; "mean" for the mean over subsets, "" for values of the whole run.
+        group: Group of the score; "difference" or "proportion_better" for differences.
+        score: Path of the number within its group, such as "coverage_at_risk/0.01".
+        value: The number.
+        low, high: Its interval; NaN if there is none.
+
+    Scores that were not computed have no row, and neither have texts.
     """
     import pandas as pd
 
@@ -37,18 +44,18 @@ def make_score_frame(report: ScoreReport) -> pd.DataFrame:
 
 def _iter_rows(report: ScoreReport) -> Iterator[tuple[Any, ...]]:
     for model in report.models:
-        places: dict[str, Mapping[str, Mapping[str, Any]]] = dict(model.subsets)
+        scopes: dict[str, Mapping[str, Mapping[str, Any]]] = dict(model.subsets)
         if model.mean:
-            places["mean"] = model.mean
+            scopes["mean"] = model.mean
         if model.efficiency:
-            places[""] = {"efficiency": model.efficiency}
-        for subset, groups in places.items():
+            scopes[""] = {"efficiency": model.efficiency}
+        for subset, groups in scopes.items():
             intervals = groups.get("intervals", {})
             for group, scores in groups.items():
                 if group != "intervals":
                     known = (
                         _flatten_intervals(scores)
-                        if group == "by"
+                        if group == "subgroups"
                         else intervals
                         if group in COMPARED_GROUPS
                         else {}
@@ -61,11 +68,11 @@ def _iter_rows(report: ScoreReport) -> Iterator[tuple[Any, ...]]:
             for name, change in scores.items():
                 yield model, subset, "difference", name, change.difference, *(change.interval or NO_INTERVAL)
                 if change.proportion_better is not None:
-                    yield model, subset, "share_better", name, change.proportion_better, *NO_INTERVAL
+                    yield model, subset, "proportion_better", name, change.proportion_better, *NO_INTERVAL
 
 
 def _flatten_intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Those of group "by", each by the way to its score."""
+    """Return the intervals of group "subgroups" by the path of their score."""
     return {
         f"{name}/{kind}/{score}": bounds
         for name, kinds in slices.items()
@@ -76,23 +83,29 @@ def _flatten_intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tup
 
 
 def check_table_suffix(path: Path | None) -> list[str]:
-    """What keeps a table from being written: a name that does not say which kind is wanted."""
+    """Return a problem if the name of a file does not determine a supported format, else []."""
     if path is None or path.suffix.lower() in SUFFIXES:
         return []
-    return [f"{path}: cannot write such a table; wanted a name that ends in {', '.join(SUFFIXES)}"]
+    return [f"{path}: unknown table format; use a name that ends in {', '.join(SUFFIXES)}"]
 
 
 def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None:
-    """Write a table as CSV, Excel or Parquet, as its name says; whole or not at all. `source` is told in errors. In
-    Excel text that begins with = is text, no formula; characters that it cannot hold are shown as U+FFFD.
+    """Write a table atomically as CSV, Excel or Parquet, depending on the suffix of the file.
+
+    In Excel, text that starts with "=" is not a formula, and unsupported characters are replaced by U+FFFD.
+
+    Args:
+        frame: The table.
+        path: The file.
+        source: What the table contains, for messages.
 
     Raises:
-        UserError: it does not fit an Excel sheet, or Parquet finds a column of no one type.
+        UserError: The table does not fit into an Excel sheet, or a column has mixed types and cannot be written as Parquet.
     """
     import pyarrow as pa
 
     kind = path.suffix.lower()
-    # In memory: a workbook that a full disk cuts off is told by its packer, too, in words of its own.
+    # The workbook is made in memory, because openpyxl reports a full disk with an error of its own.
     sheet = _write_sheet(frame, source) if kind == ".xlsx" else b""
     with atomic_write(path) as file:
         if kind == ".csv":
@@ -102,9 +115,9 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
         else:
             try:
                 frame.to_parquet(file, index=False)
-            # A column of numbers and texts, or numbers beyond 64 bits.
+            # A column has numbers and texts, or integers beyond 64 bits.
             except (pa.ArrowException, OverflowError) as error:
-                raise UserError(f"{source}: a column is of no one type, so write .csv: {error}") from error
+                raise UserError(f"{source}: a column has mixed types; write .csv instead: {error}") from error
 
 
 def _write_sheet(frame: pd.DataFrame, source: str) -> bytes:
@@ -113,13 +126,16 @@ def _write_sheet(frame: pd.DataFrame, source: str) -> bytes:
     rows, columns = frame.shape
     if rows >= MAX_EXCEL_ROWS or columns > MAX_EXCEL_COLUMNS:
         raise UserError(
-            f"{source}: {format_count(rows, 'row')} and {format_count(columns, 'column')} do not fit an Excel sheet; write .parquet or .csv"
+            f"{source}: {format_count(rows, 'row')} and {format_count(columns, 'column')} do not fit into an Excel sheet; write .parquet or .csv instead"
         )
-    problems = Problems(f"{source}: cells of Excel hold {MAX_EXCEL_TEXT:,} letters; write .csv")
+    problems = Problems(
+        f"{source}: an Excel cell holds at most {MAX_EXCEL_TEXT:,} characters; write .csv instead"
+    )
     for name in frame.columns:
-        for number, value in enumerate(frame[name], 2):  # as a sheet counts, the head is row 1
+        # The header is row 1 of the sheet.
+        for number, value in enumerate(frame[name], 2):
             if isinstance(value, str) and len(value) > MAX_EXCEL_TEXT:
-                problems.add(f"row {number}, column {name}", format_count(len(value), "letter"))
+                problems.add(f"row {number}, column {name}", format_count(len(value), "character"))
     problems.raise_if_any()
     frame = frame.replace(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", regex=True)
     with pd.ExcelWriter(file := BytesIO(), engine="openpyxl") as writer:

@@ -1,5 +1,4 @@
-"""Draw what the scores rest on, every model in each plot: ACC-FPR curve with bands, risk over coverage, reliability,
-confidences, and AUAF by category."""
+"""Draw plots of scores with all models in each: ACC-FPR curve, risk over coverage, reliability, confidences, AUAF by category."""
 
 from __future__ import annotations
 
@@ -19,20 +18,21 @@ from pipeline.scoring.selective_prediction import MIN_ANSWERS
 if TYPE_CHECKING:
     import altair
 
-MIN_LINE_POINTS = 30  # of a curve: then each is marked
+# The points of shorter curves are marked.
+MIN_LINE_POINTS = 30
 PlotRows = list[PlotRow]
 
 
 def write_plots(
     benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions, folder: Path
 ) -> list[Path]:
-    """Write `<subset>-<plot>.svg` and `.png` into `folder`; return the paths."""
+    """Write `<subset>-<plot>.svg` and `.png` into `folder`, and return the paths."""
     import vl_convert
 
     paths = []
     for subset, items in benchmark.subsets.items():
-        answered = {model.name: join_predictions(items, model, options) for model in models}
-        for name, chart in make_charts(answered, options, subset).items():
+        predictions = {model.name: join_predictions(items, model, options) for model in models}
+        for name, chart in make_charts(predictions, options, subset).items():
             images = {
                 "svg": chart_to_svg(chart).encode(),
                 "png": vl_convert.vegalite_to_png(chart.to_json(), scale=2),
@@ -47,33 +47,39 @@ def write_plots(
 def make_charts(
     predictions: Mapping[str, JoinedPredictions], options: ScoringOptions, subset: str
 ) -> dict[str, altair.TopLevelMixin]:
-    """The plots of a subset by name, those that are defined."""
+    """Return the plots of a subset by name. Undefined plots are omitted."""
 
-    def rows(of: Callable[[JoinedPredictions, ScoringOptions], PlotRows]) -> PlotRows:
-        return [{"model": name} | row for name, at in predictions.items() for row in of(at, options)]
+    def rows(compute: Callable[[JoinedPredictions, ScoringOptions], PlotRows]) -> PlotRows:
+        return [
+            {"model": name} | row for name, joined in predictions.items() for row in compute(joined, options)
+        ]
 
-    what = (
+    scope = (
         f"{subset}, split {options.split}" if any(next(iter(predictions.values())).items["split"]) else subset
     )
-    resampled = f"; 95 % intervals: images resampled {options.bootstrap:,} times" if options.bootstrap else ""
-    drawn = {
+    intervals = (
+        f"; 95 % intervals: bootstrap over images, {options.bootstrap:,} replicates"
+        if options.bootstrap
+        else ""
+    )
+    charts = {
         "acc-fpr": _draw_acc_fpr(
-            rows(score_curves.compute_acc_fpr), rows(score_curves.compute_acc_band), what + resampled
+            rows(score_curves.compute_acc_fpr), rows(score_curves.compute_acc_band), scope + intervals
         ),
-        "risk-coverage": _draw_risk_coverage(rows(score_curves.compute_risk_coverage), what),
-        "reliability": _draw_reliability(rows(score_curves.compute_reliability), what),
-        "confidences": _draw_confidences(rows(score_curves.compute_confidence_histograms), what),
-        "by-category": _draw_auaf_by_category(rows(score_curves.compute_auaf_by_category), what + resampled),
+        "risk-coverage": _draw_risk_coverage(rows(score_curves.compute_risk_coverage), scope),
+        "reliability": _draw_reliability(rows(score_curves.compute_reliability), scope),
+        "confidences": _draw_confidences(rows(score_curves.compute_confidence_histograms), scope),
+        "by-category": _draw_auaf_by_category(rows(score_curves.compute_auaf_by_category), scope + intervals),
     }
-    return {name: _apply_style(chart) for name, chart in drawn.items() if chart is not None}
+    return {name: _apply_style(chart) for name, chart in charts.items() if chart is not None}
 
 
 def _draw_acc_fpr(curve: PlotRows, band: PlotRows, subset: str) -> Any:
     if not curve:
         return None
     x, y = (
-        _proportion_axis("x", "FPR: share of UQs accepted"),
-        _proportion_axis("y", "ACC: share of AQs accepted and right"),
+        _proportion_axis("x", "FPR: proportion of UQs accepted"),
+        _proportion_axis("y", "ACC: proportion of AQs accepted and right"),
     )
     lines = _model_lines(curve).encode(x, y)
     if not band:
@@ -90,8 +96,8 @@ def _draw_acc_fpr(curve: PlotRows, band: PlotRows, subset: str) -> Any:
 
 def _draw_risk_coverage(rows: PlotRows, subset: str) -> Any:
     x, y = (
-        _proportion_axis("x", "coverage: share of questions answered"),
-        _proportion_axis("y", "risk: share of these answered wrong"),
+        _proportion_axis("x", "coverage: proportion of questions answered"),
+        _proportion_axis("y", "risk: proportion of these answered wrong"),
     )
     return (
         _model_lines(rows)
@@ -105,7 +111,7 @@ def _draw_reliability(rows: PlotRows, subset: str) -> Any:
         return None
     import altair as alt
 
-    x, y = _proportion_axis("x", "mean confidence of a bin"), _proportion_axis("y", "share that came true")
+    x, y = _proportion_axis("x", "mean confidence of a bin"), _proportion_axis("y", "observed rate")
     size = alt.Size(
         "items:Q",
         title="items of the bin",
@@ -113,17 +119,17 @@ def _draw_reliability(rows: PlotRows, subset: str) -> Any:
         legend=alt.Legend(tickCount=3, orient="right"),
     )
     base = alt.Chart().encode(x, y, _model_colour())
-    even = base.mark_rule(color="gray", strokeDash=[4, 4]).encode(
+    diagonal = base.mark_rule(color="gray", strokeDash=[4, 4]).encode(
         x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1), color=alt.value("gray")
     )
-    line = base.mark_line(strokeWidth=1.5).encode(order="place:Q")
+    line = base.mark_line(strokeWidth=1.5).encode(order="order:Q")
     layers = alt.layer(
-        even, line, base.mark_circle(opacity=0.8).encode(size=size), data=alt.Data(values=rows)
+        diagonal, line, base.mark_circle(opacity=0.8).encode(size=size), data=alt.Data(values=rows)
     )
     return (
         layers.properties(width=300, height=260)
-        .facet(column=alt.Column("of:N", title=None))
-        .properties(title=_make_title("Does the confidence mean what it says?", subset))
+        .facet(column=alt.Column("outcome:N", title=None))
+        .properties(title=_make_title("Reliability diagram", subset))
     )
 
 
@@ -151,19 +157,19 @@ def _draw_auaf_by_category(rows: PlotRows, subset: str) -> Any:
     import altair as alt
 
     y = alt.Y("kind:N", title=None)
-    aside = alt.YOffset("model:N", sort=None, scale=alt.Scale(paddingInner=0.3))
+    offset = alt.YOffset("model:N", sort=None, scale=alt.Scale(paddingInner=0.3))
     base = alt.Chart(alt.Data(values=rows))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
     spans = spans.encode(
-        _proportion_axis("low", "AUAF (of fewer than 20 UQs the interval alone)"),
+        _proportion_axis("low", "AUAF (for fewer than 20 UQs only the interval)"),
         y,
-        aside,
+        offset,
         _model_colour(),
         x2="high:Q",
     )
     dots = (
         base.mark_circle(size=60, opacity=1)
-        .encode(_proportion_axis("x", ""), y, aside, _model_colour())
+        .encode(_proportion_axis("x", ""), y, offset, _model_colour())
         .transform_filter("datum.x != null")
     )
     models = len({row["model"] for row in rows})
@@ -172,19 +178,19 @@ def _draw_auaf_by_category(rows: PlotRows, subset: str) -> Any:
 
 
 def _model_lines(rows: PlotRows) -> Any:
-    """A line for each model."""
+    """Return a chart with one line per model."""
     import altair as alt
 
     marked = len(rows) < MIN_LINE_POINTS * len({row["model"] for row in rows})
     return (
         alt.Chart(alt.Data(values=rows))
         .mark_line(strokeWidth=2, point=marked)
-        .encode(_model_colour(), order="place:Q")
+        .encode(_model_colour(), order="order:Q")
     )
 
 
 def _proportion_axis(channel: str, title: str) -> Any:
-    """An axis of shares, from 0 to 100 %; `channel` is the field, too."""
+    """Return an axis from 0 to 100 % for the field `channel`."""
     import altair as alt
 
     kind = alt.Y if channel == "y" else alt.X
@@ -204,7 +210,7 @@ def _make_title(text: str, subset: str) -> Any:
 
 
 def _apply_style(chart: Any) -> altair.TopLevelMixin:
-    """In letters that can be read on a slide, without a frame."""
+    """Use font sizes that are readable on a slide, and no frame."""
     sized: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 13}
     return (
         chart.configure_view(stroke=None)

@@ -1,4 +1,4 @@
-"""The first three words of questions as rings, one word a ring (RGQA, Fig. D2)."""
+"""Show the first three words of questions as rings, one ring per word (RGQA, Fig. D2)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pipeline.core.records import Record
 
 StartCounts = Counter[tuple[str, ...]]
 DEPTH = 3
-MIN_PROPORTION = (
-    0.004  # share of all questions below which a start of questions is left white, as in the paper
-)
-INNER_RADIUS, RING_WIDTH = 46.0, 66.0  # radius of the hole and width of a ring
-FONT_SIZE = 11.5  # px, in the image's own units
-LETTER_WIDTH = 0.56  # width of a letter as a share of the font's size, on average
+# Starts of a smaller proportion of the questions are left white, as in the paper.
+MIN_PROPORTION = 0.004
+# Radius of the hole and width of a ring, in the units of the figure.
+INNER_RADIUS, RING_WIDTH = 46.0, 66.0
+FONT_SIZE = 11.5
+# Mean width of a letter relative to the font size.
+LETTER_WIDTH = 0.56
 COLOURS = [
     "#8fbfe8",
     "#f7b27a",
@@ -31,9 +32,16 @@ COLOURS = [
 
 
 class Arc(Record):
-    """One start of questions ("what color is"): a dash of a circle of `radius`, as broad as the ring. It begins at the
-    share `start` of the circle, clockwise from the top, and is as long as its `share` of all questions. `label` is ""
-    where it does not fit."""
+    """One start of questions, such as "what color is", as an arc of a ring.
+
+    Attributes:
+        words: The words.
+        count, proportion: Number and proportion of the questions that start with them.
+        start_fraction: Where the arc starts, as a fraction of the circle, clockwise from the top. Its length is `proportion`.
+        radius: Radius of the middle of the ring.
+        colour: Colour of the first word.
+        label: The last word; "" if it does not fit.
+    """
 
     words: tuple[str, ...]
     count: int
@@ -45,7 +53,7 @@ class Arc(Record):
 
 
 class StartProportions(Record):
-    """Shares of AQs and UQs that start with these words."""
+    """Proportions of the AQs and UQs that start with these words."""
 
     words: str
     aq: float
@@ -53,7 +61,7 @@ class StartProportions(Record):
 
 
 def count_starts(texts: Iterable[str]) -> StartCounts:
-    """How many texts start with each one, two and three words; shorter texts have no later rings."""
+    """Count the texts that start with each one, two and three words. Shorter texts are not in the outer rings."""
     counts: StartCounts = Counter()
     for text in texts:
         words = tuple(word.strip("?.,!;:\"'").lower() for word in text.split()[:DEPTH])
@@ -62,43 +70,41 @@ def count_starts(texts: Iterable[str]) -> StartCounts:
 
 
 def make_arcs(counts: StartCounts, order: Sequence[str]) -> list[Arc]:
-    """The rings of one sunburst, from the inside, each clockwise from the top.
+    """Return the arcs of one sunburst, from the innermost ring, clockwise from the top.
 
     Args:
-        counts: from `starts`. order: all first words by their place in the circle, which also gives the colour.
+        counts: The result of `count_starts`.
+        order: All first words in their order in the circle, which also determines the colours.
     """
     total = _count_texts(counts)
-    drawn = []
-    # Where in the circle the next start within this one begins.
-    free: dict[tuple[str, ...], float] = {(): 0.0}
+    arcs = []
+    # Where the next arc within each arc starts.
+    next_start: dict[tuple[str, ...], float] = {(): 0.0}
     for words in sorted(counts, key=lambda w: (len(w), order.index(w[0]), -counts[w], w)):
-        share, start, radius = (
-            counts[words] / total,
-            free[words[:-1]],
-            INNER_RADIUS + (len(words) - 0.5) * RING_WIDTH,
-        )
-        free[words], free[words[:-1]] = start, start + share
+        proportion, start = counts[words] / total, next_start[words[:-1]]
+        radius = INNER_RADIUS + (len(words) - 0.5) * RING_WIDTH
+        next_start[words], next_start[words[:-1]] = start, start + proportion
         fits = (
-            share * 2 * pi * (radius - RING_WIDTH / 2) >= FONT_SIZE
+            proportion * 2 * pi * (radius - RING_WIDTH / 2) >= FONT_SIZE
             and len(words[-1]) * FONT_SIZE * LETTER_WIDTH <= RING_WIDTH - 4
         )
-        if share >= MIN_PROPORTION:
-            drawn.append(
+        if proportion >= MIN_PROPORTION:
+            arcs.append(
                 Arc(
                     words=words,
                     count=counts[words],
-                    proportion=share,
+                    proportion=proportion,
                     start_fraction=start,
                     radius=radius,
                     colour=COLOURS[order.index(words[0]) % len(COLOURS)],
                     label=words[-1] if fits else "",
                 )
             )
-    return drawn
+    return arcs
 
 
 def find_common_starts(aq: StartCounts, uq: StartCounts, depth: int) -> list[StartProportions]:
-    """The starts of `depth` words over both kinds, the commonest first, each kind weighing the same."""
+    """Return the starts of `depth` words, the most frequent first. AQs and UQs have the same weight."""
     aqs, uqs = _count_texts(aq) or 1, _count_texts(uq) or 1
     found = [
         StartProportions(words=" ".join(words), aq=aq[words] / aqs, uq=uq[words] / uqs)

@@ -1,1 +1,1 @@
-"""Encode images and texts as CLIP vectors. Only `clip` and `weights` import open_clip; `embedding` caches the vectors."""
+"""Encode images and texts as CLIP vectors. Only `clip` and `weights` import open_clip. `embedding_cache` stores the vectors."""

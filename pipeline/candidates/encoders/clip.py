@@ -1,6 +1,7 @@
-"""Images and texts to unit vectors with any open_clip model. The one door to open_clip (loaded late, and torch with it).
+"""Encode images and texts as unit vectors with any open_clip model.
 
-No text is cut silently, as open_clip does; which weights are refused, `weights` says.
+This module and `weights` are the only ones that import open_clip. They import it, and torch with it, on first use. open_clip
+truncates long texts silently. `Encoder` reports them instead.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-TRUNCATION_TOLERANCE = (
-    1e-5  # largest difference of any component of a vector between a cut text and full context
-)
+# Maximum difference of any component between the vectors of a truncated text and of the same text at full context.
+TRUNCATION_TOLERANCE = 1e-5
+# All keys of open_clip's preprocessing configuration.
 PREPROCESSING_KEYS = {
     "size",
     "mode",
@@ -44,19 +45,24 @@ PREPROCESSING_KEYS = {
     "interpolation",
     "resize_mode",
     "fill_color",
-}  # open_clip's, all of it
-TOKENIZER_CHUNK_SIZE = 4096  # texts turned into tokens at a time
+}
+# Number of texts that are tokenized at once.
+TOKENIZER_CHUNK_SIZE = 4096
 Device = Literal["auto", "cpu", "cuda"]
 Batch = TypeVar("Batch")
 Encoded = TypeVar("Encoded")
-EmbeddingBatches = Iterator[
-    tuple[np.ndarray, np.ndarray]
-]  # indices of the input, vectors [len(indices), dimension]
+# Indices into the input, and vectors float32 [len(indices), dimension].
+EmbeddingBatches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 class ModelRecord(Record):
-    """What made the vectors. `fingerprint` depends on the weights and the configuration, on nothing else;
-    `preprocessing` is open_clip's, as JSON; `weights_sha256` is of the checkpoint file."""
+    """The model that made a set of vectors.
+
+    Attributes:
+        fingerprint: Hash of the weights and the configuration, and of nothing else.
+        preprocessing: open_clip's preprocessing configuration, as JSON.
+        weights_sha256: SHA-256 of the checkpoint file.
+    """
 
     model: str
     pretrained: str
@@ -94,8 +100,13 @@ def _make_model_record(
 
 
 def read_model_record(model: str, pretrained: str = "") -> ModelRecord | None:
-    """The `record` of an `Encoder` by the model's folder alone, with nothing loaded; None unless the folder says all that
-    open_clip would otherwise fill in by itself: a model by name, a folder with something missing or wrong."""
+    """Return the `record` that an `Encoder` of this model would have, without loading the model.
+
+    This works only for a local folder whose configuration states everything that open_clip would otherwise fill in by itself.
+
+    Returns:
+        The record, or None for a model that is named or whose folder is incomplete or invalid. `Encoder` then reports the fault.
+    """
     folder = Path(model.removeprefix(LOCAL_DIR_PREFIX))
     if not model.startswith(LOCAL_DIR_PREFIX) or pretrained or not (folder / CONFIG_FILE_NAME).is_file():
         return None
@@ -103,30 +114,35 @@ def read_model_record(model: str, pretrained: str = "") -> ModelRecord | None:
         checkpoint, written = find_local_weights(folder), read_json(folder / CONFIG_FILE_NAME, dict[str, Any])
         config, preprocessing = written["model_cfg"], written["preprocess_cfg"]
         size, text = config["vision_cfg"]["image_size"], config["text_cfg"]
-        said = set(preprocessing) == PREPROCESSING_KEYS and preprocessing["size"] == size and len(size) == 2
-        if not said or any(key.startswith(("hf_", "tokenizer")) for key in text):
+        is_complete = (
+            set(preprocessing) == PREPROCESSING_KEYS and preprocessing["size"] == size and len(size) == 2
+        )
+        if not is_complete or any(key.startswith(("hf_", "tokenizer")) for key in text):
             return None
         return _make_model_record(
             model, pretrained, config, checkpoint, preprocessing, int(text["context_length"])
         )
-    except (KeyError, TypeError, ValueError, UserError):  # whatever is wrong, `Encoder` says it
+    except (KeyError, TypeError, ValueError, UserError):
+        # `Encoder` reports the fault when it loads the folder.
         return None
 
 
 class Encoder:
-    """An open_clip model with its weights, ready to encode. All vectors have length 1 and are float32; on a CPU they
-    are computed in double precision, at up to half the speed, so that batch, threads and processor do not change their bytes.
+    """An open_clip model with its weights, ready to encode.
+
+    All vectors have length 1 and are float32. On a CPU they are computed in double precision, which can take twice as long, so
+    that the batch size, the number of threads and the type of processor do not change their bytes.
 
     Args:
-        model: a name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER" where FOLDER
-            holds open_clip_config.json (as open_clip writes it) and one weights file.
-        pretrained: a tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or TAG=FILE for a file with
-            the weights of a tag; empty for the two prefixes, which bring their own. Images are prepared as the tag says; for a
-            file without one, as all tags of the model say.
-        device: "auto" takes the GPU when there is one.
+        model: A name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER". FOLDER holds
+            open_clip_config.json, as open_clip writes it, and one weights file.
+        pretrained: A pretrained tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or TAG=FILE for a file
+            with the weights of a tag. Leave it empty for the two prefixes, which bring their own weights. Images are prepared as
+            the tag prescribes; for a file without a tag, as all tags of the model prescribe.
+        device: "auto" uses a GPU if there is one.
 
     Raises:
-        UserError: an unknown name, tag or file, a hub out of reach, weights that do not fit, no such device.
+        UserError: The name, tag or file is unknown, the hub cannot be reached, the weights do not fit, or the device is missing.
     """
 
     def __init__(self, model: str, pretrained: str = "", *, device: Device = "auto") -> None:
@@ -136,65 +152,77 @@ class Encoder:
 
         gpu = torch.cuda.is_available()
         if device == "cuda" and not gpu:
-            raise UserError("device: cuda was asked for, but torch sees no GPU here; set it to auto or cpu")
+            raise UserError(
+                "device: cuda is not available, because torch finds no GPU. Set device to auto or cpu."
+            )
         self._requested_device: Device = device
         self._device = "cuda" if gpu and device != "cpu" else "cpu"
         network, config, checkpoint = load_pretrained_model(model, pretrained)
-        torch.backends.cudnn.allow_tf32 = False  # otherwise a GPU's vectors are off by 1e-3
-        # Twice the digits that are kept: sums in another order, by another processor's instructions, end in the same ones.
+        # TF32 would change the vectors of a GPU by 1e-3.
+        torch.backends.cudnn.allow_tf32 = False
+        # Double precision has twice the digits that are stored. Sums in a different order, as other processors compute them,
+        # then round to the same float32 numbers.
         self._dtype = torch.float32 if self._device == "cuda" else torch.float64
         self._network = network.eval().requires_grad_(False).to(self._device, self._dtype)
         preprocessing = open_clip.get_model_preprocess_cfg(network)
         transform = image_transform_v2(PreprocessCfg(**preprocessing), is_train=False)
-        self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)  # a tuple only in training
+        # open_clip returns a tuple of transforms only for training.
+        self._transform = cast("Callable[[Image.Image], torch.Tensor]", transform)
         self._tokenizer = load_tokenizer(model)
         context = int(self._tokenizer([""]).shape[1])
         self._text_tower: Any = getattr(self._network, "text", self._network)
         positions = getattr(self._text_tower, "positional_embedding", None)
         self._positional_embedding = None if positions is None else positions.data
-        # CoCa's tower has a place of its own after the text's.
+        # CoCa's text tower has one more position, after those of the text.
         self._num_extra_positions = 0 if positions is None else len(positions) - context
         self._attention_mask: torch.Tensor | None = getattr(self._text_tower, "attn_mask", None)
-        self._can_truncate: bool | None = None  # whether cut texts give the same vectors; None until checked
+        # Whether truncated texts have the same vectors; None until the first batch has been checked.
+        self._can_truncate: bool | None = None
         self.record = _make_model_record(model, pretrained, config, checkpoint, preprocessing, context)
 
     def encode_images(self, paths: Sequence[Path | str], batch_size: int) -> EmbeddingBatches:
-        """Yield (indices into `paths`, vectors [len(indices), dimension]) batch by batch.
+        """Encode image files batch by batch.
+
+        Yields:
+            Indices into `paths`, and vectors float32 [len(indices), dimension].
 
         Raises:
-            UserError: at the end, naming every image that cannot be read; all others were yielded by then.
+            UserError: Some images cannot be read. It is raised at the end and lists all of them; the others have been yielded by then.
         """
         problems, starts = Problems("images that cannot be read"), range(0, len(paths), batch_size)
         batches = (list(map(str, paths[start : start + batch_size])) for start in starts)
         results = self._map_in_parallel(Encoder._encode_image_batch, batches, len(starts))
         for start, (vectors, faults) in zip(starts, results, strict=True):
-            for place, error in faults.items():
-                what = f"{error}; fetch it again or take it out of the source"
-                problems.add(str(paths[start + place]), what)
+            for position, error in faults.items():
+                what = f"{error}. Download it again or remove it from the source."
+                problems.add(str(paths[start + position]), what)
             if len(vectors):
-                read = [place for place in range(len(vectors) + len(faults)) if place not in faults]
+                read = [i for i in range(len(vectors) + len(faults)) if i not in faults]
                 yield start + np.array(read), vectors
         problems.raise_if_any()
 
     def encode_texts(
         self, texts: Sequence[str], batch_size: int, *, skip_long: bool = False
     ) -> EmbeddingBatches:
-        """Yield (indices into `texts`, vectors [len(indices), dimension]) batch by batch, short texts first.
+        """Encode texts batch by batch, short texts first.
 
-        Each batch is cut to its longest text. Whether that changes the vectors is checked on the first batch;
-        if it does (some architectures look at the padding), a warning says so and the full context is used.
+        Each batch is truncated to its longest text. The first batch is encoded at full context too, to check that this does not
+        change the vectors. If it does, as in architectures that attend to the padding, the full context is used, with a warning.
 
         Args:
-            skip_long: leave out the texts that are longer than the model's context.
+            skip_long: Skip the texts that are longer than the model's context.
+
+        Yields:
+            Indices into `texts`, and vectors float32 [len(indices), dimension].
 
         Raises:
-            UserError: naming every text that is longer than the model's context, before anything is encoded.
+            UserError: Some texts are longer than the model's context. It is raised before anything is encoded and lists all of them.
         """
         tokens, lengths, too_long = self._tokenize(texts)
         if not skip_long:
             problems = Problems(f"texts longer than the model's context of {tokens.shape[1]} tokens")
             for index, needed in too_long.items():
-                what = f"{format_count(needed, 'token')}; shorten it or take a model with a longer context"
+                what = f"{format_count(needed, 'token')}. Shorten it or use a model with a longer context."
                 problems.add(repr(texts[index]), what)
             problems.raise_if_any()
         order = np.argsort(lengths, kind="stable")
@@ -212,7 +240,7 @@ class Encoder:
         )
 
     def stack_batches(self, batches: EmbeddingBatches, count: int) -> np.ndarray:
-        """All vectors of `images` or `texts`, float32 [count, dimension] in the order of the input."""
+        """Return all vectors of `encode_images` or `encode_texts`, float32 [count, dimension], in the order of the input."""
         rows = np.empty((count, self.record.dimension), np.float32)
         for indices, vectors in batches:
             rows[indices] = vectors
@@ -221,24 +249,24 @@ class Encoder:
     def _map_in_parallel(
         self, work: Callable[[Encoder, Batch], Encoded], batches: Iterable[Batch], count: int
     ) -> Iterator[Encoded]:
-        """What comes of each of so many batches, by this network, or by copies of it on a cluster."""
-        copies, share = num_model_replicas(count, use_gpu=self._requested_device != "cpu")
-        here = copies == 1 and not share
+        """Apply `work` to each batch, with this model or with copies of it on a cluster, and yield the results in order."""
+        copies, gpu_fraction = num_model_replicas(count, use_gpu=self._requested_device != "cpu")
+        is_local = copies == 1 and not gpu_fraction
         set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._requested_device)
         return ordered_map(
-            work, batches, (lambda: self) if here else set_up, copies, 1, gpus_per_worker=share
+            work, batches, (lambda: self) if is_local else set_up, copies, 1, gpus_per_worker=gpu_fraction
         )
 
     def _encode_image_batch(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """Vectors of the images of a batch that can be read, and what is wrong with the others, by their places."""
+        """Return the vectors of the readable images of a batch, and position -> error of the others."""
         import torch
 
         images, faults = [], {}
-        for place, path in enumerate(paths):
+        for position, path in enumerate(paths):
             try:
                 images.append(self._transform(load_rgb(path)))
             except (OSError, ValueError) as error:
-                faults[place] = str(error)
+                faults[position] = str(error)
         if not images:
             return np.empty((0, self.record.dimension), np.float32), faults
         pixels = torch.stack(images).to(self._device, self._dtype)
@@ -246,22 +274,26 @@ class Encoder:
             return self._to_finite_array(self._network.encode_image(pixels, normalize=True)), faults
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
-        """Token ids int32 [n, context]; how many of them, from the left, are not padding [n]; and for each text that is
-        longer than the context, how many it needs."""
+        """Return token ids, text lengths and the texts that are too long.
+
+        Returns:
+            Token ids int32 [n, context], lengths without padding [n], and for each text that does not fit into the context, the
+            number of tokens that it needs.
+        """
         context = self.record.context_length
         tokens = np.empty((len(texts), context), np.int32)
         for start in range(0, len(texts), TOKENIZER_CHUNK_SIZE):
             tokens[start : start + TOKENIZER_CHUNK_SIZE] = self._tokenizer(
                 list(texts[start : start + TOKENIZER_CHUNK_SIZE])
             ).numpy()
-        # An empty text is padding nearly all over.
+        # An empty text consists almost entirely of padding.
         padding = np.bincount(self._tokenizer([""])[0].numpy()).argmax()
         used = tokens != padding
         lengths = context - used[:, ::-1].argmax(axis=1)
         too_long = {}
         for index in map(int, np.flatnonzero(used[:, -1])):
-            roomy = self._tokenizer([texts[index]], context_length=4 * context)[0].numpy()
-            needed = int((roomy != padding).sum())
+            full = self._tokenizer([texts[index]], context_length=4 * context)[0].numpy()
+            needed = int((full != padding).sum())
             if needed > used[index].sum():
                 too_long[index] = needed
         return tokens, lengths, too_long
@@ -276,8 +308,8 @@ class Encoder:
             difference, reason = np.inf, str(error).splitlines()[0]
         if difference > TRUNCATION_TOLERANCE:
             warnings.warn(
-                f"{self.record.model}: texts cannot be cut to the longest of the batch ({reason}); "
-                "encoding at full context, which is slower",
+                f"{self.record.model}: texts cannot be truncated to the longest of their batch ({reason}). "
+                "They are encoded at full context, which is slower.",
                 stacklevel=4,
             )
         return bool(difference <= TRUNCATION_TOLERANCE)
@@ -287,7 +319,7 @@ class Encoder:
 
         ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
         length = ids.shape[1] + self._num_extra_positions
-        # open_clip's towers add their whole positional table and mask, so both are cut to as many rows.
+        # open_clip's towers add their whole positional table and mask, so both are truncated to the same length.
         if self._positional_embedding is not None:
             self._text_tower.positional_embedding.data = self._positional_embedding[:length]
         if self._attention_mask is not None:
@@ -299,6 +331,6 @@ class Encoder:
         vectors = rows.float().cpu().numpy()
         if not np.isfinite(vectors).all():
             raise UserError(
-                f"{self.record.model}: the model gives vectors that are not finite; its weights are damaged or do not fit"
+                f"{self.record.model}: the model returns vectors that are not finite. Its weights are damaged or do not fit."
             )
         return vectors

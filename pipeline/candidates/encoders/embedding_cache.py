@@ -1,9 +1,11 @@
-"""The vectors of a data set's images and texts: kept once they were computed, written as tables, carried along.
+"""Store the vectors of images and texts, so that none is computed twice.
 
-A vector's key is the SHA-256 of the model's fingerprint, its preprocessing and the content (an image file's SHA-256,
-or a text). Every data set shares one SQLite file, written batch by batch, so that a kill at any moment loses
-at most the batch in work. It can be deleted at any time. Vectors computed elsewhere come in through a *seed*: a
-small safetensors file with `keys` uint8 [n, 32] and `vectors` float32 [n, d].
+The key of a vector is the SHA-256 of the model's fingerprint, its preprocessing and the content (the SHA-256 of an image file, or
+a text). All data sets share one SQLite file. It is written batch by batch, so that a kill loses at most the batch in work. The file
+can be deleted at any time.
+
+Vectors that were computed elsewhere can be added with a *precomputed file*: a small safetensors file with `keys` uint8 [n, 32] and
+`vectors` float32 [n, d].
 """
 
 from __future__ import annotations
@@ -29,17 +31,21 @@ from pipeline.core.progress import track
 from pipeline.core.records import ImageRecord, Record, Subset
 
 CACHE_PATH = DATA_DIR / "cache" / "vectors.sqlite"
-PRECOMPUTED_FILE_NAME = "clip.safetensors"  # in the data set's folder `vectors`
-WRITE_CHUNK_ROWS = 8192  # rows held in memory while a table is written
+# File in the folder `embeddings` of a data set.
+PRECOMPUTED_FILE_NAME = "clip.safetensors"
+# Rows that are in memory while a table is written.
+WRITE_CHUNK_ROWS = 8192
 
 
 class EmbedParams(Params):
-    """Parameters of embed.
+    """Parameters of stage `embed`.
 
     Attributes:
-        model, pretrained: as open_clip names them; see `clip.Encoder`.
-        device: "auto" takes the GPU when there is one.
-        image_batch, text_batch: how many at once; they change the speed, not the vectors.
+        model: CLIP model: a name that open_clip knows, or `local-dir:FOLDER`.
+        pretrained: Pretrained tag of open_clip, or `TAG=WEIGHTS_FILE`. Empty for `local-dir:`.
+        device: Device of the model. `auto` uses a GPU if there is one.
+        image_batch_size: Images encoded at once. It changes the speed, not the vectors.
+        text_batch_size: Texts encoded at once. It changes the speed, not the vectors.
     """
 
     model: str
@@ -50,7 +56,7 @@ class EmbedParams(Params):
 
 
 class EmbedReport(Record):
-    """Counts and the model. `distinct_texts` <= `questions`: each text is encoded once."""
+    """Counts and the model. `distinct_texts` <= `questions`, because each text is encoded once."""
 
     model: ModelRecord
     images: int
@@ -59,23 +65,25 @@ class EmbedReport(Record):
 
 
 class SimilarityReport(Record):
-    """Counts, the model, and quantiles of the scores of each subset. `distinct_texts` <= `candidates`; those of them that
-    are `too_long` for the model have neither vector nor score."""
+    """Counts, the model, and quantiles of the scores of each subset.
+
+    `distinct_texts` <= `candidates`. `texts_too_long` of them do not fit into the model's context and have neither vector nor score.
+    """
 
     model: ModelRecord
     candidates: int
     distinct_texts: int
-    too_long: int
+    texts_too_long: int
     score_quantiles: dict[Subset, dict[str, float]]
 
 
 def make_cache_keys(
     model: ModelRecord, kind: Literal["image", "text"], contents: Iterable[str]
 ) -> list[bytes]:
-    """Keys of vectors that a model makes, 32 bytes each.
+    """Return the keys of the vectors that a model makes, 32 bytes each.
 
     Args:
-        contents: images' SHA-256 in hex, or the texts themselves.
+        contents: The SHA-256 of the image files in hexadecimal digits, or the texts themselves.
     """
     # Keys of embeddings computed before images were called images stay valid.
     made_by = f"{model.fingerprint}\x1f{model.preprocessing}\x1f{'picture' if kind == 'image' else kind}\x1f"
@@ -83,14 +91,15 @@ def make_cache_keys(
 
 
 class EmbeddingCache:
-    """Vectors of `dimension` float32 by key, in one file that survives a kill at any moment.
+    """A file of float32 vectors of length `dimension`, by key. It survives a kill at any moment.
 
     Args:
-        path: the SQLite file; made when missing.
-        seed: a file written by `write_seed`; its vectors take the place of any of the same key.
+        path: The SQLite file. It is created if it does not exist.
+        precomputed: A file written by `write_precomputed`. Its vectors replace stored vectors of the same key.
 
     Raises:
-        UserError: the file is damaged (delete it: it is only a cache). OSError: the disk is full.
+        UserError: The file is damaged. It is only a cache and can be deleted.
+        OSError: The disk is full.
     """
 
     def __init__(self, path: Path, dimension: int, precomputed: Path | None = None) -> None:
@@ -105,9 +114,10 @@ class EmbeddingCache:
             self.put(*read_precomputed(precomputed))
 
     def find_missing(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Those keys that have no vector yet, each once, in the order given."""
+        """Return the keys without a vector, each once, in the given order."""
         with self._translate_errors():
-            there = "SELECT 1 FROM vectors WHERE key = ?"  # the vectors themselves are not read
+            # The vectors themselves are not read.
+            there = "SELECT 1 FROM vectors WHERE key = ?"
             return [
                 key
                 for key in dict.fromkeys(keys)
@@ -115,26 +125,27 @@ class EmbeddingCache:
             ]
 
     def put(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-        """Keep vectors [len(wanted), d] by key; on return they are on the disk."""
+        """Store vectors [len(keys), d]. When this returns they are on the disk."""
         rows = [vector.tobytes() for vector in np.ascontiguousarray(vectors, np.float32)]
-        with self._translate_errors(), self._connection:  # one transaction
+        # The connection as a context manager makes this one transaction.
+        with self._translate_errors(), self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?)", zip(keys, rows, strict=True)
             )
 
     def get(self, keys: Sequence[bytes]) -> np.ndarray:
-        """Vectors float32 [len(wanted), dimension]; every key must be there.
+        """Return vectors float32 [len(keys), dimension]. Every key must be present.
 
         Raises:
-            UserError: they have another width, as a seed may bring them.
+            UserError: The stored vectors have another length, which a precomputed file can cause.
         """
         with self._translate_errors():
             select = "SELECT vector FROM vectors WHERE key = ?"
             rows = [self._connection.execute(select, (key,)).fetchone()[0] for key in keys]
         if others := {len(row) // 4 for row in rows} - {self.dimension}:
             raise UserError(
-                f"{self._path}: vectors of {min(others)} numbers, but the model's have {self.dimension}; delete the file, and "
-                f"vectors/{PRECOMPUTED_FILE_NAME} of the data set if they came from there, to compute them anew"
+                f"{self._path}: found vectors of length {min(others)}, expected {self.dimension}. Delete the file, and "
+                f"embeddings/{PRECOMPUTED_FILE_NAME} of the data set if they came from there, to compute them again."
             )
         return np.frombuffer(b"".join(rows), np.float32).reshape(len(keys), self.dimension)
 
@@ -145,14 +156,15 @@ class EmbeddingCache:
         encode: Callable[[list[str]], EmbeddingBatches],
         label: str,
     ) -> int:
-        """Encode those contents whose vectors are missing and keep each batch as it comes.
+        """Encode the contents whose vectors are missing, and store each batch as it arrives.
 
         Args:
-            wanted: the key of each of `contents`; equal contents have equal keys and are encoded once.
-            encode: `Encoder.images` or `Encoder.texts` with a batch size.
+            keys: The key of each of `contents`. Equal contents have equal keys and are encoded once.
+            encode: `Encoder.encode_images` or `Encoder.encode_texts` with a batch size.
+            label: Label of the progress bar.
 
         Returns:
-            How many were encoded.
+            The number of contents that were encoded.
         """
         content_of = dict(zip(keys, contents, strict=True))
         missing = self.find_missing(keys)
@@ -162,7 +174,7 @@ class EmbeddingCache:
         return len(missing)
 
     def write_npy(self, path: Path, keys: Sequence[bytes]) -> None:
-        """Write the vectors of keys, in that order, as a .npy file of which only a part is ever in memory."""
+        """Write the vectors of `keys`, in this order, to a .npy file. Only a small number of them is in memory at any time."""
         with atomic_write(path) as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(keys), self.dimension)}
             np.lib.format.write_array_header_1_0(file, header)
@@ -180,16 +192,16 @@ class EmbeddingCache:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                 raise OSError(errno.ENOSPC, "the disk is full", str(self._path)) from error
             raise UserError(
-                f"{self._path}: the cache cannot be used ({error}); is another run using it, may you write there?"
+                f"{self._path}: the cache cannot be used ({error}). Check that no other run uses it and that you may write there."
             ) from error
         except sqlite3.DatabaseError as error:
             raise UserError(
-                f"{self._path}: the cache is damaged ({error}); delete the file and run again, it is only a cache"
+                f"{self._path}: the cache is damaged ({error}). Delete the file and run again; its vectors are computed again."
             ) from error
 
 
 def write_precomputed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-    """Write vectors [len(wanted), d] sorted by key: the same vectors give the same bytes."""
+    """Write vectors [len(keys), d] sorted by key, so that the same vectors give the same bytes."""
     from safetensors.numpy import save
 
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -199,10 +211,10 @@ def write_precomputed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) ->
 
 
 def read_precomputed(path: Path) -> tuple[list[bytes], np.ndarray]:
-    """Keys and vectors of a seed file.
+    """Return the keys and vectors of a precomputed file.
 
     Raises:
-        UserError: not such a file, or cut off.
+        UserError: The file has another format or is truncated.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -212,13 +224,19 @@ def read_precomputed(path: Path) -> tuple[list[bytes], np.ndarray]:
         return [bytes(row) for row in tensors["keys"]], tensors["vectors"]
     except (SafetensorError, KeyError, OSError) as error:
         raise UserError(
-            f"{path}: not a file of vectors ({error}); restore it, or delete it to compute the vectors anew"
+            f"{path}: not a file of precomputed vectors ({error}). Restore it, or delete it to compute the vectors again."
         ) from error
 
 
 def export_embeddings() -> Path:
-    """Write the vectors of embed, and those of edited texts where similarity has run with the same model, as the data set's
-    seed, so that they need not (and on another machine, in the last bits, could not) be computed again. Returns the file."""
+    """Write the vectors of the data set to its precomputed file, so that they need not be computed again.
+
+    These are the vectors of the stage embed, and those of the edited texts if the stage similarity has run with the same model.
+    Another machine could compute vectors that differ in their last bits.
+
+    Returns:
+        The path of the file.
+    """
     folders = DatasetFolders()
     embed, edited = folders.stage_dir("embed"), folders.stage_dir("similarity")
     model = read_json(embed / "embed.json", EmbedReport).model
@@ -231,8 +249,7 @@ def export_embeddings() -> Path:
         tables.append((make_cache_keys(model, "text", texts), folder / "texts.npy"))
     wanted = [key for of_table, _ in tables for key in of_table]
     vectors = np.concatenate([np.load(path) for _, path in tables])
-    first = list(
-        dict(zip(reversed(wanted), reversed(range(len(wanted))), strict=True)).values()
-    )  # a text may be in both
+    # A text may be in both tables. Its first vector counts.
+    first = list(dict(zip(reversed(wanted), reversed(range(len(wanted))), strict=True)).values())
     write_precomputed(folders.embeddings / PRECOMPUTED_FILE_NAME, [wanted[i] for i in first], vectors[first])
     return folders.embeddings / PRECOMPUTED_FILE_NAME

@@ -1,8 +1,8 @@
-"""open_clip models by name, with their weights.
+"""Load open_clip models with their weights, and refuse what open_clip would only warn about.
 
-Where open_clip merely warns, this refuses: weights are required (its default is random ones), they must fit the
-configuration to the last shape, and agree with it on QuickGELU where that is known. Where open_clip takes a default without a
-warning, this takes what belongs to the weights: images are prepared for them as for the model's pretrained tags.
+Weights are required, while open_clip falls back to random ones. They must fit the configuration in every shape, and agree with it on
+QuickGELU where that is known. open_clip also uses a default preprocessing without a warning. Here, images are prepared as the
+pretrained tags of the model prescribe.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from pipeline.core.json_files import read_json
 if TYPE_CHECKING:
     import open_clip
 
-LOCAL_DIR_PREFIX, HF_HUB_PREFIX = "local-dir:", "hf-hub:"  # open_clip's own prefixes of model names
-CONFIG_FILE_NAME = "open_clip_config.json"  # in a model's folder
+# Prefixes of model names, as open_clip defines them.
+LOCAL_DIR_PREFIX, HF_HUB_PREFIX = "local-dir:", "hf-hub:"
+# File in the folder of a model.
+CONFIG_FILE_NAME = "open_clip_config.json"
 WEIGHTS_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
-TAG_PREPROCESSING_KEYS = (
-    "mean",
-    "std",
-    "interpolation",
-    "resize_mode",
-)  # how images are prepared, where a pretrained tag says so
+# Settings of the preprocessing that a pretrained tag can prescribe.
+TAG_PREPROCESSING_KEYS = ("mean", "std", "interpolation", "resize_mode")
 
 
 def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
-    """Load a model with its weights, its configuration as open_clip has it, and the file of the weights; for the names
-    see `clip.Encoder`.
+    """Load a model with its weights. See `clip.Encoder` for the names.
+
+    Returns:
+        The model, its configuration as open_clip reads it, and the path of the weights file.
 
     Raises:
-        UserError: an unknown name, tag or file, a hub out of reach, weights that do not fit.
+        UserError: The name, tag or file is unknown, the hub cannot be reached, or the weights do not fit.
     """
     import open_clip
 
@@ -47,7 +47,8 @@ def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, 
     text_tower = None
     try:
         config = _get_model_config(model)
-        text_tower = config.get("text_cfg", {}).get("hf_model_name")  # of a text tower that transformers has
+        # Set if the text tower is a model of transformers.
+        text_tower = config.get("text_cfg", {}).get("hf_model_name")
         with use_cache_if_unreachable(f"the configuration of {text_tower}") if text_tower else nullcontext():
             network = open_clip.create_model(
                 model,
@@ -56,25 +57,29 @@ def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, 
                 require_pretrained=True,
                 force_preprocess_cfg=prepared,
             )
-    except Exception as error:  # torch, safetensors, pickle and open_clip each raise their own
+    except Exception as error:
+        # torch, safetensors, pickle and open_clip each raise errors of their own.
         reasons = _error_lines(error)
-        if text_tower and isinstance(error, OSError):  # transformers' kind for what it does not find
+        # transformers raises OSError for files that it does not find.
+        if text_tower and isinstance(error, OSError):
             raise UserError(
                 _missing_file_message(model, text_tower, "the configuration of its text tower", reasons[0])
             ) from error
         raise UserError([what, *reasons]) from error
     problems = Problems(what)
-    if checkpoint.suffix == ".safetensors":  # open_clip stretches positional tables of another size silently
+    if checkpoint.suffix == ".safetensors":
+        # open_clip silently interpolates positional tables of another size, so their shapes are compared here.
         from safetensors import safe_open
 
         wanted = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
         with safe_open(checkpoint, framework="np") as file:
-            for name in file.keys():  # noqa: SIM118  (not a dict)
+            # The file is no dict, so `.keys()` is needed.
+            for name in file.keys():  # noqa: SIM118
                 shape = file.get_slice(name).get_shape()
                 if "positional_embedding" in name and shape != wanted.get(name, shape):
                     problems.add(name, f"shape {shape} in the file, {wanted[name]} in the configuration")
     problems.raise_if_any()
-    # open_clip's kinds of models have these methods in common, but no type.
+    # The models of open_clip share these methods but have no common type.
     return cast("open_clip.CLIP", network), config, checkpoint
 
 
@@ -86,10 +91,11 @@ def _get_model_config(model: str) -> dict[str, Any]:
 
 
 def load_tokenizer(model: str) -> Any:
-    """open_clip's tokenizer of a model.
+    """Load the tokenizer of a model.
 
     Raises:
-        UserError: it comes from the hub, which is out of reach, or from the model's folder, which lacks it; says what to fetch.
+        UserError: The tokenizer is on the hub, which cannot be reached, or it is missing in the folder of the model. The message
+            says which files to download.
     """
     import open_clip
 
@@ -101,7 +107,8 @@ def load_tokenizer(model: str) -> Any:
             else nullcontext()
         ):
             return open_clip.get_tokenizer(model)
-    except Exception as error:  # transformers, tokenizers and each hub client have their own kinds
+    except Exception as error:
+        # transformers, tokenizers and each hub client raise errors of their own.
         repository = name or model.removeprefix(HF_HUB_PREFIX)
         raise UserError(
             _missing_file_message(model, repository, "its tokenizer", _error_lines(error)[0])
@@ -109,31 +116,31 @@ def load_tokenizer(model: str) -> Any:
 
 
 def _error_lines(error: Exception) -> list[str]:
-    """The lines of an error that are not blank; the name of its type where there are none."""
+    """Return the lines of an error that are not blank, or the name of its type if there are none."""
     return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
 
 
 def _missing_file_message(model: str, repository: str, what: str, reason: str) -> list[str]:
-    """The message about a missing part of a text tower other than its weights."""
+    """Return the message about a missing file of a text tower other than its weights."""
     files = '--include "*token*" --include "*.model" --include "config.json"'
     if model.startswith(LOCAL_DIR_PREFIX):
         folder = model.removeprefix(LOCAL_DIR_PREFIX)
         return [
-            f"{model}: {what} is not in the folder ({reason})",
-            f"where there is a network, run: hf download {repository} {files} --local-dir {folder}",
+            f"{model}: {what} is missing in the folder ({reason})",
+            f"On a machine with network access, run: hf download {repository} {files} --local-dir {folder}",
         ]
     return [
-        f"{model}: {what} comes from {repository} on the hub, and could not be fetched ({reason})",
-        f"where there is a network, run: hf download {repository} {files}",
-        f"and copy the folder models--{repository.replace('/', '--')} of its cache (~/.cache/huggingface/hub) into the same "
-        "place here",
+        f"{model}: {what} could not be downloaded from {repository} on the hub ({reason})",
+        f"On a machine with network access, run: hf download {repository} {files}",
+        f"Then copy the folder models--{repository.replace('/', '--')} from its cache (~/.cache/huggingface/hub) into the same "
+        "folder on this machine.",
     ]
 
 
 def parse_pretrained(pretrained: str) -> tuple[str, Path | None]:
-    """The parts of a `pretrained`: a tag, a weights file, or TAG=FILE for a file with the weights of a tag.
+    """Split the value of `pretrained` into a tag and a weights file.
 
-    >>> tag_and_file("openai")
+    >>> parse_pretrained("openai")
     ('openai', None)
     """
     if not pretrained:
@@ -145,14 +152,16 @@ def parse_pretrained(pretrained: str) -> tuple[str, Path | None]:
 
 
 def _get_preprocessing(model: str, tag: str) -> dict[str, Any] | None:
-    """How images are prepared for the weights of a named model that come as a file; None leaves it to open_clip's default, with
-    which it trains.
+    """Return how images are prepared for weights that come as a file.
 
     Args:
-        tag: whose weights they are; "" if it is not known.
+        tag: The pretrained tag of the weights; "" if it is not known.
+
+    Returns:
+        The preprocessing, or None to use open_clip's default, with which it trains.
 
     Raises:
-        UserError: it is not known, and the tags of the model differ.
+        UserError: The tag is not known and the tags of the model differ.
     """
     import open_clip
 
@@ -166,9 +175,9 @@ def _get_preprocessing(model: str, tag: str) -> dict[str, Any] | None:
         kinds = [f"{', '.join(names)}: {_format_values(values)}" for values, names in by_values.values()]
         raise UserError(
             [
-                f"{model}: how images are prepared for these weights is not in the file, and differs among the pretrained tags",
+                f"{model}: the file does not say how images are prepared for these weights, and the pretrained tags differ",
                 *kinds,
-                "say whose weights they are: set `pretrained` to TAG=FILE",
+                "Name the tag of the weights: set `pretrained` to TAG=FILE.",
             ]
         )
     return next((values for values, _ in by_values.values()), None)
@@ -179,14 +188,14 @@ def _format_values(values: dict[str, Any]) -> str:
 
 
 def find_pretrained_conflict(model: str, pretrained: str) -> str:
-    """What is wrong with `pretrained` beside a model that brings its own weights; "" if nothing is."""
+    """Return what is wrong with `pretrained` for a model that brings its own weights; "" if nothing is."""
     if model.startswith((LOCAL_DIR_PREFIX, HF_HUB_PREFIX)) and pretrained:
-        return f"model {model!r} brings its own weights; leave `pretrained` empty (got {pretrained!r})"
+        return f"model {model!r} brings its own weights, but `pretrained` is {pretrained!r}. Leave it empty."
     return ""
 
 
 def _resolve_checkpoint(model: str, pretrained: str) -> Path:
-    """The weights file that open_clip will load for this name, fetched from the hub if need be."""
+    """Return the weights file that open_clip will load for this name, downloaded if necessary."""
     import open_clip
 
     if fault := find_pretrained_conflict(model, pretrained):
@@ -198,13 +207,14 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
         return _download_weights(
             lambda: open_clip.pretrained.download_pretrained_from_hf(repository),
             model,
-            f"run there: hf download {repository} --local-dir FOLDER, bring FOLDER here, and set `model: {LOCAL_DIR_PREFIX}FOLDER`",
+            f"run hf download {repository} --local-dir FOLDER there, copy FOLDER to this machine and set `model: {LOCAL_DIR_PREFIX}FOLDER`",
         )
     config, name = _get_model_config(model), model.replace("/", "-")
     if not config:
         close = difflib.get_close_matches(model, open_clip.list_models(), 5) or open_clip.list_models()[:5]
         raise UserError(
-            f"open_clip knows no model {model!r}; near it: {', '.join(close)}; or {LOCAL_DIR_PREFIX}FOLDER, {HF_HUB_PREFIX}OWNER/NAME"
+            f"model: open_clip knows no model {model!r}. Similar names: {', '.join(close)}. Also possible: {LOCAL_DIR_PREFIX}FOLDER, "
+            f"{HF_HUB_PREFIX}OWNER/NAME."
         )
     tag, file = parse_pretrained(pretrained)
     if file and not tag:
@@ -213,30 +223,30 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
     if not made or (file and not file.is_file()):
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(name)) or "none"
         what = (
-            f"{str(file)!r} is no file"
+            f"{str(file)!r} does not exist"
             if made
-            else f"{tag!r} is neither one of its pretrained tags ({tags}) nor a file"
+            else f"{tag!r} is neither a pretrained tag of the model ({tags}) nor a file"
         )
         raise UserError(f"{model}: {what}")
     if made.get("quick_gelu", False) and not config.get("quick_gelu", False):
         raise UserError(
-            f"the weights {tag!r} were trained with QuickGELU and give wrong vectors in {model!r}; "
-            f"ask for model '{model}-quickgelu'"
+            f"pretrained: the weights {tag!r} were trained with QuickGELU and give wrong vectors in {model!r}. "
+            f"Set `model` to '{model}-quickgelu'."
         )
     if file:
         return file
     return _download_weights(
         lambda: open_clip.download_pretrained(made),
         f"{model} {tag}",
-        f"set `pretrained: {tag}=FILE`, FILE being the weights file",
+        f"set `pretrained: {tag}=FILE`, where FILE is the weights file",
     )
 
 
 def find_local_weights(folder: Path) -> Path:
-    """The one weights file of a folder.
+    """Return the only weights file of a folder.
 
     Raises:
-        UserError: none or several, or no configuration beside it.
+        UserError: There is none or there are several, or the configuration file is missing or incomplete.
     """
     config = folder / CONFIG_FILE_NAME
     written = read_json(config, dict[str, Any])
@@ -246,13 +256,13 @@ def find_local_weights(folder: Path) -> Path:
         "preprocess_cfg with mean and std": isinstance(prepared, dict) and {"mean", "std"} <= prepared.keys(),
     }
     if missing := [f"`{name}`" for name, there in wanted.items() if not there]:
-        raise UserError(
-            f"{config}: no {' and no '.join(missing)} in it; take the file as open_clip publishes it"
-        )
+        raise UserError(f"{config}: {' and '.join(missing)} missing. Use the file as open_clip publishes it.")
     files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS_SUFFIXES)
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
-        raise UserError(f"{folder}: expected one weights file ({', '.join(WEIGHTS_SUFFIXES)}), found {names}")
+        raise UserError(
+            f"{folder}: expected one weights file ({', '.join(WEIGHTS_SUFFIXES)}), found {names}."
+        )
     return files[0]
 
 
@@ -260,18 +270,19 @@ def _download_weights(fetch: Callable[[], str], what: str, advice: str) -> Path:
     try:
         with use_cache_if_unreachable(f"the weights of {what}"):
             return Path(fetch())
-    except Exception as error:  # each hub client has its own kinds; whatever it is, the way out is the same
+    except Exception as error:
+        # Each hub client raises errors of its own. The remedy is the same for all of them.
         raise UserError(
             [
-                f"{what}: the weights could not be fetched ({_error_lines(error)[0]})",
-                f"where there is no network, fetch them elsewhere, and {advice}; or put the weights file beside its "
-                f"{CONFIG_FILE_NAME} and set `model: {LOCAL_DIR_PREFIX}FOLDER`",
+                f"{what}: the weights could not be downloaded ({_error_lines(error)[0]})",
+                f"Without network access, download them on another machine and {advice}. Alternatively, put the weights file beside its "
+                f"{CONFIG_FILE_NAME} and set `model: {LOCAL_DIR_PREFIX}FOLDER`.",
             ]
         ) from error
 
 
 def list_local_files(model: str, pretrained: str) -> list[Path]:
-    """What on this machine a model is loaded from: its folder, or a file of weights; [] if it is fetched by name."""
+    """Return the local files from which a model is loaded: its folder, or its weights file. Empty if it is downloaded by name."""
     if model.startswith(LOCAL_DIR_PREFIX):
         return [Path(model.removeprefix(LOCAL_DIR_PREFIX))]
     file = parse_pretrained(pretrained)[1]

@@ -21,7 +21,7 @@ from pipeline.verifier.presence_model import get_known_names
 MAX_PROBABILITY = 0.999
 # What is left of a probability where the evidence speaks against it: of what the judge holds unanswerable 97 % are.
 REFUTED_FACTOR = 0.03
-FEATURE_NAMES = ("things", "looks", "relations", "refuted", "edited")
+FEATURE_NAMES = ("objects", "attributes", "relations", "refuted", "edited")
 
 
 class LogisticWeights(Record):

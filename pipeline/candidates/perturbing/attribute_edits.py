@@ -15,7 +15,7 @@ from pipeline.language.relations import canonicalize_relation, extract_spatial_r
 
 _ZONE_PREPOSITIONS = {"hposition": "on", "vposition": "at"}
 _NEGATIVE_CONTRACTIONS: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}
-_NEGATION_CONTEXT = ("not", "")
+_NEGATION_CONTEXT = ("negation", "")
 # Before words are evened out: weight of "not" where one says none, and of the middle beside the other edge. Few say either.
 NEGATION_WEIGHT, CENTER_WEIGHT = 0.02, 0.05
 # Of what is on a side, as another one is often on the other: the share that comes to the middle, evened out or not.
@@ -93,7 +93,7 @@ def replace_attribute(
     before_noun = noun is not None and slot.span.end_token <= noun.first_token
     of_type = type_ not in MULTI_VALUED_TYPES
     options = case.replacements.list_attributes(name, slot.word, type_, frozenset(held), before_noun, of_type)
-    new = case.replacements.sample_word(("look", type_), slot.word, options, uniforms[0], may_keep)
+    new = case.replacements.sample_word(("attribute", type_), slot.word, options, uniforms[0], may_keep)
     return None if new is None or new == slot.word else swap_attribute(slot, new, case.sentence, uniforms[0])
 
 

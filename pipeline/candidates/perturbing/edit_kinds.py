@@ -17,7 +17,7 @@ from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.core.records import Subset
 from pipeline.language.presuppositions import Presupposition
 
-QUERY_ONLY_QUOTA_REACHED = "only what it asks for could be edited, and there are enough of these"
+QUERY_ONLY_QUOTA_REACHED = "only query-only edits are possible, and their quota is reached"
 
 SLOT_FINDERS = {"pt-easy": find_object_slots, "pt-hard": find_attribute_and_relation_slots}
 # Made wherever a question has a place for them, without a draw of words; and those made where there is no other edit.
@@ -43,7 +43,7 @@ def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     swaps = swaps or [swap for kind in FALLBACK_EDITS[subset] for swap in kind(case)]
     if not swaps and case.may_be_query_only:
         swaps = _sample_swaps(case, slots, always, weak=True)
-    elif not swaps and any(slot.weak for slot in [*slots, *(swap.slot for swap in always)]):
+    elif not swaps and any(slot.is_query_only for slot in [*slots, *(swap.slot for swap in always)]):
         reason = QUERY_ONLY_QUOTA_REACHED
     return swaps, "" if swaps else reason
 

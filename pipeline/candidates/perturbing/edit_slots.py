@@ -57,7 +57,7 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
     # "The other man" makes no sense without the first one.
     slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
     if premises.objects:
-        return slots, "no other object fits" if slots else "only its own word makes sense there"
+        return slots, "no other object fits" if slots else "no other object makes sense there"
     asked = "object" in premises.asserted_kinds
     return [], "its objects are asked for, not presupposed" if asked else "names no object"
 
@@ -89,12 +89,12 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         place for place in said.relations if not place.is_negated and _has_counterpart(place, case.program)
     ]
     reasons = {
-        "its attributes have no other value that things of this name have": looks,
+        "its attributes have no other value that such objects have": looks,
         "no other relation fits": places,
         "its attributes and relations have no counterpart": said.attributes or said.relations,
         "its attributes are asked for, not presupposed": "attribute" in said.asserted_kinds,
         "its relations are asked for, not presupposed": "relation" in said.asserted_kinds,
-        "says neither how its things look nor where they are": True,
+        "names no attribute and no relation": True,
     }
     return [*looks, *places], next(reason for reason, holds in reasons.items() if holds)
 

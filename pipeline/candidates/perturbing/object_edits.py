@@ -53,7 +53,7 @@ def replace_object(
     if swap and _is_who(case, slot):
         forms = dict.fromkeys(NAME_QUESTION_PHRASES[1:], 1.0)
         form = (
-            case.replacements.sample_from_weights(("asking", swap.new), "who", forms, uniforms[1] * 1000 % 1)
+            case.replacements.sample_from_weights(("name_question", swap.new), "who", forms, uniforms[1] * 1000 % 1)
             or "what"
         )
         return replace(swap, text=f"{form} {singularize(swap.new) if form.endswith('of') else swap.text}")
@@ -110,7 +110,7 @@ def _should_become_who(
         else 0.0
     )
     weights = {form: 1.0, "who": WHO_WEIGHT * fits}
-    return replacements.sample_from_weights(("asking", slot.word), form, weights, random) == "who"
+    return replacements.sample_from_weights(("name_question", slot.word), form, weights, random) == "who"
 
 
 def collect_constraints(

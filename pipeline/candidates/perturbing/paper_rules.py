@@ -74,6 +74,6 @@ def _replace_attributes(
             options = case.replacements.list_attributes(
                 noun.word, slot.word, type_, frozenset(), before_noun=True
             )
-            new = case.replacements.sample_word(("look", type_), slot.word, options, random)
+            new = case.replacements.sample_word(("attribute", type_), slot.word, options, random)
             if new is not None:
                 yield Swap(slot, new, new)

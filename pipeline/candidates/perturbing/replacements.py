@@ -58,19 +58,20 @@ class WordOptions(NamedTuple):
 
 
 class PerturbParams(Params):
-    """Parameters of perturb.
+    """Parameters of stage `perturb`.
 
     Attributes:
-        seed: of all draws.
-        preset: "presuppositions" edits only what a question takes for granted, with replacements that fit;
-            "paper" is RGQA's rule (section 3.1): every noun and adjective, any replacement, blind to what is
+        seed: Seed of all random choices.
+        preset: `presuppositions` edits only what a question presupposes, with replacements that fit.
+            `paper` is RGQA's rule (section 3.1): every noun and adjective, any replacement, whatever is
             asked.
-        even_words: weigh replacements so that over all questions each word is put in about as often as it is
-            taken out (`pipeline/candidates/perturbing/raking.py`); without, a model that sees the words alone can tell edits.
-        same_category: how often a thing is replaced by one of its own category, where one fits.
-        weak_share: of the candidates of a subset, the share that may be weak: edited only in what the question asks for
-            and does not fix, so that "nothing" or "nobody" is a true answer (`pipeline/language/presuppositions.py`). The
-            others are not made. 1: all are.
+        balance_words: Whether replacements are weighted so that each word is inserted about as often as
+            it is removed over all questions. Without it, a text-only model can tell edited questions;
+            with it, fewer edits are made.
+        same_category_rate: Probability (0 to 1) of replacing an object by one of its own category where
+            one fits.
+        max_query_only_proportion: Maximum proportion (0 to 1) of a subset's candidates that edit only
+            what the question asks for ("Who is wearing a hat?": nobody). Further ones are not made.
     """
 
     removed: ClassVar[Mapping[str, str]] = {"alternatives": "this parameter was removed; delete the line"}
@@ -106,20 +107,20 @@ class ReplacementSampler:
         self.recorded_slots: list[SlotOptions] | None = None
         relations = {*vocabulary.relations, *vocabulary.presupposed_properties}
         relations |= {other for relation in relations for other in get_excluded_relations(relation)}
-        looks = {
+        attributes = {
             *vocabulary.attributes,
             *vocabulary.attribute_alternatives,
             *vocabulary.presupposed_properties,
         }
         self.index_by_word: dict[str, Mapping[str, int]] = dict.fromkeys(
-            ("thing", "things"), self.object_table.row_by_name
+            ("object", "objects"), self.object_table.row_by_name
         )
         zones = {zone for zones in POSITION_VALUES.values() for zone in zones}
         sorts = {
-            "look": looks,
+            "attribute": attributes,
             "relation": relations,
-            "not": {"not"},
-            "asking": NAME_QUESTION_PHRASES,
+            "negation": {"not"},
+            "name_question": NAME_QUESTION_PHRASES,
             "zone": zones,
         }
         for sort, words in sorts.items():
@@ -165,7 +166,7 @@ class ReplacementSampler:
             weight = weight.copy()
             weight[table.row_by_name[name]] = KEEP_WEIGHT * weight.sum()
         rows = np.flatnonzero(weight)
-        kind = "things" if is_plural else "thing", _describe_constraints(constraints)
+        kind = "objects" if is_plural else "object", _describe_constraints(constraints)
         drawn = self._sample_index(kind, table.row_by_name.get(name, -1), rows, weight[rows], uniforms[1])
         return None if drawn is None else table.names[rows[drawn]]
 
@@ -295,10 +296,10 @@ class ReplacementSampler:
         if self.params.preset == "paper":
             called = {name, lemmatize(name), *vocabulary.categories.get(name, ())} & vocabulary.objects.keys()
             held = {look for one in called for look in vocabulary.objects[one].attributes}
-            return self._make_options("look", dict.fromkeys(sorted(held - {value}), 1.0))
+            return self._make_options("attribute", dict.fromkeys(sorted(held - {value}), 1.0))
         types, choices = vocabulary.attribute_types, vocabulary.attribute_alternatives.get(value, ())
         words = (
-            [w for w in self.index_by_word["look"] if types.get(w) == type_ or w in choices]
+            [w for w in self.index_by_word["attribute"] if types.get(w) == type_ or w in choices]
             if of_type
             else []
         )
@@ -312,7 +313,7 @@ class ReplacementSampler:
             for word in words
             if not is_similar_attribute(word, value)
         }
-        return self._make_options("look", weights)
+        return self._make_options("attribute", weights)
 
     def _make_options(self, sort: str, weights: Mapping[str, float]) -> WordOptions:
         """The words that have a weight."""
@@ -333,4 +334,4 @@ def _count_spatial_relations(counts: Mapping[str, int]) -> Counter[str]:
 def _describe_constraints(demanded: ObjectConstraints) -> str:
     """What a question says of a thing, in short: slots of which the same is said take the same things."""
     related = (f"{canonicalize_relation(relation)} {role}" for relation, role, _ in demanded.relations)
-    return ", ".join(sorted({*related, *demanded.types, *("look" for _ in demanded.attributes)}))
+    return ", ".join(sorted({*related, *demanded.types, *("attribute" for _ in demanded.attributes)}))

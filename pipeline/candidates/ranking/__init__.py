@@ -1,1 +1,1 @@
-"""Rank all image-question pairs by CLIP similarity and draw the hard and easy candidates."""
+"""Rank the questions of other images by their CLIP score for each image, and select candidates among them."""

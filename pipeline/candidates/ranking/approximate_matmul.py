@@ -1,8 +1,8 @@
-"""The matrix product that filters pairs before they are scored exactly: numpy's in float32, or torch's in bfloat16.
+"""Multiply image and text vectors approximately, to filter pairs before they are scored exactly.
 
-What passes a filter is scored by another rule, and a row is done again where the filter may have left something out;
-so that the product may be rounded as it likes, as long as its error is known, and changes no result. Processors with
-AMX multiply bfloat16 several times faster than float32; without it bfloat16 is slower, and numpy's product is taken.
+numpy multiplies in float32, torch in bfloat16. What passes the filter is scored by another rule (`exact_scores`), and a row is
+computed again if the filter may have missed something. So rounding changes no result, as long as its error is bounded. Processors with
+AMX multiply bfloat16 several times faster than float32. Others are slower at it, and use numpy.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-MIN_PAIRS_FOR_TORCH = 5 * 10**8  # pairs from which on it pays to load torch (two seconds)
-ROUNDING_CHUNK_ROWS = 256  # vectors: half a megabyte, which stays near the processor
-CPU_INFO_PATH = Path("/proc/cpuinfo")  # of Linux
+# From this number of pairs on, torch saves more than the two seconds that loading it takes.
+MIN_PAIRS_FOR_TORCH = 5 * 10**8
+# Vectors that are rounded at once. Half a megabyte fits into the cache of a processor.
+ROUNDING_CHUNK_ROWS = 256
+# Linux describes the processor here.
+CPU_INFO_PATH = Path("/proc/cpuinfo")
 
 
 class ApproximateMatmul(NamedTuple):
-    """A product of one thread.
+    """A matrix product that runs on one thread.
 
     Attributes:
-        multiply: of float32 [n, d], [m, d] and room for the result, [n, m].
-        error: |result - true product| is at most so much, of unit vectors (within 1 %).
+        multiply: Takes float32 [n, d], float32 [m, d] and an array [n, m] for the result.
+        max_error: Upper bound of |result - true product| for vectors whose length is 1 within 1 %.
     """
 
     multiply: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
@@ -35,8 +38,8 @@ class ApproximateMatmul(NamedTuple):
 
 @contextmanager
 def choose_matmul(images: np.ndarray, texts: np.ndarray) -> Iterator[ApproximateMatmul]:
-    """The faster product for these vectors, float32 [n, d] and [m, d]; within it no product takes several threads."""
-    # |float32 sum - true| <= d 2**-24 |p||t| in any order of summation; twice that, to be safe.
+    """Provide the faster product for these vectors, float32 [n, d] and [m, d]. Within the context it uses one thread."""
+    # |float32 sum - true| <= d 2**-24 |p||t| in any order of summation. Twice that leaves a margin.
     error = images.shape[1] * 2.0**-23
     with threadpool_limits(1, "blas"):
         if len(images) * len(texts) < MIN_PAIRS_FOR_TORCH or not _has_amx():
@@ -45,12 +48,14 @@ def choose_matmul(images: np.ndarray, texts: np.ndarray) -> Iterator[Approximate
         import torch
 
         precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
-        torch.set_float32_matmul_precision("medium")  # numbers are rounded to bfloat16, sums are of float32
+        # "medium" rounds the factors to bfloat16 and adds in float32.
+        torch.set_float32_matmul_precision("medium")
         torch.set_num_threads(1)
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # a mapped file
-                # |p't' - pt| <= |p' - p||t| + |p'||t' - t|, by Cauchy and Schwarz; p' and t' are no longer than 1.02.
+                # Memory-mapped files are read-only.
+                warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+                # |p't' - pt| <= |p' - p||t| + |p'||t' - t| by the Cauchy-Schwarz inequality; |p'| and |t'| are at most 1.02.
                 yield ApproximateMatmul(
                     _matmul_bfloat16,
                     error + 1.02 * (_max_rounding_error(images) + _max_rounding_error(texts)),
@@ -61,19 +66,19 @@ def choose_matmul(images: np.ndarray, texts: np.ndarray) -> Iterator[Approximate
 
 
 def _has_amx() -> bool:
-    """Whether the processor multiplies matrices of bfloat16; False where that cannot be told."""
+    """Return whether the processor multiplies bfloat16 matrices with AMX; False if that is unknown."""
     return CPU_INFO_PATH.is_file() and " amx_bf16 " in CPU_INFO_PATH.read_text(errors="replace")
 
 
 def _max_rounding_error(vectors: np.ndarray) -> float:
-    """How far the vector is from its place that is moved most by rounding to bfloat16."""
+    """Return the maximum distance between a vector and itself rounded to bfloat16."""
     import torch
 
-    parts = (
+    chunks = (
         torch.from_numpy(vectors[start : start + ROUNDING_CHUNK_ROWS])
         for start in range(0, len(vectors), ROUNDING_CHUNK_ROWS)
     )
-    return max(float((part - part.bfloat16()).norm(dim=1).max()) for part in parts)
+    return max(float((chunk - chunk.bfloat16()).norm(dim=1).max()) for chunk in chunks)
 
 
 def _matmul_float32(one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:

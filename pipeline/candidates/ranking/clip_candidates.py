@@ -1,4 +1,4 @@
-"""Propose the CLIP candidates: rank all pairs of an image and a question, draw those of both subsets."""
+"""Propose the CLIP candidates: rank all pairs of an image and a question, and select those of CLIP-Easy and CLIP-Hard."""
 
 from __future__ import annotations
 
@@ -25,19 +25,28 @@ BenchmarkSplit = Literal["validation", "test"]
 
 
 class RankParams(Params):
-    """Parameters of rank.
+    """Parameters of stage `rank`.
 
     Attributes:
-        preset: "even" caps and spreads the draw; "paper" draws as RGQA did (no cap, pure draw, the very last).
-        hard_draw, hard_pool: so many questions per image out of so many best ones (RGQA: 85 of 2,500).
-        easy_last: so many of the least similar ones (RGQA: 50). easy_pool: how far up from the end the even draw may
-            go for them, as the very last are the same few questions for most images.
-        cap: how often one question may be used in a subset; 0 is no cap, which leaves the paper's rule.
-        validation_share: share of the images in the validation part.
-        seed: of the draw and of the splits.
+        preset: Rule by which ranked pairs become candidates. The default limits how often a question is
+            used and spreads the selection over images; `paper` selects as RGQA did (section 3.1): no
+            limit, purely at random, the very last questions.
+        hard_draw: Number of questions sampled for each image from its `hard_pool` most similar ones.
+            They become the candidates of CLIP-Hard. RGQA: 85.
+        hard_pool: Number of most similar questions of each image from which `hard_draw` are sampled. A
+            smaller pool makes harder candidates. RGQA: 2,500 of 12,578.
+        easy_last: Number of least similar questions selected for each image. They become the candidates
+            of CLIP-Easy. RGQA: 50.
+        easy_pool: How far from the end of the ranking the default preset may go for them, since the
+            very last questions are the same few for most images.
+        max_question_uses: How often one question may be used in a subset. 0 means no limit, as in the
+            paper.
+        validation_proportion: Proportion of the images (0 to 1) assigned to the validation split, on
+            which thresholds are chosen.
+        seed: Seed of the selection and of the splits.
     """
 
-    preset: Literal["even", "paper"] = "even"
+    preset: Literal["balanced", "paper"] = "balanced"
     hard_draw: Count = 85
     hard_pool: Count = 2500
     easy_last: Count = 50
@@ -50,9 +59,13 @@ class RankParams(Params):
 def assign_splits(
     image_ids: Iterable[str], validation_proportion: float, seed: int
 ) -> dict[str, BenchmarkSplit]:
-    """The part of each image, by id: thresholds are chosen on validation and applied to test.
+    """Assign each image to a split. Thresholds are chosen on validation and applied to test.
 
-    The image's id alone decides, so that images added or removed change no other image's part."""
+    The split depends only on the id of the image and on the seed, so adding or removing images changes no other image's split.
+
+    Returns:
+        Image id -> "validation" or "test".
+    """
     keys = {image: int(content_hash(str(seed), "split", image), 16) for image in image_ids}
     return {
         image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
@@ -62,21 +75,27 @@ def assign_splits(
 def propose_candidates(
     questions: Iterable[Question], embeddings: Embeddings, split: Mapping[str, str], params: RankParams
 ) -> tuple[list[Candidate], dict[str, object]]:
-    """Rank all pairs and draw the candidates of both subsets; also what the report says of them: `images`, `pairs`
-    (`pair_counts`), `subsets` (`spread` of each). `part` maps images to validation and test. The candidates are without programs
-    (`with_programs`).
+    """Rank all pairs and select the candidates of both CLIP subsets.
+
+    Args:
+        split: Image id -> "validation" or "test".
+
+    Returns:
+        The candidates, sorted by id and without programs (see `attach_programs`), and the figures for the report: `images`, `pairs`
+        (`count_pairs`) and `subsets` (`summarize_selection` of each).
 
     Raises:
-        UserError: there is no question to propose.
+        UserError: There is no question to propose.
     """
     table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
         raise UserError(
-            "rank: no question can be proposed: all ask for existence, or none is asked of an embedded image"
+            "rank: no question can be proposed. All questions ask for existence, or none is about an embedded image. "
+            "Add questions of other kinds to the source."
         )
     paper = params.preset == "paper" or params.max_question_uses == 0
     easy_pool = params.easy_last if paper else params.easy_pool
-    best, last, _ = top_and_bottom_k(
+    top, bottom, _ = top_and_bottom_k(
         embeddings.image_vectors,
         embeddings.text_vectors,
         table,
@@ -86,33 +105,35 @@ def propose_candidates(
     )
     validation = np.array([split.get(image) == "validation" for image in table.image_ids])
     wanted: dict[Subset, tuple[Extreme, int]] = {
-        "clip-easy": (last, params.easy_last),
-        "clip-hard": (best, params.hard_draw),
+        "clip-easy": (bottom, params.easy_last),
+        "clip-hard": (top, params.hard_draw),
     }
     proposed: list[Candidate] = []
     subsets = {}
-    for subset, (end, draw) in wanted.items():
+    for subset, (extreme, per_image) in wanted.items():
         if paper:
-            drawn = select_pairs_by_paper_rule(subset, end.questions, table.image_ids, draw, params.seed)
-        else:
-            drawn = select_balanced_pairs(
-                subset, end.questions, table, validation, draw, params.max_question_uses, params.seed
+            selected = select_pairs_by_paper_rule(
+                subset, extreme.questions, table.image_ids, per_image, params.seed
             )
-        proposed += _make_candidates(subset, drawn, end, table, embeddings.text_strings)
-        subsets[subset] = summarize_selection(drawn, end, table, draw)
+        else:
+            selected = select_balanced_pairs(
+                subset, extreme.questions, table, validation, per_image, params.max_question_uses, params.seed
+            )
+        proposed += _make_candidates(subset, selected, extreme, table, embeddings.text_strings)
+        subsets[subset] = summarize_selection(selected, extreme, table, per_image)
     figures = {"images": len(table.image_ids), "pairs": count_pairs(table), "subsets": subsets}
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
 
 
 def _make_candidates(
-    subset: Subset, drawn: SelectedPairs, end: Extreme, table: QuestionTable, texts: Sequence[str]
+    subset: Subset, selected: SelectedPairs, extreme: Extreme, table: QuestionTable, texts: Sequence[str]
 ) -> Iterator[Candidate]:
-    admissible = table.count_eligible()
+    eligible = table.count_eligible()
     pairs: list[tuple[int, int]] = list(
-        zip(drawn.image_rows.tolist(), drawn.rank_columns.tolist(), strict=True)
+        zip(selected.image_rows.tolist(), selected.rank_columns.tolist(), strict=True)
     )
-    for image, place in pairs:
-        number = int(end.questions[image, place])
+    for image, column in pairs:
+        number = int(extreme.questions[image, column])
         image_id, question_id = table.image_ids[image], table.question_ids[number]
         yield Candidate(
             candidate_id=make_candidate_id(subset, image_id, question_id),
@@ -120,60 +141,64 @@ def _make_candidates(
             image_id=image_id,
             question_id=question_id,
             text=texts[int(table.text_rows[number])],
-            score=int(end.scores[image, place]) / 1e6,
-            rank=int(admissible[image]) - place if subset == "clip-easy" else place + 1,
+            score=int(extreme.scores[image, column]) / 1e6,
+            rank=int(eligible[image]) - column if subset == "clip-easy" else column + 1,
         )
 
 
 def attach_programs(proposed: Iterable[Candidate], questions: Mapping[str, Question]) -> Iterator[Candidate]:
-    """Proposed candidates with the programs of their questions, which are given by their ids."""
+    """Add to each candidate the program of its question. `questions` maps question ids to questions."""
     return (msgspec.structs.replace(row, program=questions[row.question_id].program) for row in proposed)
 
 
 def count_pairs(table: QuestionTable) -> dict[str, int]:
-    """All pairs of an image and a question asked of any image = those left out, by reason + the admissible."""
+    """Count the pairs of an image and a question: all = the eligible ones + those excluded, by reason."""
     images, own = len(table.image_ids), len(table.question_ids)
-    admissible = int(table.count_eligible().sum())
+    eligible = int(table.count_eligible().sum())
     return {
         "all": images * (own + table.num_existence),
         "existence question": images * table.num_existence,
         "own question": own,
-        "text of an own question": images * own - own - admissible,
-        "admissible": admissible,
+        "text of an own question": images * own - own - eligible,
+        "eligible": eligible,
     }
 
 
 def summarize_selection(
     selected: SelectedPairs, extreme: Extreme, table: QuestionTable, num_wanted: int
 ) -> dict[str, object]:
-    """How one subset's candidates are spread, of which `wanted` were to be drawn for each image.
+    """Summarize the selected pairs of one subset.
+
+    Args:
+        num_wanted: Number of questions that were to be selected per image.
 
     Returns:
-        bound: no method can draw more. short_of_bound: share of it that is missing (an exact draw is optimal all
-        the same). asked, given: pairs per image: least, mean, most; asked_minus_given: largest difference, sum of
-        all. questions_by_uses: how many questions are used so often.
+        Figures for the report. `upper_bound`: no method can select more pairs. `short_of_upper_bound`: the proportion of it that is missing,
+        which can be positive even for an optimal selection. `received`, `given`: questions that an image receives from others and gives to
+        others: least, mean, most. `received_minus_given`: largest absolute difference, and the sum of all. `questions_by_use_count`: use
+        count -> questions that are used so often.
     """
     questions, images = (
         extreme.questions[selected.image_rows, selected.rank_columns],
         len(table.image_ids),
     )
-    asked = np.bincount(selected.image_rows, minlength=images)
+    received = np.bincount(selected.image_rows, minlength=images)
     given = np.bincount(table.image_rows[questions], minlength=images)
-    apart, used = np.abs(asked - given), np.bincount(np.bincount(questions))
+    differences, used = np.abs(received - given), np.bincount(np.bincount(questions))
     return {
         "candidates": len(questions),
         "method": selected.method,
-        "bound": selected.upper_bound,
-        "short_of_bound": round(1 - len(questions) / selected.upper_bound, 6)
+        "upper_bound": selected.upper_bound,
+        "short_of_upper_bound": round(1 - len(questions) / selected.upper_bound, 6)
         if selected.upper_bound
         else 0.0,
-        "images_with_fewer_than_wanted": int((asked < num_wanted).sum()),
+        "images_with_fewer_than_wanted": int((received < num_wanted).sum()),
         **{
             name: {"least": int(n.min()), "mean": round(float(n.mean()), 3), "most": int(n.max())}
-            for name, n in (("asked", asked), ("given", given))
+            for name, n in (("received", received), ("given", given))
         },
-        "asked_minus_given": {"largest": int(apart.max()), "sum": int(apart.sum())},
-        "questions_by_uses": {str(uses): int(used[uses]) for uses in np.flatnonzero(used) if uses},
+        "received_minus_given": {"largest": int(differences.max()), "sum": int(differences.sum())},
+        "questions_by_use_count": {str(uses): int(used[uses]) for uses in np.flatnonzero(used) if uses},
         "distinct_texts": len(np.unique(table.text_rows[questions])),
         "score_quantiles": compute_quantiles(
             extreme.scores[selected.image_rows, selected.rank_columns] / 1e6

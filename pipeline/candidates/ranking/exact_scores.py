@@ -1,12 +1,11 @@
-"""Exact scores of single pairs, compiled: the cosine of an image and a text in millionths, the same on every machine.
+"""Compute exact CLIP scores of single pairs: the cosine of an image and a text in millionths, the same on every machine.
 
-The product of two float32 numbers is exact in float64, so that only the order of a sum can move its last bits. Here
-the order is written down: eight sums side by side, whatever vectors the processor has, then halves onto halves.
-Were the compiler free to choose the order for its own processor, about one score in 10**9 would round to another
-millionth on another one.
+The product of two float32 numbers is exact in float64, so only the order of a sum can change its last bits. Here the order is fixed:
+eight parallel sums, whatever the vector width of the processor, which are then added pairwise. If the compiler chose the order
+for its own processor, about one score in 10**9 would round to a different millionth on another processor.
 """
 
-# All that is compiled is in this one file: numba compiles anew what is cached only if its own file changes.
+# All compiled functions are in this file, because numba compiles a cached function again only if the file of that function changes.
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +15,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-SCORE_CEILING = (
-    1 << 21
-)  # above any score in millionths: a sort key is (TOP - score, question), packed in 54 bits
+# Larger than any score in millionths. A sort key is (SCORE_CEILING - score, question), packed into 54 bits.
+SCORE_CEILING = 1 << 21
+# Keys of the bottom are KEY_COMPLEMENT - key, so that the lowest score comes first. EMPTY_KEY sorts after all others.
 KEY_COMPLEMENT, EMPTY_KEY = 1 << 55, 1 << 62
 SIMD_LANES = 8
 
@@ -26,10 +25,14 @@ SIMD_LANES = 8
 def score_pairs(
     images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
-    """Score single pairs by the same rule as the ranking: int32 [pairs], cosine in millionths.
+    """Score single pairs by the same rule as the ranking.
 
     Args:
-        images, texts: float32 [n, d] and [m, d]. image_rows, text_rows: int [pairs].
+        images, texts: Unit vectors float32 [n, d] and [m, d].
+        image_rows, text_rows: The pairs, int [pairs].
+
+    Returns:
+        int32 [pairs], the cosine in millionths.
     """
     return np.rint(1e6 * compute_dot_products(images, texts, image_rows, text_rows)).astype(np.int32)
 
@@ -37,7 +40,7 @@ def score_pairs(
 def compute_dot_products(
     images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
-    """The products of single pairs before they are rounded: float64 [pairs]. Arguments as of `score_pairs`."""
+    """Return the products of single pairs before rounding, float64 [pairs]. See `score_pairs` for the arguments."""
     tables = np.ascontiguousarray(images), np.ascontiguousarray(texts)
     return _compute_dot_products(*tables, image_rows.astype(np.int64), text_rows.astype(np.int64))
 
@@ -56,7 +59,7 @@ def _compute_dot_products(
 
 @njit(nogil=True, cache=True)
 def _copy_row(images: np.ndarray, row: int, image: np.ndarray) -> None:
-    """Number by number: for an assignment of arrays numba compiles, too, what it would say of two lengths, for a second and a half."""
+    """Copy number by number. For an array assignment, numba would also compile a check of the lengths, which takes 1.5 seconds."""
     for i in range(image.size):
         image[i] = images[row, i]
 
@@ -74,26 +77,33 @@ def append_survivors(
     keys: tuple[np.ndarray, np.ndarray],
     counts: np.ndarray,
 ) -> None:
-    """Append the keys of the questions whose text passes a limit to their row's list, as far as there is room. Texts
-    asked of the image itself are passed over.
+    """Append the keys of the questions whose text passes a threshold to the list of their row, as far as there is room.
+
+    Texts of the image's own questions are skipped.
 
     Args:
-        products: float32 [rows, texts of this tile, filled up to a multiple of 4]; what is passed over becomes NaN.
-        first: number of the tile's first text. limits: float32 [2, rows], from below and from above.
-        texts: float32 [texts of this tile, d]. rows: the images' numbers.
-        of_text, of_image: `indptr` and `indices` of the table's `of_text` and `asked`.
-        keys: int64 [rows, room] for the best and for the last. counts: int64 [2, rows], how many passed so far.
+        products: float32 [rows, texts of this tile, padded to a multiple of 4]. Skipped entries become NaN.
+        first_text: Number of the tile's first text.
+        thresholds: float32 [2, rows]: lower bound for the top, upper bound for the bottom.
+        images: float32 [rows, d].
+        texts: float32 [texts of this tile, d].
+        rows: Numbers of the images.
+        questions_by_text: `indptr` and `indices` of `QuestionTable.questions_by_text`.
+        texts_by_image: `indptr` and `indices` of `QuestionTable.texts_by_image`.
+        keys: int64 [rows, capacity] for the top and for the bottom.
+        counts: int64 [2, rows], how many questions have passed so far.
     """
-    (text_start, questions), (asked_start, asked), (best, last) = questions_by_text, texts_by_image, keys
+    (text_start, questions), (own_start, own_texts), (top, bottom) = questions_by_text, texts_by_image, keys
     width = products.shape[1]
     passes, groups = np.empty(width, np.uint8), np.empty(width // 4, np.int64)
     passed, score = np.zeros(width + 4, np.int64), np.empty(width + 4)
     image = np.empty(images.shape[1])
     for row in range(products.shape[0]):
-        products[row, texts.shape[0] :] = np.nan  # compares false
-        for i in range(asked_start[rows[row]], asked_start[rows[row] + 1]):
-            if first_text <= asked[i] < first_text + width:
-                products[row, asked[i] - first_text] = np.nan
+        # NaN passes no threshold.
+        products[row, texts.shape[0] :] = np.nan
+        for i in range(own_start[rows[row]], own_start[rows[row] + 1]):
+            if first_text <= own_texts[i] < first_text + width:
+                products[row, own_texts[i] - first_text] = np.nan
         up, down = thresholds[0, row], thresholds[1, row]
         many = _find_passing_columns(products[row], up, down, passes, groups, passed)
         passed[many : many + 4] = 0
@@ -105,16 +115,16 @@ def append_survivors(
         high, low = counts[0, row], counts[1, row]
         for i in range(many):
             text, product = first_text + passed[i], products[row, passed[i]]
-            place = SCORE_CEILING - np.int64(np.rint(1e6 * score[i]))
+            score_key = SCORE_CEILING - np.int64(np.rint(1e6 * score[i]))
             for j in range(text_start[text], text_start[text + 1]):
-                key = (place << 32) | questions[j]
+                key = (score_key << 32) | questions[j]
                 if product >= up:
-                    if high < best.shape[1]:
-                        best[row, high] = key
+                    if high < top.shape[1]:
+                        top[row, high] = key
                     high += 1
                 if product <= down:
-                    if low < last.shape[1]:
-                        last[row, low] = KEY_COMPLEMENT - key
+                    if low < bottom.shape[1]:
+                        bottom[row, low] = KEY_COMPLEMENT - key
                     low += 1
         counts[0, row], counts[1, row] = high, low
 
@@ -123,10 +133,11 @@ def append_survivors(
 def _find_passing_columns(
     products: np.ndarray, up: float, down: float, passes: np.ndarray, groups: np.ndarray, passed: np.ndarray
 ) -> int:
-    """Write the columns [.] that pass a limit into `passed`; how many. The rest is room to work in.
+    """Write the columns that pass a threshold into `passed` and return their number. The other arrays are working memory.
 
-    Few pass, and nobody could foretell which: comparisons on whole vectors, then two rounds without a branch, of
-    groups of four columns and of the columns of groups in which something passes."""
+    Few columns pass, and the processor cannot predict which. So whole vectors are compared first. Two loops without branches then find the
+    groups of four columns in which something passes, and the passing columns of these groups.
+    """
     for column in range(products.size):
         passes[column] = (products[column] >= up) | (products[column] <= down)
     fours = passes.view(np.uint32)
@@ -145,8 +156,10 @@ def _find_passing_columns(
 def unpack_keys(
     keys: np.ndarray, is_bottom: bool, questions: np.ndarray, scores: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Write the first questions of sorted `keys` [n, any] into `places` and `scores` [all, k] at `rows` [n]; NOTHING
-    leaves what is there."""
+    """Write the first questions of sorted `keys` [n, any] into `questions` and `scores` [all, k] at `rows` [n].
+
+    EMPTY_KEY leaves the existing value.
+    """
     for i in range(rows.size):
         for j in range(min(keys.shape[1], questions.shape[1])):
             if keys[i, j] == EMPTY_KEY:
@@ -155,12 +168,12 @@ def unpack_keys(
             questions[rows[i], j], scores[rows[i], j] = key & 0xFFFFFFFF, SCORE_CEILING - (key >> 32)
 
 
-# Four at a time, as the image's numbers then serve four products: half the time of one at a time.
+# Four texts at a time take half the time of single ones, because each number of the image is loaded once for four products.
 @njit(nogil=True, cache=True)
 def _dot_four_texts(
     image: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
 ) -> tuple[float, float, float, float]:
-    """Products of an image, float64 [d], with four of the texts, float32 [m, d]."""
+    """Return the products of an image, float64 [d], with four of the texts, float32 [m, d]."""
     whole = image.size // SIMD_LANES * SIMD_LANES
     ab, bb, cb, db = _simd_dot(image, texts, a, b, c, d, whole)
     for i in range(whole, image.size):
@@ -172,12 +185,13 @@ def _dot_four_texts(
 
 
 def _build_simd_dot(typing: Any, image: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
-    """The first `whole` (a multiple of LANES) numbers of `_four`, LANES sums a text, added in a fixed order."""
+    """Build the product of the first `whole` (a multiple of SIMD_LANES) numbers: SIMD_LANES sums per text, added in a fixed order."""
     result = types.UniTuple(types.float64, 4)
     signature = result(image, texts, a, b, c, d, whole)
     doubles, floats = (ir.VectorType(number, SIMD_LANES) for number in (ir.DoubleType(), ir.FloatType()))
     count, zero = ir.IntType(64), ir.Constant(doubles, None)
-    fused = ("contract",)  # a product that is exact anyway may be added in one step
+    # The products are exact, so multiplying and adding in one step gives the same result.
+    fused = ("contract",)
 
     def build(context: Any, b: Any, signature: Any, args: Any) -> Any:
         xs, ts = (
@@ -208,7 +222,7 @@ def _build_simd_dot(typing: Any, image: Any, texts: Any, a: Any, b: Any, c: Any,
             phi.add_incoming(end, loop)
 
         def halves(one: Any, other: Any, left: list[int], right: list[int]) -> Any:
-            """The lanes `left` of both vectors, one after the other, plus the lanes `right`."""
+            """Add the lanes `right` of both vectors to their lanes `left`."""
             picks = (ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes) for lanes in (left, right))
             return b.fadd(*(b.shuffle_vector(one, other, pick) for pick in picks))
 

@@ -1,4 +1,4 @@
-"""CLIP scores of single pairs of an image and a text, by the rule of the ranking (`topk`): the cosine in millionths."""
+"""Compute CLIP scores of single pairs of an image and a text, by the rule of the ranking (`topk`): the cosine in millionths."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ QUANTILE_LEVELS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 def compute_quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
-    """Quantiles of scores, rounded to 6 places; nothing of no scores."""
+    """Return quantiles of scores, rounded to 6 places; an empty dict if there are no scores."""
     values = np.quantile(scores, QUANTILE_LEVELS).tolist() if len(scores) else ()
     return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILE_LEVELS, values, strict=False)}
 
 
 def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> list[SourceQuestionScore]:
-    """The score of every question with its own image, sorted by question id."""
+    """Return the score of every question with its own image, sorted by question id."""
     own = index_questions(questions, vectors.image_ids, vectors.text_strings)
     scores = score_pairs(vectors.image_vectors, vectors.text_vectors, own.image_rows, own.text_rows).tolist()
     return [
@@ -31,17 +31,17 @@ def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> l
 
 
 def score_edited_questions(edited: Sequence[Candidate], vectors: Embeddings) -> list[EditedQuestionScore]:
-    """The score of every edited question with its image, in their order; None where `vectors` lacks its text.
+    """Return the score of every edited question with its image, in the given order; None if its text has no vector.
 
     Raises:
-        UserError: candidates at images that were not embedded.
+        UserError: Some candidates belong to images that were not embedded.
     """
     names = vectors.image_ids, vectors.text_strings
     image_row, text_row = ({name: row for row, name in enumerate(rows)} for rows in names)
-    problems = Problems("candidates at images without a vector (run embed again)")
+    problems = Problems("candidates of images without a vector. Run the stage embed again.")
     for candidate in edited:
         if candidate.image_id not in image_row:
-            problems.add(candidate.candidate_id, f"no image {candidate.image_id} was embedded")
+            problems.add(candidate.candidate_id, f"image {candidate.image_id} was not embedded")
     problems.raise_if_any()
     known = [candidate for candidate in edited if candidate.text in text_row]
     images = np.array([image_row[candidate.image_id] for candidate in known], np.int32)

@@ -1,7 +1,8 @@
-"""What is ranked: the vectors that embed wrote, checked, and the questions that may be proposed, as arrays.
+"""Load what is ranked: the vectors that the stage embed wrote, and the questions that may be proposed, as arrays.
 
-Two kinds of questions are left out, as in RGQA 3.1: existence questions ("Is there a dog?" is always answerable, with no)
-and the image's own questions; the text of an own question under another id counts as its own.
+As in RGQA (section 3.1), two kinds of questions are never proposed: existence questions ("Is there a dog?" is always
+answerable, if only with no) and the image's own questions. A question of another image with the text of an own question counts as
+own.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from pipeline.core.json_files import read_json
 from pipeline.core.records import Question
 from pipeline.language.functional_programs import is_existence_question
 
-NORM_CHECK_CHUNK_ROWS = 8192  # rows looked at together
+# Rows whose length is checked at once.
+NORM_CHECK_CHUNK_ROWS = 8192
 
 
 class Embeddings(NamedTuple):
-    """float32 unit vectors [n, d] and [m, d], and what their rows stand for. `texts` is a memory map. `files` are those of
-    both tables."""
+    """float32 unit vectors of images [n, d] and texts [m, d], with the image ids and texts of their rows.
+
+    `text_vectors` is a memory map. `npy_paths` are the files of both tables.
+    """
 
     image_vectors: np.ndarray
     image_ids: list[str]
@@ -35,20 +39,21 @@ class Embeddings(NamedTuple):
 
 
 def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings:
-    """Read the tables of images and texts and check that they fit each other.
+    """Read the tables of images and texts, and check that they match.
 
     Args:
-        embed: the stage's folder. texts: the folder whose texts are read; None: those of embed, too.
+        embed_dir: Folder of the stage embed.
+        text_dir: Folder with the texts; that of embed by default.
 
     Raises:
-        UserError: lists everything that does not fit.
+        UserError: Lists everything that does not match.
     """
-    problems = Problems("vectors that cannot be used (run embed again)")
+    problems = Problems("vectors that cannot be used. Run the stage embed again.")
     table, where = embed_dir / "images.npy", (text_dir or embed_dir) / "texts.npy"
     images, image_ids = _load_table(table, embed_dir / "image_ids.json", problems)
     of_texts, text_list = _load_table(where, where.with_suffix(".json"), problems)
     if images.ndim == of_texts.ndim == 2 and images.shape[1] != of_texts.shape[1]:
-        what = f"of {images.shape[1]} and {of_texts.shape[1]} dimensions"
+        what = f"{images.shape[1]} and {of_texts.shape[1]} dimensions"
         problems.add(f"{table}, {where}", what)
     problems.raise_if_any()
     return Embeddings(np.array(images), image_ids, of_texts, text_list, (table.absolute(), where.absolute()))
@@ -58,11 +63,12 @@ def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarra
     ids = read_json(names, list[str])
     try:
         array = np.asarray(np.load(table, mmap_mode="r"))
-    except Exception as error:  # of a damaged header numpy raises whatever its parser raises
+    except Exception as error:
+        # For a damaged header numpy raises whatever its parser raises.
         problems.add(str(table), f"{type(error).__name__}: {error}")
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        what = f"{array.dtype} {array.shape}, expected float32 with {format_count(len(ids), 'row')}, one for each of {names.name}"
+        what = f"{array.dtype} {array.shape}, expected float32 with {format_count(len(ids), 'row')}, one per entry of {names.name}"
         problems.add(str(table), what)
         return np.zeros(0), ids
     for start in range(0, len(array), NORM_CHECK_CHUNK_ROWS):
@@ -75,15 +81,16 @@ def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarra
 
 @dataclass(frozen=True, slots=True)
 class QuestionTable:
-    """The questions that may be proposed, in the order of their ids; positions in it name them everywhere else.
+    """The questions that may be proposed, sorted by id. Other arrays refer to them by their position in this table.
 
     Attributes:
-        image_ids: of all images, in the order of their rows.
-        questions: their ids.
-        text_rows, image_rows: int32, row of the text's vector and of the question's own image.
-        of_text: bool [texts, questions], the questions of each text. asked: bool [images, texts], the texts asked of
-            each image (existence questions included): none of them may be proposed for it. Indices ascend.
-        existence: how many questions were left out because they ask for existence.
+        question_ids: Ids of the questions.
+        image_ids: Ids of all images, in the order of their rows.
+        text_rows, image_rows: int32 [questions], row of the text's vector and of the question's own image.
+        questions_by_text: bool [texts, questions], the questions with each text. Indices ascend.
+        texts_by_image: bool [images, texts], the texts asked about each image, including existence questions. None of them may be proposed
+            for it. Indices ascend.
+        num_existence: Number of existence questions, which are not in the table.
     """
 
     question_ids: Sequence[str]
@@ -95,24 +102,25 @@ class QuestionTable:
     num_existence: int
 
     def count_questions_per_text(self) -> np.ndarray:
-        """How many questions have each text: int [texts]."""
+        """Return how many questions have each text: int [texts]."""
         return np.diff(self.questions_by_text.indptr)
 
     def count_eligible(self) -> np.ndarray:
-        """How many questions may be proposed for each image: int [images]."""
+        """Return how many questions may be proposed for each image: int [images]."""
         return np.asarray(len(self.question_ids) - self.texts_by_image @ self.count_questions_per_text())
 
     def without_ids(self) -> QuestionTable:
-        """The same without what only names questions and images: all that ranking needs, arrays that are sent fast."""
+        """Return a copy without ids and own images, which is all that ranking needs and is sent faster to other processes."""
         none = self.text_rows[:0]
         return replace(self, question_ids=(), image_ids=(), text_rows=none, image_rows=none)
 
 
 class QuestionColumns(NamedTuple):
-    """Questions in the order of their ids, as `ids`.
+    """Questions in the order of their ids.
 
     Attributes:
-        images, texts: int32 [questions], rows of the embedded images and texts. existence: bool [questions].
+        image_rows, text_rows: int32 [questions], rows of the embedded images and texts.
+        asks_existence: bool [questions].
     """
 
     ids: list[str]
@@ -124,15 +132,14 @@ class QuestionColumns(NamedTuple):
 def index_questions(
     questions: Iterable[Question], image_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionColumns:
-    """The questions asked of `image_ids`. Those of other images (other splits) are passed over; of none more is held than
-    its numbers.
+    """Return the questions about `image_ids` as arrays. Questions about other images are skipped.
 
     Raises:
-        UserError: questions whose text was not embedded.
+        UserError: The texts of some questions were not embedded.
     """
     image_row = {image: row for row, image in enumerate(image_ids)}
     text_row = {text: row for row, text in enumerate(texts)}
-    problems = Problems("questions without a vector (run embed again)")
+    problems = Problems("questions without a vector. Run the stage embed again.")
     ids, images, rows, existence = list[str](), array("i"), array("i"), bytearray()
     for question in questions:
         if question.image_id in image_row:
@@ -151,19 +158,25 @@ def index_questions(
 def build_question_table(
     questions: Iterable[Question], image_ids: Sequence[str], texts: Sequence[str]
 ) -> QuestionTable:
-    """Number the questions asked of `image_ids` by the rows of the embedded images and texts (see `numbered`)."""
-    asked = index_questions(questions, image_ids, texts)
-    proposed = np.flatnonzero(~asked.asks_existence)
-    text_rows, places = asked.text_rows[proposed], np.arange(len(proposed))
+    """Build the table of the questions about `image_ids` that may be proposed.
+
+    Raises:
+        UserError: The texts of some questions were not embedded.
+    """
+    columns = index_questions(questions, image_ids, texts)
+    proposed = np.flatnonzero(~columns.asks_existence)
+    text_rows, positions = columns.text_rows[proposed], np.arange(len(proposed))
     shape = len(image_ids), len(texts)
     return QuestionTable(
-        question_ids=[asked.ids[number] for number in proposed],
+        question_ids=[columns.ids[number] for number in proposed],
         image_ids=image_ids,
         text_rows=text_rows,
-        image_rows=asked.image_rows[proposed],
+        image_rows=columns.image_rows[proposed],
         questions_by_text=csr_array(
-            (np.ones(len(proposed), bool), (text_rows, places)), (len(texts), len(proposed))
+            (np.ones(len(proposed), bool), (text_rows, positions)), (len(texts), len(proposed))
         ),
-        texts_by_image=csr_array((np.ones(len(asked.ids), bool), (asked.image_rows, asked.text_rows)), shape),
-        num_existence=len(asked.ids) - len(proposed),
+        texts_by_image=csr_array(
+            (np.ones(len(columns.ids), bool), (columns.image_rows, columns.text_rows)), shape
+        ),
+        num_existence=len(columns.ids) - len(proposed),
     )

@@ -34,22 +34,22 @@ def find_grammar_error(text: str) -> str:
     >>> slip("What is the man that to the left of the cup wearing?")
     'a clause without a verb'
     >>> slip("Is the cup in front or behind the vase?"), slip("Does the cup have large size?")
-    ('a preposition cut short', 'a noun without an article')
+    ('an incomplete preposition', 'a noun without an article')
     >>> slip("Which color do you think is the cup?")
-    'the order of another question'
+    'a wrong word order'
     """
     tokens = ("", *tokenize_text(text), "", "")
     for before, token, after, next_ in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
         if token == after and token.isalpha():
-            return "a word said twice"
+            return "a repeated word"
         if token in _SINGLE_WORD_PREPOSITIONS - _PREPOSITIONS_BEFORE_OF and after == "of":
-            return "a preposition too many"
+            return "a superfluous preposition"
         if before == "in" and token == "front" and after not in {"of", *_SENTENCE_ENDS}:
-            return "a preposition cut short"
+            return "an incomplete preposition"
         if token in ("have", "has") and next_ in _ATTRIBUTE_NOUNS:
             return "a noun without an article"
         if token == "think" and after in ("is", "are") and next_ in DETERMINERS:
-            return "the order of another question"
+            return "a wrong word order"
         if (
             before not in {"", *_FINITE_VERBS}
             and token in _RELATIVE_PRONOUNS
@@ -59,10 +59,10 @@ def find_grammar_error(text: str) -> str:
         if (token == "are" and after in _SINGULAR_PRONOUNS and next_ in _SENTENCE_ENDS) or (
             token == "is" and after in _PLURAL_PRONOUNS
         ):
-            return "a verb that does not agree"
+            return "a verb that does not agree with its subject"
     if tokens[1] == "how" and "called" in tokens:
-        return "not how one asks for a name"
+        return "an unidiomatic question for a name"
     said = [token for token in tokens if token[:1].isalnum()]
     if tokens[1] == "where" and said[-1] in {"of", *_SINGLE_WORD_PREPOSITIONS}:
-        return "a place asked for twice"
+        return "a location asked for twice"
     return ""

@@ -17,9 +17,9 @@ from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.verification import verify_question
 
 EDITED_WITHOUT_EFFECT = "edited without effect"
-REPEATED_OPTION = "offers the same choice twice"
-REVEALS_ANSWER = "gives its answer away"
-UNGRAMMATICAL = "badly said, as its source is"
+REPEATED_OPTION = "offers the same option twice"
+REVEALS_ANSWER = "reveals its answer"
+UNGRAMMATICAL = "ungrammatical, like its source"
 ALREADY_ASKED = "already asked of this image"
 ALWAYS_ANSWERABLE = "always answerable"
 ANSWERABLE_BY_EVIDENCE = "answerable by evidence"

@@ -1,4 +1,4 @@
-"""Attention rollout (Abnar and Zuidema, ACL 2020): how much of each token arrives at each token after all layers."""
+"""Compute attention rollout (Abnar and Zuidema, ACL 2020): how much each input token contributes to each output token."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pipeline.inference.attribution.attribution_maps import AttributionMap, norm
 
 
 def compute_rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
-    """[T, T], row t: what of each token is in token t at the end; rows sum to 1.
+    """Return the contributions [T, T] of the input tokens (columns) to the output tokens (rows). Rows sum to 1.
 
-    A layer's attention is averaged over its heads; a token also keeps itself (the residual connection), so the identity is added
-    and rows are made to sum to 1 again: A' = (A + I) / 2. The product of all is A'_L ... A'_1 (section 3, with 0.5 A + 0.5 I).
+    The attention of a layer is averaged over its heads. The residual connection adds the identity, and rows are normalized again:
+    A' = 0.5 A + 0.5 I. The result is the product A'_L ... A'_1 (section 3).
 
     Args:
-        layers: attention [H, T, T] of each layer, that next to the input first; rows sum to 1.
+        layers: Attention [H, T, T] of each layer, from input to output. Rows sum to 1.
 
     Raises:
-        ValueError: no layers, or shapes that differ.
+        ValueError: There are no layers, or their shapes differ.
 
-    >>> rollout([np.array([[[0.0, 1.0], [0.0, 1.0]]])]).tolist()
+    >>> compute_rollout([np.array([[[0.0, 1.0], [0.0, 1.0]]])]).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
     shapes = sorted({layer.shape[1:] for layer in layers})
@@ -37,13 +37,20 @@ def compute_rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
 def place_on_patches(
     weights: np.ndarray, patch_positions: np.ndarray, shape: tuple[int, int]
 ) -> AttributionMap:
-    """Weights [P] of patches where they lie: `places` [P, 2] (row, column) of each. ViLT takes them in an order that it draws by
-    lot at each forward, and where there are more than it takes, not all: those it did not see count nothing.
+    """Arrange the weights of patches in a map, normalized to sum 1.
+
+    ViLT shuffles the patches in each forward pass, and samples some of them if there are too many. Patches that were not sampled
+    get weight 0.
+
+    Args:
+        weights: Weights [P].
+        patch_positions: Row and column of each patch, [P, 2].
+        shape: Rows and columns of the map.
 
     Raises:
-        ValueError: as many places as weights are wanted, each once and inside.
+        ValueError: The numbers of weights and positions differ, or a position is outside of the map or occurs twice.
 
-    >>> on_patches(np.array([0.2, 0.6]), np.array([[0, 1], [0, 0]]), (1, 3)).round(2).tolist()
+    >>> place_on_patches(np.array([0.2, 0.6]), np.array([[0, 1], [0, 0]]), (1, 3)).round(2).tolist()
     [[0.75, 0.25, 0.0]]
     """
     patch_positions = np.asarray(patch_positions)
@@ -54,7 +61,7 @@ def place_on_patches(
         or len(np.unique(patch_positions, axis=0)) < len(patch_positions)
     ):
         raise ValueError(
-            f"{len(weights)} patches at places of shape {patch_positions.shape} do not fit a grid of {shape}"
+            f"{len(weights)} patches at positions of shape {patch_positions.shape} do not fit a map of shape {shape}"
         )
     grid = np.zeros(shape)
     grid[patch_positions[:, 0], patch_positions[:, 1]] = weights

@@ -1,7 +1,7 @@
-"""Grids: how much each part of an image counts, [rows, columns] from the top left, none below 0, all together 1.
+"""Attribution maps: how much each cell of an image counts, [rows, columns] from the top left, non-negative, with sum 1.
 
-All ways to see where a model looked end in one of these, and `rgqa score --resource attention=FILE` reads them. Boxes are corners,
-(left, top, right, bottom), as shares of the image.
+All attribution methods return such a map, and `rgqa score --resource attention=FILE` reads them. Boxes are
+(left, top, right, bottom) as fractions of the image.
 """
 
 from __future__ import annotations
@@ -14,25 +14,29 @@ import numpy as np
 from pipeline.core.json_files import write_json
 
 AttributionMap = np.ndarray
-MAP_SHAPE = (24, 24)  # rows and columns that boxes are spread over; square, so files are short
-MIN_BOX_SIDE = 1e-6  # sides of a box, at least: one without area still lies somewhere
-SIGNIFICANT_DIGITS = 6  # significant ones of a number in a file
-GQA_REGION_LENGTH = 5  # numbers that GQA's scorer wants of a region; so many regions it takes for a grid
+# Rows and columns onto which boxes are rasterized. GQA's format is short for square maps.
+MAP_SHAPE = (24, 24)
+# A box without area gets sides of this length.
+MIN_BOX_SIDE = 1e-6
+# Of a number in a file.
+SIGNIFICANT_DIGITS = 6
+# GQA's scorer expects five numbers per region, and takes a list of five regions for a map of five by five.
+GQA_REGION_LENGTH = 5
 
 
 def normalize_map(weights: np.ndarray) -> AttributionMap:
-    """Weights [rows, columns] as shares of their sum. Where none counts (all are 0) each counts as much.
+    """Divide weights [rows, columns] by their sum. If all are 0, the map is uniform.
 
     Raises:
-        ValueError: not a table, or a weight that is negative or no number.
+        ValueError: The weights do not have two dimensions, or a weight is negative or not finite.
 
-    >>> grid_of(np.array([[1.0, 3.0]])).tolist(), grid_of(np.zeros((1, 2))).tolist()
+    >>> normalize_map(np.array([[1.0, 3.0]])).tolist(), normalize_map(np.zeros((1, 2))).tolist()
     ([[0.25, 0.75]], [[0.5, 0.5]])
     """
     weights = np.asarray(weights, float)
     if weights.ndim != 2 or not weights.size or not np.isfinite(weights).all() or weights.min() < 0:
         raise ValueError(
-            f"weights of shape {weights.shape}; wanted rows and columns of numbers that are not negative"
+            f"weights of shape {weights.shape}; wanted finite, non-negative weights [rows, columns]"
         )
     total = weights.sum()
     return weights / total if total > 0 else np.full(weights.shape, 1 / weights.size)
@@ -41,14 +45,18 @@ def normalize_map(weights: np.ndarray) -> AttributionMap:
 def rasterize_boxes(
     weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = MAP_SHAPE
 ) -> AttributionMap:
-    """Each weight [m] evenly over its box [m, 4], for each cell what falls into it. What of a box lies outside of the image
-    does not count; where boxes lie over each other, weights add up.
+    """Spread each weight evenly over its box, and sum what falls into each cell.
+
+    Args:
+        weights: Weights [m].
+        boxes: Boxes [m, 4] as fractions of the image.
+        shape: Rows and columns of the map.
 
     Raises:
-        ValueError: a box whose right edge is left of its left one, or its lower edge above its upper one (a width and height in
-            their place?), or boxes that lie outside of the image.
+        ValueError: The numbers of weights and boxes differ, a right or lower edge is before the left or upper one (width and height
+            instead of edges), or a box is outside of the image.
 
-    >>> spread(np.array([1.0, 1.0]), np.array([[0, 0, 0.5, 1], [0, 0, 1, 1]]), (1, 2)).tolist()
+    >>> rasterize_boxes(np.array([1.0, 1.0]), np.array([[0, 0, 0.5, 1], [0, 0, 1, 1]]), (1, 2)).tolist()
     [[0.75, 0.25]]
     """
     weights, boxes = np.asarray(weights, float), np.asarray(boxes, float).reshape(-1, 4)
@@ -56,10 +64,12 @@ def rasterize_boxes(
         raise ValueError(f"{len(weights)} weights and {len(boxes)} boxes")
     if wrong := np.flatnonzero((boxes[:, 2:] < boxes[:, :2]).any(1)).tolist():
         raise ValueError(
-            f"box {boxes[wrong[0]].tolist()} is turned round; wanted left, top, right, bottom, not width and height"
+            f"box {boxes[wrong[0]].tolist()} has its right or lower edge first; wanted left, top, right, bottom, not width and height"
         )
     if len(boxes) and (boxes.max() > 1 + 1e-3 or boxes.min() < -1e-3):
-        raise ValueError(f"boxes from {boxes.min():g} to {boxes.max():g}; wanted shares of the image, 0 to 1")
+        raise ValueError(
+            f"boxes from {boxes.min():g} to {boxes.max():g}; wanted fractions of the image, 0 to 1"
+        )
     low = np.clip(boxes[:, :2], 0, 1 - MIN_BOX_SIDE)
     high = np.maximum(np.clip(boxes[:, 2:], 0, 1), low + MIN_BOX_SIDE)
     rows, columns = shape
@@ -69,17 +79,18 @@ def rasterize_boxes(
 
 
 def _overlap_rates(low: np.ndarray, high: np.ndarray, count: int) -> np.ndarray:
-    """Of stretches [m] of 0 to 1 the share that falls into each of `count` parts, [m, count]."""
+    """Return the proportion of each interval [m] within 0 to 1 that falls into each of `count` bins, [m, count]."""
     edges = np.linspace(0, 1, count + 1)
     inside = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     return np.clip(inside, 0, None) / (high - low)[:, None]
 
 
 def find_peaks(grid: AttributionMap) -> np.ndarray:
-    """The cells of the highest weight: middles [n, 2] (x, y) as shares of the image. Of cells that differ by rounding alone each
-    is one.
+    """Return the centers [n, 2] (x, y) of the cells with the highest weight, as fractions of the image.
 
-    >>> highest(np.array([[0.1, 0.5], [0.4, 0.0]])).tolist()
+    Cells whose weights differ by rounding only count as equal.
+
+    >>> find_peaks(np.array([[0.1, 0.5], [0.4, 0.0]])).tolist()
     [[0.75, 0.25]]
     """
     rows, columns = np.nonzero(grid >= grid.max() * (1 - 1e-9))
@@ -87,24 +98,26 @@ def find_peaks(grid: AttributionMap) -> np.ndarray:
 
 
 def to_gqa_attention(grid: AttributionMap) -> list[list[float]]:
-    """The grid as GQA's scorer reads it: a square one with x first, [x][y]; of any other a region for each cell that counts,
-    [x0, y0, x1, y1, weight]. Five regions would be read as a grid of five by five: the first of them is cut in two.
+    """Convert a map to the format of GQA's scorer.
 
-    >>> weights_of(np.array([[0.1, 0.2], [0.3, 0.4]])), weights_of(np.array([[0.0, 1.0]]))
+    A square map becomes a list of columns, [x][y]. Any other map becomes a list of regions [x0, y0, x1, y1, weight], one per cell
+    above 0. The scorer would take five regions for a map of five by five, so then the first is split in two.
+
+    >>> to_gqa_attention(np.array([[0.1, 0.2], [0.3, 0.4]])), to_gqa_attention(np.array([[0.0, 1.0]]))
     ([[0.1, 0.3], [0.2, 0.4]], [[0.5, 0.0, 1.0, 1.0, 1.0]])
     """
     rows, columns = grid.shape
     if rows == columns:
         return [[_round_significant(weight) for weight in column] for column in grid.T]
-    found = [
+    regions = [
         [column / columns, row / rows, (column + 1) / columns, (row + 1) / rows, grid[row, column]]
         for row, column in zip(*np.nonzero(grid), strict=True)
     ]
-    if len(found) == GQA_REGION_LENGTH:
-        x0, y0, x1, y1, weight = found[0]
+    if len(regions) == GQA_REGION_LENGTH:
+        x0, y0, x1, y1, weight = regions[0]
         middle = (x0 + x1) / 2
-        found[:1] = [[x0, y0, middle, y1, weight / 2], [middle, y0, x1, y1, weight / 2]]
-    return [[*map(_round_significant, region)] for region in found]
+        regions[:1] = [[x0, y0, middle, y1, weight / 2], [middle, y0, x1, y1, weight / 2]]
+    return [[*map(_round_significant, region)] for region in regions]
 
 
 def _round_significant(number: float) -> float:
@@ -112,5 +125,5 @@ def _round_significant(number: float) -> float:
 
 
 def write_gqa_attention(path: Path, grids: Mapping[str, AttributionMap]) -> None:
-    """Write grids by the ids of their questions, as `rgqa score --resource attention=FILE` reads them."""
+    """Write maps by question id to a file for `rgqa score --resource attention=FILE`."""
     write_json(path, {name: to_gqa_attention(grid) for name, grid in grids.items()})

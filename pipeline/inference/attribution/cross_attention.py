@@ -1,4 +1,4 @@
-"""Cross-attention: how much each word of a question looks at each region of the image."""
+"""Average the cross-attention of the words of a question to the regions of an image."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import numpy as np
 
 
 def average_cross_attention(layers: Sequence[np.ndarray], first_region: int = 0) -> np.ndarray:
-    """[T, M], row t: the share of each region in what word t looks at, mean over layers and heads.
+    """Return the attention [T, M] of each word to each region, averaged over layers and heads. Rows sum to 1.
 
     Args:
-        layers: attention [H, T, M] of each layer, words on regions; rows sum to 1.
-        first: the region that counts first. BLIP's vision tower has a token for the whole image before its patches: 1.
+        layers: Attention [H, T, M] of each layer. Rows sum to 1.
+        first_region: Index of the first region to count. It is 1 for BLIP, whose vision encoder has a token for the whole image before
+            its patches.
 
     Raises:
-        ValueError: no layers, or shapes that differ.
+        ValueError: There are no layers, or their shapes differ.
 
-    >>> words_on_regions([np.array([[[0.5, 0.25, 0.25]]])], first=1).tolist()
+    >>> average_cross_attention([np.array([[[0.5, 0.25, 0.25]]])], first_region=1).tolist()
     [[0.5, 0.5]]
     """
     shapes = sorted({layer.shape[1:] for layer in layers})
@@ -28,15 +29,21 @@ def average_cross_attention(layers: Sequence[np.ndarray], first_region: int = 0)
 
 
 def average_over_words(table: np.ndarray, is_word: Sequence[bool]) -> np.ndarray:
-    """What the question as a whole looks at, [M]: the mean over the words that count (marks of the tokenizer do not).
+    """Return the attention [M] of the question as a whole: the mean over its words.
+
+    Args:
+        table: Attention [T, M] of each token to each region.
+        is_word: Whether each token is a word, not a special token of the tokenizer.
 
     Raises:
-        ValueError: no word counts, or there are not as many as rows.
+        ValueError: There is no word, or the length differs from the number of rows.
 
-    >>> of_words(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), [False, True, True]).tolist()
+    >>> average_over_words(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), [False, True, True]).tolist()
     [0.25, 0.75]
     """
     which = np.asarray(is_word, bool)
     if which.shape != (len(table),) or not which.any():
-        raise ValueError(f"{which.sum()} of {len(which)} words count, of a table of {len(table)} rows")
+        raise ValueError(
+            f"{which.sum()} of {len(which)} tokens are words, in a table of {len(table)} rows; wanted at least one word, and a row per token"
+        )
     return table[which].mean(0)

@@ -1,4 +1,4 @@
-"""Words that stand in an image: brought in a file, or read by rapidocr where it is installed (extra `ocr`)."""
+"""Read the words in an image, from a file or with rapidocr (extra `ocr`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bott
 
 
 class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A word of a file. `box`: left, top, right, bottom in pixels of the image. `score`: how sure the reader is, 0 to 1."""
+    """A word in an image.
+
+    Attributes:
+        text: The word.
+        box: Left, top, right, bottom in pixels.
+        score: Confidence of the text recognition, 0 to 1.
+    """
 
     text: str
     box: tuple[float, float, float, float]
@@ -26,10 +32,14 @@ class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_image_words(path: Path, image: str) -> list[ImageWord]:
-    """The words of an image in a file, none where an object of lists does not name it.
+    """Read the words of an image from a file.
+
+    Args:
+        path: A JSON list of words, or an object with such a list by image id. An image without a list has no words.
+        image: Id of the image.
 
     Raises:
-        UserError: no such file, or not like this: all that is wrong.
+        UserError: The file cannot be read, or has another format. All faults are listed.
     """
     content = read_json(path)
     rows = content.get(image, []) if isinstance(content, dict) else content
@@ -46,7 +56,7 @@ def read_image_words(path: Path, image: str) -> list[ImageWord]:
         if not (left < right and top < bottom):
             problems.add(
                 f"word {number} {word.text!r}",
-                f"box {list(word.box)} is empty or turned round (width and height in place of right and bottom?)",
+                f"box {list(word.box)} is empty or has its right or lower edge first; wanted left, top, right, bottom, not width and height",
             )
         if not 0 <= word.score <= 1:
             problems.add(f"word {number} {word.text!r}", f"score {word.score:g}, wanted 0 to 1")
@@ -56,29 +66,29 @@ def read_image_words(path: Path, image: str) -> list[ImageWord]:
 
 
 def recognize_words(image: Path) -> list[ImageWord]:
-    """The words that rapidocr reads in an image, upright boxes around them.
+    """Recognize the words in an image with rapidocr.
 
     Raises:
-        UserError: it is not installed, or cannot read the file.
+        UserError: rapidocr is not installed, or the image cannot be read.
     """
     try:
         from rapidocr import RapidOCR  # pyright: ignore[reportMissingImports] - an extra
     except ImportError as error:
         raise UserError(
-            'reading words in images needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or bring them: --words FILE'
+            'reading words in images needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or give the words with --words FILE'
         ) from error
     try:
         upright = np.asarray(load_rgb(image))
     except (OSError, ValueError) as error:
         raise UserError(f"{image}: {error}; restore it") from error
-    # It takes arrays in the order blue, green, red, as OpenCV has them.
+    # rapidocr takes arrays in the order blue, green, red, as OpenCV does.
     return parse_ocr_result(
         RapidOCR(params={"Global.log_level": "error"})(np.ascontiguousarray(upright[..., ::-1]))
     )
 
 
 def parse_ocr_result(ocr_result: Any) -> list[ImageWord]:
-    """What rapidocr found: `boxes` [n, 4, 2] corners in pixels, `txts`, `scores`; None each where there is nothing."""
+    """Convert a result of rapidocr: `boxes` [n, 4, 2] (corners in pixels), `txts` and `scores`, each None if there are no words."""
     if ocr_result.boxes is None:
         return []
     rows = zip(ocr_result.txts, ocr_result.boxes, ocr_result.scores, strict=True)
@@ -89,10 +99,15 @@ def parse_ocr_result(ocr_result: Any) -> list[ImageWord]:
 
 
 def make_word_marks(words: Sequence[ImageWord], size: tuple[int, int], source: str) -> tuple[BoxMark, ...]:
-    """Words in an image of `size` (width, height in pixels).
+    """Convert words to marks, with boxes as fractions of the image.
+
+    Args:
+        words: The words.
+        size: Width and height of the image in pixels.
+        source: Where the words are from, for the message.
 
     Raises:
-        UserError: boxes that lie outside of the image: those of another, or of another size.
+        UserError: A box is outside of the image.
     """
     width, height = size
     problems = Problems(f"{source}: boxes outside of the image, which has {width} x {height} pixels")

@@ -1,4 +1,4 @@
-"""Items of a benchmark by pairs: an unanswerable question and the answerable one beside it."""
+"""Find pairs of a benchmark: an unanswerable question (UQ) and its answerable question (AQ)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 
 class UqAqPair(NamedTuple):
-    """The UQ and the AQ of a pair; None for one that the benchmark does not name."""
+    """The UQ and the AQ of a pair; None for one that is not in the benchmark."""
 
     subset: str
     uq: BenchmarkItem | None
@@ -18,20 +18,20 @@ class UqAqPair(NamedTuple):
 
     @property
     def present_items(self) -> list[BenchmarkItem]:
-        """Those that there are, the UQ first."""
+        """The items that are in the benchmark, the UQ first."""
         return [item for item in (self.uq, self.aq) if item is not None]
 
 
 def get_question_text(item: BenchmarkItem) -> str:
-    """An item's question, of a release or of GQA's own file."""
+    """Return the question of an item of a release or of a GQA file."""
     return item.question_text or str(item.gqa_question.get("question", ""))
 
 
 def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
-    """The pair of an item; of an AQ that stands in several subsets that of the first.
+    """Return the pair of an item, in the first subset that has the item.
 
     Raises:
-        UserError: there is no such item, or it has no image or no text.
+        UserError: There is no such item, or it has no image or no text.
     """
     for subset, items in benchmark.subsets.items():
         if item_id in items.ids:
@@ -39,7 +39,7 @@ def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
             if not found.image or not get_question_text(found):
                 lacks = "image" if not found.image else "text"
                 raise UserError(
-                    f"item {item_id} of {benchmark.name} names no {lacks}, so nothing can look at it"
+                    f"item {item_id} of {benchmark.name} has no {lacks}; choose an item of a release"
                 )
             both = [item for item in items if item.pair_id and item.pair_id == found.pair_id] or [found]
             return UqAqPair(
@@ -54,18 +54,20 @@ def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
 
 
 def sample_pairs(benchmark: Benchmark, count: int) -> list[UqAqPair]:
-    """`count` pairs by lot, as many of each subset as goes: of part test (of all where none is named) those whose ids hash lowest,
-    so that nobody chose them, and the same ones whatever the model."""
-    share, more = divmod(count, max(len(benchmark.subsets), 1))
-    drawn = []
-    for place, (subset, items) in enumerate(benchmark.subsets.items()):
+    """Sample pairs at random, the same number from each subset as far as possible.
+
+    Pairs are from split test, or from the whole benchmark if it has no splits. The sample does not depend on the model.
+    """
+    per_subset, remainder = divmod(count, max(len(benchmark.subsets), 1))
+    sampled = []
+    for i, (subset, items) in enumerate(benchmark.subsets.items()):
         pairs: dict[str, list[BenchmarkItem]] = {}
         for item in items:
             if item.pair_id and item.split in ("test", ""):
                 pairs.setdefault(item.pair_id, []).append(item)
-        lot = sorted(pairs, key=lambda pair: content_hash("look", pair))
-        for pair in lot[: share + (place < more)]:
+        shuffled = sorted(pairs, key=lambda pair: content_hash("look", pair))
+        for pair in shuffled[: per_subset + (i < remainder)]:
             uq = next((item for item in pairs[pair] if not item.answers), None)
             aq = next((item for item in pairs[pair] if item.answers), None)
-            drawn.append(UqAqPair(subset, uq, aq))
-    return drawn
+            sampled.append(UqAqPair(subset, uq, aq))
+    return sampled

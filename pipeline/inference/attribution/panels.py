@@ -1,4 +1,4 @@
-"""What there is to be drawn over an image, and what it is called."""
+"""The panels of an attribution page: what is drawn over the image, and its title."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import NamedTuple
 from pipeline.inference.attribution.attribution_maps import AttributionMap
 
 METHOD_TITLES = {
-    "attention": "Where it looked: its attention over regions, mean of its glances",
-    "grad-cam": "What speaks for its answer: Grad-CAM on the picture's map",
-    "hires-cam": "The same cell by cell: HiResCAM",
-    "detections": "What it found",
-    "rollout": "Where it looked: attention rollout from the question's first token over patches",
-    "cross-attention": "Where it looked: cross-attention, mean over the question's words",
+    "attention": "Attention to regions, mean over glimpses",
+    "grad-cam": "Grad-CAM of the answer on the image's feature map",
+    "hires-cam": "HiResCAM of the answer on the image's feature map",
+    "detections": "Detected objects",
+    "rollout": "Attention rollout from the question's first token to the patches",
+    "cross-attention": "Cross-attention, mean over the question's words",
 }
 
 
 class BoxMark(NamedTuple):
-    """A thing, region or word in an image: box (left, top, right, bottom; shares of the image), and a score or weight."""
+    """An object, region or word in an image.
+
+    Attributes:
+        text: Its name.
+        box: Left, top, right, bottom as fractions of the image.
+        score: Its confidence or weight.
+    """
 
     text: str
     box: tuple[float, float, float, float]
@@ -25,7 +31,17 @@ class BoxMark(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One way of seeing. `heat`: whether the grid is drawn (else the marks alone). `folded`: shown on a click."""
+    """The result of one attribution method.
+
+    Attributes:
+        method: Name of the method.
+        title: Heading of the panel.
+        attribution_map: The map.
+        marks: Boxes to draw.
+        show_heatmap: Whether the map is drawn; if not, only the marks are.
+        is_collapsed: Whether the panel is hidden until the user opens it.
+        note: A remark below the panel.
+    """
 
     method: str
     title: str
@@ -37,16 +53,22 @@ class Panel(NamedTuple):
 
 
 class Attribution(NamedTuple):
-    """What a model said to a question of an image, and how it came by it. `probability`: its own, of the answer."""
+    """An answer of a model, and the parts of the image that it used.
+
+    Attributes:
+        answer: The answer.
+        probability: The model's probability of the answer.
+        panels: One panel per method.
+    """
 
     answer: str
     probability: float
     panels: tuple[Panel, ...]
 
     def get_panel(self, method: str) -> Panel:
-        """That of a method.
+        """Return the panel of a method.
 
         Raises:
-            KeyError: there is none.
+            KeyError: There is no such panel.
         """
         return {panel.method: panel for panel in self.panels}[method]

@@ -1,4 +1,4 @@
-"""What a row of the leaderboard, or a model of transformers, looked at: which nets it has, and what its file says."""
+"""Open a row of the leaderboard, or a model of transformers, for attribution."""
 
 from __future__ import annotations
 
@@ -15,14 +15,22 @@ HF_MODEL_PREFIX = "hf-vqa/"
 
 
 class Attributor(Protocol):
-    """A model that shows what it looked at."""
+    """A model that shows which parts of an image it used."""
 
-    def attribute(self, image: Path, texts: list[str], image_id: str = "") -> list[Attribution]: ...
+    def attribute(self, image: Path, texts: list[str], image_id: str = "") -> list[Attribution]:
+        """Return the attribution of each question about an image."""
+        ...
 
 
 class RowAttribution(NamedTuple):
-    """A row's models by name, the first of which answers; what its predictions file says, by item (answer and confidence; empty
-    where there is no file); and what else is to be known."""
+    """A row of the leaderboard.
+
+    Attributes:
+        name: Name of the row.
+        models: Its models by name; the first one answers.
+        predictions: Answer and confidence by item id, from its predictions file; empty if there is none.
+        note: A remark for the page.
+    """
 
     name: str
     models: Mapping[str, Attributor]
@@ -33,18 +41,21 @@ class RowAttribution(NamedTuple):
 def open_row(
     folders: DatasetFolders, name: str, seed: int = 0, settings: Mapping[str, str] | None = None
 ) -> RowAttribution:
-    """Open a row: of the data set's own nets, of one seed, or hf-vqa/NAME_OR_FOLDER.
+    """Open a row.
 
     Args:
-        settings: of a model of transformers, as `rgqa run --model-arg` takes them.
+        folders: Folders of the data set.
+        name: A row of the data set's reference models, or hf-vqa/NAME_OR_FOLDER.
+        seed: Seed of the reference models.
+        settings: Settings of a model of transformers, as for `rgqa run --model-arg`.
 
     Raises:
-        UserError: there is no such row, no net of this seed, or nothing that looks at a place.
+        UserError: There is no such row or seed, or the row does not read the image.
     """
     if name.startswith(HF_MODEL_PREFIX):
         return RowAttribution(name, {name: _load_hf_model(name, settings or {})}, {})
     if settings:
-        raise UserError(f"--model-arg is for {HF_MODEL_PREFIX}... alone, and --model is {name!r}")
+        raise UserError(f"--model-arg has no effect with --model {name}; it is for {HF_MODEL_PREFIX}... only")
     return research_registry.own_row_sight(folders, name, seed)
 
 

@@ -1,4 +1,4 @@
-"""What a model of transformers looked at: ViLT by attention rollout, BLIP and LXMERT by cross-attention."""
+"""Attribute the answers of transformers models: ViLT by attention rollout, BLIP and LXMERT by cross-attention."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from pipeline.inference.attribution.panels import METHOD_TITLES, Attribution, Bo
 from pipeline.inference.hf_vqa_base import ImageQuestion, VqaModel
 
 HF_MODEL_PREFIX = "hf-vqa/"
-MAX_MARKED_REGIONS = 8  # regions that are marked
+MAX_MARKED_REGIONS = 8
 
 
 class TransformersAttributor:
-    """ViLT, BLIP or LXMERT, from the hub or a folder.
+    """ViLT, BLIP or LXMERT.
 
     Args:
-        model: hf-vqa/NAME_OR_FOLDER. settings: as `rgqa run --model-arg` takes them.
+        model: hf-vqa/NAME_OR_FOLDER.
+        settings: Settings of the model, as for `rgqa run --model-arg`.
 
     Raises:
-        UserError: it cannot be loaded.
+        UserError: The model cannot be loaded.
     """
 
     def __init__(self, model: str, settings: dict[str, str]) -> None:
@@ -38,26 +39,33 @@ class TransformersAttributor:
         self.model_type = self.net.config.model_type
 
     def attribute(self, image: Path, texts: Sequence[str], image_id: str = "") -> list[Attribution]:
-        """What it made of questions of one image.
+        """Return the attribution of each question about an image.
 
         Raises:
-            UserError: the image is missing or cannot be read, or has no features (LXMERT).
+            UserError: The image cannot be read, or has no features (LXMERT).
         """
         panels = {"vilt": _vilt_panels, "blip": _blip_panels, "lxmert": _lxmert_panels}[self.model_type]
-        sightings = []
+        attributions = []
         try:
             for text in texts:
                 with record_attention(self.net.model, self.model_type) as calls:
-                    (said,) = self.net.predict([ImageQuestion(text, image.read_bytes(), image_id)])
-                sightings.append(Attribution(said.answer, said.probability, panels(calls[0], self.net)))
+                    (prediction,) = self.net.predict([ImageQuestion(text, image.read_bytes(), image_id)])
+                panel_tuple = panels(calls[0], self.net)
+                attributions.append(Attribution(prediction.answer, prediction.probability, panel_tuple))
         except (OSError, ValueError) as error:
             raise UserError(f"{image}: {error}") from error
-        return sightings
+        return attributions
 
 
 class RecordedCall(NamedTuple):
-    """A call of the model that answered: what it was given, what it gave, and of ViLT where its patches lie, [P, 2] (row, column)
-    in the order that it drew for them, and rows and columns of all."""
+    """A forward pass.
+
+    Attributes:
+        inputs: Its keyword arguments.
+        outputs: Its result.
+        patch_positions: Row and column of each patch [P, 2], in the order of ViLT's tokens; None for other models.
+        patch_grid_shape: Rows and columns of all patches of ViLT.
+    """
 
     inputs: dict[str, Any]
     outputs: Any
@@ -67,29 +75,31 @@ class RecordedCall(NamedTuple):
 
 @contextmanager
 def record_attention(model: Any, model_type: str) -> Iterator[list[RecordedCall]]:
-    """Note the attention of a model (of BLIP: of what reads the question) while it answers, so that what is shown is the very look
-    by which it answered. ViLT takes its patches in a random order, which only a result of `visual_embed` tells."""
+    """Record the forward passes of a model while it answers, with attention.
+
+    Of BLIP, those of the text encoder are recorded. ViLT shuffles its patches, and only the result of `visual_embed` has their order.
+    """
     calls: list[RecordedCall] = []
     orders: list[tuple[Any, Any]] = []
-    reader = model.text_encoder if model_type == "blip" else model
-    before = reader.register_forward_pre_hook(
-        lambda _, args, named: (args, {**named, "output_attentions": True, "return_dict": True}),
+    encoder = model.text_encoder if model_type == "blip" else model
+    before = encoder.register_forward_pre_hook(
+        lambda _, args, kwargs: (args, {**kwargs, "output_attentions": True, "return_dict": True}),
         with_kwargs=True,
     )
 
-    def note(_: Any, args: Any, given: dict[str, Any], gave: Any) -> None:
-        places, shape = orders[-1] if orders else (None, (0, 0))
-        calls.append(RecordedCall(given, gave, places, shape))
+    def record(_: Any, args: Any, inputs: dict[str, Any], outputs: Any) -> None:
+        positions, shape = orders[-1] if orders else (None, (0, 0))
+        calls.append(RecordedCall(inputs, outputs, positions, shape))
 
-    after = reader.register_forward_hook(note, with_kwargs=True)
+    after = encoder.register_forward_hook(record, with_kwargs=True)
     embeddings = model.vilt.embeddings if model_type == "vilt" else None
     if embeddings is not None:
         original = embeddings.visual_embed
 
-        def embed(*args: Any, **named: Any) -> Any:
-            result = original(*args, **named)
-            places, shape = result[2]
-            orders.append((places[0].cpu().numpy(), tuple(int(side) for side in shape)))
+        def embed(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            positions, shape = result[2]
+            orders.append((positions[0].cpu().numpy(), tuple(int(side) for side in shape)))
             return result
 
         embeddings.visual_embed = embed
@@ -99,11 +109,12 @@ def record_attention(model: Any, model_type: str) -> Iterator[list[RecordedCall]
         before.remove()
         after.remove()
         if embeddings is not None:
-            del embeddings.visual_embed  # the class has the original
+            # Removing the attribute of the instance restores the method of the class.
+            del embeddings.visual_embed
 
 
 def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """ViLT: words first, then a token for the whole image, then patches; it answers from its first token."""
+    """The tokens of ViLT are words, one token for the whole image, and patches. It answers from the first token."""
     assert call.patch_positions is not None
     total = compute_rollout([_to_numpy(layer[0]) for layer in call.outputs.attentions])
     patches = total[0, call.inputs["input_ids"].shape[1] + 1 :]
@@ -117,7 +128,7 @@ def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _blip_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """BLIP: words on patches; the vision tower's first token is for the whole image."""
+    """The words of BLIP attend to patches. The first token of its vision encoder stands for the whole image."""
     table = average_cross_attention(
         [_to_numpy(layer[0]) for layer in call.outputs.cross_attentions], first_region=1
     )
@@ -130,7 +141,7 @@ def _blip_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _lxmert_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """LXMERT: words on the regions that were brought."""
+    """The words of LXMERT attend to the regions of the features file."""
     table = average_cross_attention([_to_numpy(layer[0]) for layer in call.outputs.cross_encoder_attentions])
     boxes, ids = _to_numpy(call.inputs["visual_pos"][0]), call.inputs["input_ids"][0].tolist()
     return tuple(
@@ -146,24 +157,22 @@ def _lxmert_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _word_rows(table: np.ndarray, tokenizer: Any, ids: Sequence[int]) -> list[tuple[str, str, np.ndarray]]:
-    """Method, title and weights [M] of the question as a whole, and of each of its words. Marks such as [CLS] are no words."""
-    marks = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    counted = [token not in marks for token in ids]
+    """Return method, title and weights [M] for the whole question and for each of its words, without tokens such as [CLS]."""
+    special_tokens = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    is_word = [token not in special_tokens for token in ids]
     tokens = tokenizer.convert_ids_to_tokens(ids)
-    whole = ("cross-attention", METHOD_TITLES["cross-attention"], average_over_words(table, counted))
-    each = [
-        (f"word-{place}", f"Its word {token!r}", row)
-        for place, (token, row, is_word) in enumerate(zip(tokens, table, counted, strict=True))
-        if is_word
+    whole = ("cross-attention", METHOD_TITLES["cross-attention"], average_over_words(table, is_word))
+    words = [
+        (f"word-{i}", f"Cross-attention of the word {token!r}", row)
+        for i, (token, row, counts) in enumerate(zip(tokens, table, is_word, strict=True))
+        if counts
     ]
-    return [whole, *each]
+    return [whole, *words]
 
 
 def _mark_strongest(weights: np.ndarray, boxes: np.ndarray) -> tuple[BoxMark, ...]:
     order = np.argsort(-weights, kind="stable")[:MAX_MARKED_REGIONS].tolist()
-    return tuple(
-        BoxMark(f"region {place + 1}", tuple(boxes[place].tolist()), float(weights[place])) for place in order
-    )
+    return tuple(BoxMark(f"region {i + 1}", tuple(boxes[i].tolist()), float(weights[i])) for i in order)
 
 
 def _to_numpy(values: torch.Tensor) -> np.ndarray:

@@ -25,12 +25,13 @@ DEFAULT_RANKING_SCORE = "auaf"
 
 
 class LeaderboardParams(Params):
-    """Parameters of the leaderboard.
+    """Parameters of stage `leaderboard`.
 
     Attributes:
-        against: The row whose score is subtracted from every other model's; if there is no such row, nothing is.
-        repetitions: Replicates of the bootstrap.
-        seed: Of the bootstrap.
+        baseline: Row whose score is subtracted from every other model's score. Nothing is subtracted if
+            there is no such row.
+        num_replicates: Number of bootstrap replicates, in which images are resampled.
+        seed: Seed of the bootstrap.
     """
 
     baseline: str = "msp"

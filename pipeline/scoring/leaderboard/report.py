@@ -22,9 +22,9 @@ from pipeline.scoring.text_report import format_heading, format_interval, format
 
 TEMPLATE_DIR = Path(__file__).parent
 CSV_COLUMNS = (
-    *("row", "kind", "seeds", "confidence", "subset", "category", "score", "value", "low", "high"),
-    *("lowest_seed", "highest_seed", "rank", "lowest_rank", "letters"),
-    *("difference", "difference_low", "difference_high", "items", "missing"),
+    *("row", "kind", "seeds", "confidence", "subset", "category", "score", "value", "ci_low", "ci_high"),
+    *("seed_min", "seed_max", "best_rank", "worst_rank", "letter_display"),
+    *("difference", "difference_ci_low", "difference_ci_high", "num_items", "num_missing"),
 )
 DECIMALS = 6
 TableRow = list[str]
@@ -71,7 +71,7 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     comparison = board.comparisons[scope]
     against = any(board.difference_to_baseline(one.row, scope) for one in rows)
     several = len(comparison.model_names) > 1
-    head = ["rank", *["letters"] * several, "row", *map(format_heading, REPORTED_SCORES)]
+    head = ["rank", *["letter display"] * several, "row", *map(format_heading, REPORTED_SCORES)]
     difference = head.index(format_heading(board.ranking_score)) + 1
     if against:
         head.insert(
@@ -263,7 +263,7 @@ def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]
         if MEAN in one.scores:
             low, high = one.scores[MEAN][board.ranking_score].interval
             shares = {score: measured.value for score, measured in one.scores[MEAN].items()}
-            shares |= {f"{board.ranking_score}_low": low, f"{board.ranking_score}_high": high}
+            shares |= {f"{board.ranking_score}_ci_low": low, f"{board.ranking_score}_ci_high": high}
             shares |= {
                 f"{board.ranking_score}_{place}": scores[board.ranking_score].value
                 for place, scores in one.scores.items()
@@ -271,7 +271,7 @@ def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]
             }
             rounded = {name: None if math.isnan(value) else _round(value) for name, value in shares.items()}
             best, worst = board.get_rank_interval(one.row, MEAN) or (None, None)
-            metrics[one.row.name] = {"rank": best, "lowest_rank": worst, **rounded}
+            metrics[one.row.name] = {"best_rank": best, "worst_rank": worst, **rounded}
     return metrics
 
 

@@ -69,14 +69,14 @@ def score_rows(
 def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
     """Of each category and each difficulty of UQs that is not rare, its UQs and all AQs, [n]."""
     answerable = items.answerable
-    splits = {
+    masks = {
         kind: answerable | (items[name] == kind)
         for name in ("category", "difficulty")
         for kind in sorted({*items[name][~answerable]} - {""})
     }
     enough = answerable.sum() >= MIN_ITEMS
     return {
-        kind: which for kind, which in splits.items() if enough and (which & ~answerable).sum() >= MIN_ITEMS
+        kind: which for kind, which in masks.items() if enough and (which & ~answerable).sum() >= MIN_ITEMS
     }
 
 

@@ -44,11 +44,11 @@ class LeaderboardRow(NamedTuple):
     num_available_items: int = 0
 
 
-# The release's sanity predictions: what they are, the subsets chosen by them, and what is to be known.
+# The release's reference predictions: what they are, the subsets chosen by them, and what is to be known.
 CLIP_SUBSETS = ("clip-easy", "clip-hard")
 REFERENCE_ROWS = {
     "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither image nor text'),
-    "blind": (
+    "text_only": (
         "word n-grams of the text, fitted to this release's labels out of fold",
         (),
         "sees no image; answers as the questions of other images that begin alike are mostly answered",
@@ -56,7 +56,7 @@ REFERENCE_ROWS = {
     "clip_score": (
         "CLIP score of image and question",
         CLIP_SUBSETS,
-        "the CLIP that chose the items of the CLIP subsets; answers as `blind`",
+        "the CLIP that chose the items of the CLIP subsets; answers as `text_only`",
     ),
 }
 
@@ -103,14 +103,14 @@ def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) 
 
 
 def load_reference_rows(release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
-    """The release's sanity predictions as rows, those that it has.
+    """The release's reference predictions as rows, those that it has.
 
     Raises:
         UserError: a file cannot be read.
     """
     rows = []
     for name, (confidence, chosen, note) in REFERENCE_ROWS.items():
-        paths = {subset: release / "sanity" / subset / f"{name}.json" for subset in benchmark.subsets}
+        paths = {subset: release / "reference_predictions" / subset / f"{name}.json" for subset in benchmark.subsets}
         said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
         if said:
             rows.append(LeaderboardRow(name, "reference", (said,), confidence, note, chosen))

@@ -52,7 +52,7 @@ class RunResult(NamedTuple):
 
     @property
     def confidence_method(self) -> str:
-        return _get_name(self.record.get("recipe"))
+        return _get_name(self.record.get("confidence"))
 
 
 def _get_name(entry: Any) -> str:
@@ -127,13 +127,14 @@ def make_run_rows(
     runs: Sequence[RunResult], full_benchmark: Benchmark, common_benchmark: Benchmark
 ) -> list[RowWithPath]:
     """The row of each run, named by its model, and by prompt and method of confidence where they differ."""
-    prompts, recipes = ({getattr(one, split) for one in runs} for split in ("prompt", "recipe"))
+    prompts = {one.prompt for one in runs}
+    methods = {one.confidence_method for one in runs}
     rows: list[RowWithPath] = []
     for run in runs:
-        splits = [run.prompt] * (len(prompts) > 1) + [run.confidence_method] * (len(recipes) > 1)
+        details = [run.prompt] * (len(prompts) > 1) + [run.confidence_method] * (len(methods) > 1)
         note = f"prompt {run.prompt}" if run.prompt else ""
         row = LeaderboardRow(
-            f"{run.model_name} ({', '.join(splits)})" if splits else run.model_name,
+            f"{run.model_name} ({', '.join(details)})" if details else run.model_name,
             "model",
             (dict.fromkeys(common_benchmark.subsets, run.predictions),),
             run.confidence_method,
@@ -216,7 +217,7 @@ def _read_run(folder: Path) -> RunResult:
     if not isinstance(of, dict) or not {"name", "version", "sha256"} <= of.keys():
         raise UserError(f"{about}: does not name its release; wanted what `rgqa run` wrote")
     counts = told.get("counts", {})
-    if not counts or counts["replies"] + counts["failed"] < counts["samples"]:
+    if not counts or counts["replies"] + counts["failed"] < counts["questions"]:
         raise UserError(f"{folder}: the run has not come to its end; its own command goes on")
     asked, journal = None, folder / "answers.jsonl"
     if told.get("limit") or told.get("shots"):  # examples are not asked
@@ -232,7 +233,7 @@ def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
     Raises:
         UserError: none is named, or runs are of different ones, or of another than the one given.
     """
-    release = requested or next((Path(one.record["path"]) for one in runs if one.record.get("path")), None)
+    release = requested or next((Path(one.record["release_path"]) for one in runs if one.record.get("release_path")), None)
     if release is None:
         raise UserError(
             "predictions files do not say of which release they are; say --release data/release/..."

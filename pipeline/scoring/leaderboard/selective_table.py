@@ -69,7 +69,7 @@ def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
     for subset, items in benchmark.subsets.items():
         first = items.answerable
         for place in np.flatnonzero(first).tolist():
-            pair = items["image"][place], items["asked"][place] or items["id"][place]
+            pair = items["image"][place], items["question_text"][place] or items["id"][place]
             first[place] = pair not in asked
             asked.add(pair)
         found[subset] = items.select(first)

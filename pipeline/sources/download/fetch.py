@@ -90,7 +90,7 @@ def fetch(what: str, options: FetchOptions, retry_policy: RetryPolicy = DEFAULT_
         UserError: everything that is wrong, at once.
     """
     if what != "gqa":
-        raise UserError(f"{what!r}: only gqa can be fetched; docs/gqa.md says how other sources are read")
+        raise UserError(f"{what!r}: only gqa can be fetched; docs/guides/download_data.md says how other sources are read")
     if options.split not in (None, *GQA_SPLITS):
         raise UserError(f"--split {options.split}: expected one of {', '.join(GQA_SPLITS)}")
     wanted, folders = resolve_ingest_params(options.dataset, options.split), DatasetFolders(options.dataset)

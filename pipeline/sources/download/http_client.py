@@ -97,17 +97,22 @@ class HttpClient:
     """
 
     def __init__(
-        self, cache: Path, patience: RetryPolicy, keep: bool = False, offline: bool = False, jobs: int = 8
+        self,
+        cache_dir: Path,
+        retry_policy: RetryPolicy,
+        keep_cache: bool = False,
+        offline: bool = False,
+        max_connections: int = 8,
     ) -> None:
-        self.cache_dir, self.retry_policy = cache, patience
-        self.keep_cache, self.offline, self.max_connections = keep, offline, jobs
+        self.cache_dir, self.retry_policy = cache_dir, retry_policy
+        self.keep_cache, self.offline, self.max_connections = keep_cache, offline, max_connections
         self.bytes_received = 0
         self._update_progress: Callable[[int], object] = int
         self._last_message_time = -MESSAGE_INTERVAL_SECONDS
         self.stop_event = threading.Event()
         try:
             self.httpx_client = httpx.Client(
-                timeout=httpx.Timeout(patience.stall_seconds, pool=None),
+                timeout=httpx.Timeout(retry_policy.stall_seconds, pool=None),
                 follow_redirects=True,
                 limits=httpx.Limits(max_connections=None),
                 headers={"Accept-Encoding": "identity", "User-Agent": "rgqa-pipeline"},

@@ -257,7 +257,7 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
     members = ask.scene_index.find_by_name(name)
     fits = [j for j in members if ask.scene_index.attributes[j].get(kind) == value]
     # "red chairs or tables" can be heard as "red chairs, or any tables"; with no table both mean the same.
-    has = {"color": "colors", "material": "materials", "size": "sized", "pattern": "patterned"}[kind]
+    has = {"color": "colors", "material": "materials", "size": "has_size", "pattern": "is_patternable"}[kind]
     other = ask.choose_absent_kind(lambda sort: bool(getattr(sort, has)))
     if value is None or other is None or yes != bool(fits) or is_plural(name) or is_plural(other):
         return None

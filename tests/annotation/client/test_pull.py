@@ -268,7 +268,7 @@ def test_answers_of_whoever_was_forgotten_do_not_come_back(pushed):
     gone = make_pseudonym(
         1, read_or_create_salt(DatasetFolders())
     )  # not in the roster: the server still has what they gave
-    write_json(DatasetFolders().study / "forgotten.json", {gone: "2026-01-01"})
+    write_json(DatasetFolders().study / "erased.json", {gone: "2026-01-01"})
     pushed.annotate(pushed.in_project(TITLE)[0], person=1)
     pull_annotations()
     path = DatasetFolders().annotations / "pulled.json"

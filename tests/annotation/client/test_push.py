@@ -91,7 +91,7 @@ def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
         "key": "t0003",
         "block": 0,
         "first": {"role": "candidate", "candidate": "c3", "expected": None},
-        "second": {"role": "filter", "candidate": None, "expected": "invalid"},
+        "second": {"role": "gold", "candidate": None, "expected": "invalid"},
     }
     assert told["consent"]["hash"] and told["consent"]["contact"] and told["guide"]
     assert (told["known"], told["fallen"], told["volunteers"]) == ([], [], False)
@@ -113,13 +113,13 @@ def test_on_our_own_server_somebody_has_to_be_invited(own):
 
 
 def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(own):
-    exa = Annotator(name="exa", pseudonym="expert-01", email="Exa@example.org")
+    exa = Annotator(name="exa", pseudonym="adjudicator-01", email="Exa@example.org")
     left = msgspec.structs.replace(people("ann")[0], is_active=False)
     write_roster(DatasetFolders(), [left, exa])
     open_link_file(DatasetFolders()).touch()
     push_tasks()
     told = queue()
-    assert told["people"] == {"exa@example.org": "expert-01"} and told["volunteers"] is True
+    assert told["people"] == {"exa@example.org": "adjudicator-01"} and told["volunteers"] is True
     assert told["left"] == {"ann@example.org": "annotator-01"}
 
 

@@ -75,7 +75,7 @@ def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsy
 
 def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, capsys):
     rows = [("ann", "2026", True, False), ("cyd", "2026", True, True)]
-    dan = Annotator(name="dan", pseudonym="expert-01", email="dan@example.org", is_active=False)
+    dan = Annotator(name="dan", pseudonym="adjudicator-01", email="dan@example.org", is_active=False)
     write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), dan])
     own.report["tiny"] = {
         "people": [
@@ -96,7 +96,7 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
     out = capsys.readouterr().out
     found = table(out)
     where = ["at work", "not agreed yet", "asked no more: fails filters", "left"]
-    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["expert-01"][0]] == where
+    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["adjudicator-01"][0]] == where
     assert found["annotator-01"][1:3] == ["3", "0"]
     # 10 tasks with three votes each are 30; 18 were enough.
     assert "10 of 40 tasks are known, 1 of 4 waves; 30 votes, 12 fewer than with 3 for each" in out

@@ -30,7 +30,7 @@ def test_people_join_with_pseudonyms_in_order_and_a_link_each(
         ("zoe", "annotator-01", "zoe@rgqa.local"),
         ("ann", "annotator-02", "ann@rgqa.local"),
         ("ben", "annotator-03", "ben@rgqa.local"),
-        ("Dan", "expert-01", "dan@rgqa.local"),
+        ("Dan", "adjudicator-01", "dan@rgqa.local"),
     ]
     said = capsys.readouterr().out
     links = [accounts.make_link(person) for person in read_roster(DatasetFolders())]

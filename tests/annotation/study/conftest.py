@@ -16,7 +16,7 @@ RULES = QualityRules(aggregation="majority")
 def task(key, expected=V, text="filter", subset="clip-hard", source="own question", image=None):
     """Image n<key>, candidate c<key> first, then a filter of what is expected."""
     known = TaskQuestion(
-        key="2", text=text, role="filter", expected_choice=expected, gold_source=source, question_id=f"q{key}"
+        key="2", text=text, role="gold", expected_choice=expected, gold_source=source, question_id=f"q{key}"
     )
     asked = TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=f"c{key}")
     return Task(task_id=key, image_id=image or f"n{key}", subset=subset, first=asked, second=known)
@@ -79,7 +79,7 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
             wrong = who == "cem" or key == "c" or (who, key) == ("ben", "b")
             known = {V: X, X: V}[expected] if wrong else expected
             said = X if key in "ab" else V
-            verdicts.append(verdict(key, who, said, known, n, seconds=seconds, simulated=simulated))
+            verdicts.append(verdict(key, who, said, known, n, duration_seconds=seconds, simulated=simulated))
     weighed = assess_quality(build_answers_table(tasks, verdicts), RULES)
     verified = list(verify_candidates(candidates(keys), weighed.answers, RULES))
     return build_report(

@@ -21,11 +21,11 @@ def test_candidate_and_filter_are_told_apart_in_either_order():
     said = [verdict("a", "x", X, U, first_reason="1st"), verdict("b", "x", U, X, second_reason="2nd")]
     judged = build_answers_table({"a": one, "b": other}, said)
     asked, known = select_votes(judged), select_gold_answers(judged)
-    assert list(zip(asked["candidate_id"], asked["choice"], asked["why"], strict=True)) == [
+    assert list(zip(asked["candidate_id"], asked["choice"], asked["invalid_reason"], strict=True)) == [
         ("ca", X, "1st"),
         ("ca", X, "2nd"),
     ]
-    assert known[["image_id", "text", "choice", "place"]].values.tolist() == [
+    assert known[["image_id", "text", "choice", "position"]].values.tolist() == [
         ["na", "filter", U, 1],
         ["na", "filter", U, 0],
     ]
@@ -48,21 +48,21 @@ def test_a_repeat_is_a_question_about_its_candidate_and_of_its_subset():
 )
 def test_unsure_counts_as_valid(choice, expected, right):
     judged = build_answers_table({"a": task("a", expected)}, [verdict("a", "x", V, choice)])
-    assert judged["right"].tolist() == [False, right]
+    assert judged["is_correct"].tolist() == [False, right]
 
 
 def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
     clocks = [(None, None), (3.5, None), (None, 4.0), (9.0, 2.0), (0.0, 5.0), (-1.0, float("inf"))]
-    verdicts = [verdict("a", str(n), V, V, seconds=one, gap=two) for n, (one, two) in enumerate(clocks)]
+    verdicts = [verdict("a", str(n), V, V, duration_seconds=one, seconds_since_previous=two) for n, (one, two) in enumerate(clocks)]
     judged = build_answers_table({"a": task("a")}, verdicts)
-    assert judged["seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
+    assert judged["duration_seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
 
 
 def test_until_they_are_weighed_all_answers_count():
     judged = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V), verdict("a", "y", V, V)])
     assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 2
-    judged.loc[0, "aside"] = "filter failed"
-    judged.loc[1, "fallen"] = True
+    judged.loc[0, "exclusion_reason"] = "gold question failed"
+    judged.loc[1, "is_discarded"] = True
     assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 1
 
 
@@ -71,7 +71,7 @@ def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is
     judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["annotator"].cat.categories.tolist() == ["x", "y", "y2"]
     assert judged["annotator"].tolist() == ["y", "y", "x", "x", "y2", "y2"]
-    assert judged["expected"].isna().tolist() == [True, False] * 3  # nothing is expected of a candidate
+    assert judged["expected_choice"].isna().tolist() == [True, False] * 3  # nothing is expected of a candidate
 
 
 def test_rows_become_records():
@@ -85,12 +85,12 @@ def test_rows_become_records():
     "wrong",
     [
         {"min_votes": 0},
-        {"rule": "most"},
+        {"aggregation": "most"},
         {"min_posterior": 0.5},  # would call the same candidate answerable and unanswerable
         {"min_sensitivity": 80},
-        {"window": 3},
-        {"excluding": ["pace"]},
-        {"fast_seconds": -1},
+        {"drift_window": 3},
+        {"exclusion_checks": ["pace"]},
+        {"min_task_seconds": -1},
         {"min_vote": 2},
     ],
 )

@@ -16,7 +16,7 @@ ALONE = AssignmentRules(
 
 
 def task(number, block=0, expected=V, repeat=None):
-    second = {"role": "filter", "candidate": None, "expected": expected}
+    second = {"role": "gold", "candidate": None, "expected": expected}
     if repeat is not None:
         second = {"role": "repeat", "candidate": f"c{repeat}", "expected": None}
     first = {"role": "candidate", "candidate": f"c{number}", "expected": None}
@@ -34,13 +34,13 @@ def judge(study, person, *said):
     """One task after the other: what is said of the candidate; of the filter what is right."""
     keys = []
     for choice in said:
-        keys.append(key := study.next(person))
-        study.answer(person, key, choice, V)
+        keys.append(key := study.assign_next_task(person))
+        study.record_answer(person, key, choice, V)
     return keys
 
 
 def votes_on(study, key):
-    return sum(who.votes[study.place[key]] != 0 for who in study.people.values())
+    return sum(who.votes[study.task_index[key]] != 0 for who in study.annotators.values())
 
 
 def everybody(study, names, say, most=10_000):
@@ -49,9 +49,9 @@ def everybody(study, names, say, most=10_000):
     while len(given) < most:
         before = len(given)
         for name in names:
-            if key := study.next(name):
+            if key := study.assign_next_task(name):
                 given.append((name, key))
-                study.answer(name, key, *say(name, key))
+                study.record_answer(name, key, *say(name, key))
         if len(given) == before:
             return given
     raise AssertionError("does not end")

@@ -13,7 +13,7 @@ from tests.annotation.study.test_import_annotations import batched, verdicts  # 
 from tests.bad_inputs import told
 
 READ = ""
-WANTED = "wanted: Label Studio's export format JSON, with the tasks of push"
+WANTED = "expected an export in the format JSON"
 
 
 def given(**changed: Any) -> str:
@@ -43,12 +43,12 @@ CASES: list[tuple[str, str | bytes, str]] = [
     ("a task a line", "\n".join([json.dumps(exported("t1"))] * 2), WANTED),
     ("tasks of another project", json.dumps([{"data": {"text": "x"}, "annotations": []}]), "1 row without the key `task`"),
     ("a number for a task", json.dumps([{"data": {"task": 7}, "annotations": []}]), "1 row without the key `task`"),
-    ("tasks of another batch", json.dumps([exported("old", annotation(1, 3))]), "none of the 1 annotations is of a task of this batch"),
-    ("a label in capitals", answered(chosen("first", "Valid"), SECOND), "1 annotations say `first`: 'Valid'"),
+    ("tasks of another batch", json.dumps([exported("old", annotation(1, 3))]), "none is of a task of this batch"),
+    ("a label in capitals", answered(chosen("first", "Valid"), SECOND), "1 annotation with unknown labels: `first`: 'Valid'"),
     ("a label translated", answered(chosen("first", "g\u00fcltig"), SECOND), "`first` one of valid, invalid, unsure"),
-    ("a number for a label", answered(choices("first", [1]), SECOND), "1 annotations say `first`: '1'"),
-    ("an empty label", answered(choices("first", ""), SECOND), "1 annotations say `first`: ''"),
-    ("two choices", answered(choices("first", ["valid", "invalid"]), SECOND), "1 annotations say `first`: 'valid and invalid'"),
+    ("a number for a label", answered(choices("first", [1]), SECOND), "1 annotation with unknown labels: `first`: '1'"),
+    ("an empty label", answered(choices("first", ""), SECOND), "1 annotation with unknown labels: `first`: ''"),
+    ("two choices", answered(choices("first", ["valid", "invalid"]), SECOND), "1 annotation with unknown labels: `first`: 'valid and invalid'"),
     ("a control twice", answered(chosen("first", "valid"), chosen("first", "invalid"), SECOND), "`first`: 'valid and invalid'"),
     ("controls renamed", answered(chosen("question 1", "valid"), chosen("question 2", "invalid")), "`question 1`: 'valid'"),
     ("texts for results", given(result=["valid"]), "Expected `object`, got `str`"),
@@ -56,7 +56,7 @@ CASES: list[tuple[str, str | bytes, str]] = [
     ("a list for a person", given(completed_by=[3]), "Expected `int | str | object | null`, got `array`"),
     ("a text for seconds", given(lead_time="3"), "Expected `float | null`, got `str`"),
     ("endless seconds", given(lead_time=1).replace('"lead_time": 1', '"lead_time": 1e999'), "Number out of range"),
-    ("two answers of one moment", json.dumps([exported("t1", annotation(1, 3), annotation(1, 3, first="invalid"))]), "annotation 1 of one moment says"),
+    ("two answers of one moment", json.dumps([exported("t1", annotation(1, 3), annotation(1, 3, first="invalid"))]), "annotation 1 has different answers with the same time"),
     ("cut off", PLAIN[:-9], "the file is empty or cut off"),
     ("an empty file", "", "the file is empty or cut off"),
     ("a packed one", gzip.compress(PLAIN.encode()), "not valid JSON"),

@@ -7,13 +7,13 @@ from annotation.study.answers_table import build_answers_table
 from annotation.study.dawid_skene import MAX_PRIOR, VoteData, estimate_posteriors, fit_dawid_skene
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
-PLAIN = {"shrink": 0.0, "smoothing": 0.0}
+PLAIN = {"shrinkage": 0.0, "smoothing": 0.0}
 
 
 def plain(item, who, said, responses=2, **more):
     """Everybody has one table."""
     item, who, said = (np.array(values) for values in (item, who, said))
-    return VoteData.from_arrays(item, who, said, np.arange(who.max() + 1), responses=responses, **more)
+    return VoteData.from_arrays(item, who, said, np.arange(who.max() + 1), num_responses=responses, **more)
 
 
 def test_one_round_by_hand():
@@ -168,7 +168,7 @@ def test_a_thin_table_leans_on_the_person_and_a_new_person_on_everybody():
     item = np.arange(103)
     tables = np.array([0] * 100 + [1] * 2 + [2])
     said = np.array([1] * 95 + [0] * 5 + [0] * 2 + [1])
-    votes = VoteData.from_arrays(item, tables, said, np.array([0, 0, 1]), np.ones(103), responses=2)
+    votes = VoteData.from_arrays(item, tables, said, np.array([0, 0, 1]), np.ones(103), num_responses=2)
     _, found = fit_dawid_skene(votes)
     # Everybody: (96 + 1) / (103 + 2) = 0.924; person 0: (95 + 9.24) / (102 + 10) = 0.931; table 1: 9.31 / 12 = 0.776.
     # Table 0: (95 + 9.31) / 110 = 0.948. Person 1: (1 + 9.24) / 11 = 0.931, their table (1 + 9.31) / 11 = 0.937.
@@ -246,9 +246,9 @@ def test_failed_and_excluded_answers_are_no_votes_and_fallen_filters_no_anchors(
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
     judged = build_answers_table(tasks, verdicts)
     candidates = judged["role"] == "candidate"
-    judged.loc[judged["annotator"] == "y", "aside"] = "annotator excluded"
-    judged.loc[candidates & (judged["task_id"] == "000"), "aside"] = "filter failed"
-    judged.loc[~candidates & (judged["task_id"] < "010"), "fallen"] = True
+    judged.loc[judged["annotator"] == "y", "exclusion_reason"] = "annotator excluded"
+    judged.loc[candidates & (judged["task_id"] == "000"), "exclusion_reason"] = "gold question failed"
+    judged.loc[~candidates & (judged["task_id"] < "010"), "is_discarded"] = True
     found, tables, _ = estimate_posteriors(judged, {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(1, 40)]
     assert [(row.subset, row.annotator, row.votes) for row in tables] == [

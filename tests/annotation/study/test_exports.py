@@ -29,7 +29,7 @@ TASKS = {
         image_id="n1",
         subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="filter", role="filter", expected_choice="valid"),
+        second=TaskQuestion(key="2", text="filter", role="gold", expected_choice="valid"),
     )
     for key in ("t1", "t2", "t3")
 }
@@ -225,7 +225,7 @@ def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result
     with pytest.raises(UserError) as caught:
         read(tmp_path, rows)
     _, line = caught.value.problems
-    assert "3 annotations say `" in line and "A label was renamed in the labelling interface" in line
+    assert "3 annotations with unknown labels: `" in line and "A label was renamed in the labelling interface" in line
 
 
 def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
@@ -239,7 +239,7 @@ def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
 
 
 def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
-    with pytest.raises(UserError, match="none of the 1 annotations is of a task of this batch"):
+    with pytest.raises(UserError, match="none is of a task of this batch"):
         read(tmp_path, [exported("old", annotation(1, 1))])
     for content, message in (
         ("[{", "not valid JSON"),
@@ -277,7 +277,7 @@ def test_the_same_annotation_of_one_moment_with_other_answers_is_a_conflict(tmp_
     with pytest.raises(UserError) as caught:
         read(tmp_path, [exported("t1", one)], [exported("t1", other)])
     assert (
-        "task t1: annotation 1 of one moment says `first`: 'invalid', `second`: 'valid' and `first`: 'valid', `second`: 'invalid'"
+        "task t1: annotation 1 has different answers with the same time: `first`: 'invalid', `second`: 'valid' and `first`: 'valid', `second`: 'invalid'"
         in caught.value.problems[1]
     )
     unnumbered = [
@@ -353,7 +353,7 @@ def test_a_pulled_file_that_names_people_is_refused(tmp_path, who):
     path = tmp_path / "pulled.json"
     path.write_text(json.dumps([exported("t1", annotation(1, who))]))
     with pytest.raises(
-        UserError, match="1 annotations call people by other names than pseudonyms; .*rgqa annotate import"
+        UserError, match="1 annotation without a pseudonym: .*rgqa annotate import"
     ):
         read_pulled(path)
 
@@ -365,7 +365,7 @@ def test_two_choices_where_the_screen_lets_choose_one_are_refused(tmp_path, twic
         [both, chosen("second", "valid")],
         [*(chosen("first", one) for one in twice), chosen("second", "valid")],
     ):
-        with pytest.raises(UserError, match=f"say `first`: '{twice[0]} and {twice[1]}'"):
+        with pytest.raises(UserError, match=f"`first`: '{twice[0]} and {twice[1]}'"):
             read(tmp_path, [exported("t1", annotation(1, 3, result=result))])
 
 
@@ -398,7 +398,7 @@ def test_a_moment_written_in_two_ways_is_one_version(tmp_path):
         annotation(1, 3, first, created_at=time, updated_at=time)
         for first, time in zip(("valid", "invalid"), times, strict=True)
     ]
-    with pytest.raises(UserError, match="of one moment says"):
+    with pytest.raises(UserError, match="different answers with the same time"):
         read(tmp_path / "other", [exported("t1", *other)])
 
 

@@ -14,12 +14,12 @@ from pipeline.tasks.second_questions import Offer
 from pipeline.tasks.task_builder import make_task, make_tasks
 
 CUES = {
-    "repetition": "the text came before",
-    "here": "the text came before at this image",
-    "words": "words, learnt on other texts",
-    "elsewhere": "words, learnt on other images",
+    "repetition": "repeated text",
+    "here": "repeated text and image",
+    "words": "bag of words, grouped by text",
+    "elsewhere": "bag of words, grouped by image",
     "position": "position in the task",
-    "order": "place in the stream",
+    "order": "position in the task sequence",
 }
 
 
@@ -30,7 +30,7 @@ def told(table):
 
 def table(*rows):
     """(person, order, position, image, text, role) each."""
-    return pd.DataFrame(rows, columns=["person", "order", "position", "image", "text", "role"])
+    return pd.DataFrame(rows, columns=["annotator", "sequence_index", "position", "image_id", "text", "role"])
 
 
 def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_first=0.5, late=False, uses=1):
@@ -38,7 +38,7 @@ def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_f
     draw, rows = np.random.default_rng(seed), []
     for order in range(count):
         image, first = f"n{order % 10}", draw.random() < filter_first
-        role = "filter" if not late or order >= count / 2 else "repeat"
+        role = "gold" if not late or order >= count / 2 else "repeat"
         rows.append((person, order, int(first), image, f"What is c{order}?", "candidate"))
         rows.append((person, order, int(not first), image, filter_text.format(order % (count // uses)), role))
     return table(*rows)
@@ -71,8 +71,8 @@ def test_what_another_person_saw_is_no_repetition():
 
 def test_a_text_at_another_image_is_a_repetition_of_the_text_alone():
     rows = stream(uses=4)
-    rows.loc[rows["role"] == "filter", "image"] = [f"n{n % 7}" for n in range(400)]
-    rows["image"] = rows["image"] + [f" {n // 200}" for n in range(800)]
+    rows.loc[rows["role"] == "gold", "image_id"] = [f"n{n % 7}" for n in range(400)]
+    rows["image_id"] = rows["image_id"] + [f" {n // 200}" for n in range(800)]
     assert told(rows)["repetition"].auroc == pytest.approx(0.875) and told(rows)["here"].auroc == 0.5
 
 
@@ -89,7 +89,7 @@ def test_the_interval_holds_the_figure_and_grows_with_fewer_images():
     rows = stream(filter_first=0.6)
     many = told(rows)["position"]
     assert many.low < many.auroc < many.high < 0.75
-    rows["image"] = "n" + (rows["order"] % 2).astype(str)
+    rows["image_id"] = "n" + (rows["sequence_index"] % 2).astype(str)
     assert told(rows)["words"].auroc is None or told(rows)["position"].high - many.low > 0
 
 

@@ -14,7 +14,7 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import ImageRecord, Item, Record, Task, Verdict
 from tests.annotation.study.test_exports import annotation, exported
 
-HOME = Path("data/tiny-people")
+HOME = Path("data/tiny-human")
 
 
 class Row(Record):
@@ -46,7 +46,7 @@ def questions(tasks):
 
 
 def counts(tasks):
-    return Counter((task.subset, row.expected) for task in tasks for row in (task.first, task.second))
+    return Counter((task.subset, row.expected_choice) for task in tasks for row in (task.first, task.second))
 
 
 def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
@@ -142,7 +142,7 @@ def test_what_people_see_is_a_image_and_two_questions_and_nothing_else(release):
 def test_it_is_a_data_set_whose_tasks_three_people_judge_and_no_filter_weighs(release, set_params):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
-    Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-people"}))
+    Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-human"}))
     tasks, params = list(DatasetFolders().read_records(Task)), load_params("annotate", AnnotateParams)
     study = AdaptiveAssigner([to_task_mapping(task) for task in tasks], {}, params.to_assignment_rules())
     for person in "abc":
@@ -162,20 +162,20 @@ def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
     files = [*(HOME / "interim/batch").iterdir(), Path("params.yaml")]
     before = [path.read_bytes() for path in files]
     human_baseline.sample_items(release, items_per_label=4, seed=1)
-    with pytest.raises(UserError, match="another study was drawn there"):
+    with pytest.raises(UserError, match="a different sample exists already"):
         human_baseline.sample_items(release, items_per_label=4, seed=2)
     assert [path.read_bytes() for path in files] == before
 
 
 def test_mistakes_are_told(release, tiny):
-    with pytest.raises(UserError, match="no release is there"):
+    with pytest.raises(UserError, match="there is no release"):
         human_baseline.sample_items(Path("data/release/tiny/9.9.9"))
     write_jsonl("data/tiny/interim/ingest/images.jsonl", [])
     with pytest.raises(UserError) as caught:
         human_baseline.sample_items(release, items_per_label=4)
-    assert "its images are not those of data set tiny" in caught.value.problems[0]
-    assert caught.value.problems[1].endswith(": no such image")
-    with pytest.raises(UserError, match="tiny: no judgement of a human study"):
+    assert "not in the data set tiny" in caught.value.problems[0]
+    assert caught.value.problems[1].endswith("this image is not in the data set")
+    with pytest.raises(UserError, match="tiny has no judgements of a human baseline"):
         write_jsonl(DatasetFolders().record_file(Task), [])
         human_baseline.score_judgements()
 
@@ -183,8 +183,8 @@ def test_mistakes_are_told(release, tiny):
 def test_what_people_said_is_scored(release, capsys):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
-    Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-people"}))
-    with pytest.raises(UserError, match=r"pulled.json is not there"):
+    Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-human"}))
+    with pytest.raises(UserError, match=r"pulled.json does not exist"):
         human_baseline.score_judgements()
     tasks = list(DatasetFolders().read_records(Task))
     rows = [

@@ -48,7 +48,7 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
         ("t2", make_pseudonym(4, read_or_create_salt(DatasetFolders()))): ("unsure", "invalid"),
     }
     assert (
-        "anna" not in batched.read_text() and "import: 2 new annotations, 2 in all" in capsys.readouterr().out
+        "anna" not in batched.read_text() and "import: 2 new annotations, 2 in total" in capsys.readouterr().out
     )
     before = batched.read_bytes()
     take_in(tmp_path, rows[0])
@@ -85,8 +85,8 @@ def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alon
         ([{"task": "t1", "image": "x", "first": "valid"}], "Object missing required field `data`"),
         ([{"data": {"text": "x"}, "annotations": []}], "1 row without the key `task`"),
         ({"data": {}}, "Expected `array`, got `object`"),
-        ([exported("t1", annotation(1, 1, first="maybe"))], "say `first`: 'maybe', `second`: 'invalid'"),
-        ([exported("old", annotation(1, 1))], "none of the 1 annotations is of a task of this batch"),
+        ([exported("t1", annotation(1, 1, first="maybe"))], "unknown labels: `first`: 'maybe', `second`: 'invalid'"),
+        ([exported("old", annotation(1, 1))], "none is of a task of this batch"),
     ],
 )
 def test_what_is_no_export_of_this_batch_is_refused_and_nothing_is_written(
@@ -123,7 +123,7 @@ def test_a_person_who_was_two_before_is_told(batched, tmp_path):
     rows = [pulled("t1", annotation(1, "annotator-01")), pulled("t2", annotation(2, "annotator-02"))]
     batched.write_text(json.dumps(rows))
     with pytest.raises(
-        UserError, match="one person in the exports, several in pulled.json: annotator-01, annotator-02"
+        UserError, match="has several pseudonyms in pulled.json: annotator-01, annotator-02"
     ):
         take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
 
@@ -133,7 +133,7 @@ def test_exports_in_the_folder_of_the_annotations_are_to_be_taken_out(batched, c
     path = batched.with_name("export.json")
     path.write_text(json.dumps([exported("t1", annotation(1, 3))]))
     import_exports([path])
-    assert "take out of the folder what is in pulled.json now" in capsys.readouterr().out
+    assert "move the imported files out of" in capsys.readouterr().out
     assert task("a").task_id == "a"
 
 
@@ -149,7 +149,7 @@ def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
 
 def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
     write_json(
-        DatasetFolders().study / "forgotten.json",
+        DatasetFolders().study / "erased.json",
         {
             "annotator-01": "2026-01-01",
             make_pseudonym(3, read_or_create_salt(DatasetFolders())): "2026-01-01",
@@ -158,4 +158,4 @@ def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys
     backup = exported("t1", annotation(1, "annotator-01"), annotation(2, "annotator-02"), annotation(3, 3))
     take_in(tmp_path, [backup])
     assert [row.completed_by for row in read_pulled(batched).values()] == ["annotator-02"]
-    assert "import: 2 left out: they are of people who were forgotten" in capsys.readouterr().out
+    assert "import: 2 annotations skipped: their annotators were erased" in capsys.readouterr().out

@@ -13,7 +13,7 @@ V, X = "valid", "invalid"
 
 def filter_(text, expected, source="own question", why=""):
     return TaskQuestion(
-        key=text, text=text, role="filter", expected_choice=expected, gold_source=source, gold_explanation=why
+        key=text, text=text, role="gold", expected_choice=expected, gold_source=source, gold_explanation=why
     )
 
 
@@ -100,7 +100,7 @@ def test_the_same_tasks_in_another_order_give_the_same():
 
 
 def test_too_few_images_are_told_with_the_numbers():
-    with pytest.raises(UserError, match=r"14 images wanted .*but only 13 have two"):
+    with pytest.raises(UserError, match=r"too few images with two gold questions: 13 of 14"):
         build_known_tasks(world(13), Images(), 4, 5, seed=1)
 
 
@@ -113,7 +113,7 @@ def test_a_task_tells_in_words_why_each_verdict_is_known():
     assert explain_verdict(filter_("q", V)) == "It has an answer, and only one is right."
     assert (
         explain_verdict(filter_("q", X))
-        == "It has no answer here: it takes something for granted that is not so."
+        == "It has no answer here: it assumes something that is not true."
     )
     row = build_known_tasks(world(3), Images(), 1, 1, 1)[0]
-    assert row["first"]["why"] == explain_verdict(filter_("", row["first"]["expected"]))
+    assert row["first"]["explanation"] == explain_verdict(filter_("", row["first"]["expected"]))

@@ -63,8 +63,8 @@ def test_hostile_text_shows_as_text_in_tables_and_plots():
 
 def test_simulated_verdicts_are_marked_first_of_all_and_people_are_not():
     html = render_page(quality(simulated=True))
-    assert "<title>Quality of the verdicts (simulated)</title>" in html
-    assert html.index("Simulated verdicts. Programs") < html.index("<svg")
+    assert "<title>Annotation quality (simulated)</title>" in html
+    assert html.index("Simulated verdicts.") < html.index("<svg")
     assert "imulated" not in render_page(quality()).replace('class="simulated"', "").replace(".simulated", "")
 
 
@@ -86,7 +86,7 @@ def test_what_is_undefined_is_a_dash():
 def test_the_plot_says_what_it_shows():
     drawing = plot_rates(quality())
     assert drawing.startswith("<svg")
-    texts = ("sensitivity", "specificity", ">ann<", ">ben<", ">cem<", ">dan<", "answered as known")
+    texts = ("sensitivity", "specificity", ">ann<", ">ben<", ">cem<", ">dan<", "answered correctly")
     assert [text for text in texts if text not in drawing] == []
 
 
@@ -102,7 +102,7 @@ def test_rates_and_figures_are_told_with_their_intervals():
 
 def test_alarms_stand_before_everything_else():
     html = render_page(quality())
-    assert html.index("Alarm.") < html.index("<svg") and "1 filter question fell" in html
+    assert html.index("Warning.") < html.index("<svg") and "1 gold question is discarded" in html
 
 
 def test_the_worst_items_show_their_images_and_hostile_text_as_text(tmp_path):

@@ -23,7 +23,7 @@ OTHER = {V: X, X: V}
 
 def alarms(found):
     """Those that are not of how the made-up filters look."""
-    return [alarm for alarm in found.alarms if "may be known by" not in alarm]
+    return [alarm for alarm in found.warnings if "may be recognised by" not in alarm]
 
 
 def test_the_figures_are_those_of_the_verdicts():
@@ -39,7 +39,7 @@ def test_the_figures_are_those_of_the_verdicts():
     ) == (*(56, 56, 14, 1, 0, 41),)
     # Known valid: a, c, e, g, i, k, m less c; known invalid: seven.
     assert [
-        (r.name, r.skill.sensitivity, r.skill.specificity, r.num_failed_gold) for r in found.annotators
+        (r.name, r.gold_accuracy.sensitivity, r.gold_accuracy.specificity, r.num_failed_gold) for r in found.annotators
     ] == [
         ("ann", make_rate(7, 7), make_rate(6, 6), 0),
         ("ben", make_rate(6, 7), make_rate(6, 6), 1),
@@ -47,8 +47,8 @@ def test_the_figures_are_those_of_the_verdicts():
         ("dan", make_rate(7, 7), make_rate(6, 6), 0),
     ]
     assert found.annotators[2].exclusion_reasons == (
-        "sensitivity: 0 of 7 known invalid (0.0%, at most 35.4%), below 70%",
-        "specificity: 0 of 6 known valid (0.0%, at most 39.0%), below 80%",
+        "sensitivity: 0 of 7 invalid gold questions correct (0.0%, at most 35.4%), below 70%",
+        "specificity: 0 of 6 valid gold questions correct (0.0%, at most 39.0%), below 80%",
     )
     assert [
         (r.gold_source, r.expected_choice, r.num_answered, r.num_correct) for r in found.gold_questions
@@ -61,7 +61,7 @@ def test_the_figures_are_those_of_the_verdicts():
     (row,) = found.subsets
     assert row.statuses == {"unanswerable": 2, "answerable": 12}
     assert found.num_unanswerable == 2 and found.uncertain_items == ()  # all votes are alike
-    assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 filter question fell"]
+    assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 gold question is discarded"]
 
 
 def test_reading_the_json_gives_the_same_report():
@@ -83,14 +83,14 @@ def told(people, count, said=lambda n: X, posteriors=None):
 def test_what_looks_perfect_is_an_alarm():
     perfect = {name: lambda n, expected: expected for name in "abc"}
     (alarm,) = alarms(told(perfect, 130))  # 390 right of 390: errors at most 0.98 %
-    assert alarm.startswith("everything looks perfect: 390 of 390 filter questions")
+    assert alarm.startswith("the results are suspiciously good: 390 of 390 gold questions")
     assert not alarms(told(perfect, 50))  # too few to say
     human = {
         name: lambda n, e, slips=slips: OTHER[e] if n % 40 == slips else e for slips, name in enumerate("abc")
     }
-    assert "perfect" in alarms(told(human, 200))[0]  # every candidate alike
+    assert "suspiciously good" in alarms(told(human, 200))[0]  # every candidate alike
     differ = told(human, 200, said=lambda n: V if n % 2 else X)
-    assert "100.0% of verdicts on one candidate alike" in alarms(differ)[0]
+    assert "100.0% observed agreement" in alarms(differ)[0]
 
 
 def test_when_most_are_excluded_it_is_an_alarm():
@@ -114,7 +114,7 @@ def test_what_filters_can_be_known_by_is_told_and_an_alarm():
     found = quality()  # the filter is always second
     place = next(row for row in found.gold_leakage if row.cue == "position in the task")
     assert place.auroc == 1.0
-    assert "filters may be known by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.warnings
+    assert "gold questions may be recognised by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.warnings
 
 
 def small(tasks, verdicts, overlap):
@@ -129,7 +129,7 @@ def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
     tasks = {"a": task("a"), "b": repeating("b", "a"), "c": task("c"), "d": repeating("d", "c")}
     said = [
         verdict(key, who, X, X if key in "bd" else V, n)
-        for who in ("x", "expert-01")
+        for who in ("x", "adjudicator-01")
         for n, key in enumerate(tasks)
     ]
     assert small(tasks, said, {"ca", "cc"}).retest.num_repeated == 2
@@ -151,7 +151,7 @@ def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
     verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
     found = small(tasks, verdicts, {f"c{key}" for key in tasks})
     assert found.num_invalid_gold_answers == 0 and quality().num_invalid_gold_answers == 21
-    assert "no filter question that was answered is known to be unanswerable" in alarms(found)[0]
+    assert "no answered gold question is known to be unanswerable" in alarms(found)[0]
 
 
 def test_when_nothing_is_unanswerable_it_is_an_alarm():

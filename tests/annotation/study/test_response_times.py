@@ -8,7 +8,7 @@ from tests.annotation.study.conftest import V, task, verdict
 def given(who, seconds, gaps=None):
     gaps = gaps or [None] * len(seconds)
     return [
-        verdict(f"{n:02}", who, V, V, n, seconds=one, gap=other)
+        verdict(f"{n:02}", who, V, V, n, duration_seconds=one, seconds_since_previous=other)
         for n, (one, other) in enumerate(zip(seconds, gaps, strict=True))
     ]
 

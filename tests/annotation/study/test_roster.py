@@ -23,11 +23,11 @@ def test_what_was_written_is_read_in_the_order_of_joining(tiny):
 def test_nobody_is_there_twice(tiny, field):
     ann, ben = people("ann", "ben")
     twin = msgspec.structs.replace(ben, **{field: getattr(ann, field)})
-    with pytest.raises(UserError, match=f"the roster has {field} {getattr(ann, field)} more than once"):
+    with pytest.raises(UserError, match=f"{field} occurs more than once .*: {getattr(ann, field)}"):
         write_roster(DatasetFolders(), [ann, twin])
     assert read_roster(DatasetFolders()) == []
     write_json(DatasetFolders().study / "roster.json", [ann, twin])  # by hand
-    with pytest.raises(UserError, match=f"the roster has {field} {getattr(ann, field)} more than once"):
+    with pytest.raises(UserError, match=f"{field} occurs more than once .*: {getattr(ann, field)}"):
         read_roster(DatasetFolders())
 
 
@@ -42,7 +42,7 @@ def test_a_name_that_is_no_file_name_is_refused(row):
 def test_nobody_gets_a_pseudonym_that_somebody_has_or_had(tiny):
     folders = DatasetFolders()
     assert enroll(folders, {"ann@x": "ann"})[-1].pseudonym == "annotator-01"
-    write_json(folders.study / "forgotten.json", {"annotator-02": "2026-01-01T00:00:00+00:00"})
+    write_json(folders.study / "erased.json", {"annotator-02": "2026-01-01T00:00:00+00:00"})
     assert enroll(folders, {"ben@x": "ben"})[-1].pseudonym == "annotator-03"
 
 
@@ -57,7 +57,7 @@ def test_nobody_gets_a_pseudonym_under_which_others_answers_were_pulled_or_impor
         "annotator-05",
         "annotator-06",
     ]
-    assert enroll(folders, {"eve@x": "eve"}, adjudicator=True)[-1].pseudonym == "expert-01"
+    assert enroll(folders, {"eve@x": "eve"}, adjudicator=True)[-1].pseudonym == "adjudicator-01"
 
 
 def test_volunteers_get_a_name_that_nobody_has(tiny):
@@ -78,11 +78,11 @@ def test_an_expert_is_known_by_the_pseudonym_and_is_nobody_who_votes(tiny):
     roster = enroll(folders, {"eve@rgqa.local": "eve"}, adjudicator=True)
     assert [(row.pseudonym, row.is_adjudicator) for row in roster] == [
         ("annotator-01", False),
-        ("expert-01", True),
+        ("adjudicator-01", True),
     ]
     assert enroll(folders, {"eve@rgqa.local": "eve"}, adjudicator=True) == roster
-    with pytest.raises(UserError, match="ann: there as annotators already"):
+    with pytest.raises(UserError, match="already in the roster as annotators: ann"):
         enroll(folders, {"ann@rgqa.local": "ann"}, adjudicator=True)
-    with pytest.raises(UserError, match="eve: there as experts already"):
+    with pytest.raises(UserError, match="already in the roster as adjudicators: eve"):
         enroll(folders, {"eve@rgqa.local": "eve"})
-    assert make_pseudonym("expert-01", "salt") == "expert-01"
+    assert make_pseudonym("adjudicator-01", "salt") == "adjudicator-01"

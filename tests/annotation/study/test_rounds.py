@@ -43,7 +43,7 @@ def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     exported = [{"data": {"task": key}, "annotations": rows} for key, rows in tasks.items()]
     write_json(folders.annotations / "pulled.json", exported)
     params = yaml.safe_load(Path("params.yaml").read_text())
-    params["tiny"]["collect"] = {"simulate": False, "max_fallen": 1.0}
+    params["tiny"]["collect"] = {"simulate": False, "max_discarded_rate": 1.0}
     Path("params.yaml").write_text(yaml.safe_dump(params))
     from pipeline.stages import collect
 
@@ -72,7 +72,7 @@ def test_a_round_ends_once_and_only_by_what_collect_has_judged(collected: Datase
     pulled[0]["annotations"].pop()
     write_json(collected.annotations / "pulled.json", pulled)
     assert count_waiting_verdicts(collected) >= 1
-    with pytest.raises(UserError, match="run dvc repro collect first"):
+    with pytest.raises(UserError, match="Run dvc repro collect first"):
         end_round(collected)
     assert list(find_round_files(collected)) == [1]
 
@@ -103,7 +103,7 @@ def test_files_with_other_names_are_refused_with_their_right_place(collected: Da
     with pytest.raises(UserError) as caught:
         read_rounds(collected)
     message = "\n".join(caught.value.problems)
-    assert "expected 1.jsonl" in message and "move it to data/tiny/rounds/1.jsonl" in message
+    assert "1.jsonl, 2.jsonl" in message and "Move it to data/tiny/rounds/1.jsonl" in message
 
 
 def dvc(*words: str) -> str:

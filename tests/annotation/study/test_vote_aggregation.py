@@ -31,8 +31,8 @@ def came_to(choices, rules, posterior=0.5):
         ((V, U, U), "doubtful", "doubtful"),
         ((X, V), "doubtful", "doubtful"),
         ((X, X, V, V), "doubtful", "doubtful"),
-        ((X,), "unjudged", "unjudged"),
-        ((), "unjudged", "unjudged"),
+        ((X,), "no_votes", "no_votes"),
+        ((), "no_votes", "no_votes"),
     ],
 )
 def test_a_candidate_goes_on_only_when_enough_say_invalid(choices, majority, unanimity):
@@ -58,7 +58,7 @@ def test_one_vote_is_enough_if_one_is_asked_for():
         ((X, X, V), 0.01, "doubtful"),
         ((X,), 0.99, "unanswerable"),  # a single vote
         ((X,), 0.9, "doubtful"),
-        ((), 0.99, "unjudged"),  # no prior alone
+        ((), 0.99, "no_votes"),  # no prior alone
     ],
 )
 def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(
@@ -73,11 +73,11 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
     judged = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
-    judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "aside"] = "filter failed"
+    judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "exclusion_reason"] = "gold question failed"
     rows = list(verify_candidates(candidates("cba"), judged, QualityRules(aggregation="majority")))
     assert [
         (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_excluded) for r in rows
-    ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "unjudged", 0, 0, 0)]
+    ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "no_votes", 0, 0, 0)]
     assert rows[1].verdict_ids == ("bx", "by", "bz")
     assert not any(row.simulated for row in rows)
 
@@ -87,7 +87,7 @@ def test_a_repeat_is_a_vote_like_any_other():
     judged = build_answers_table(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
     a, b = verify_candidates(candidates("ab"), judged, QualityRules(aggregation="majority"))
     assert (a.status, a.votes_invalid, a.verdict_ids, a.simulated) == ("unanswerable", 2, ("ax", "by"), True)
-    assert (b.status, b.votes_valid) == ("unjudged", 1)
+    assert (b.status, b.votes_valid) == ("no_votes", 1)
 
 
 def test_by_probability_each_candidate_is_decided_by_its_own():
@@ -107,15 +107,15 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
         ("qb", "refuted", 1, 2),
         ("qc", "open", 1, 0),
     ]
-    judged.loc[judged["annotator"] == "x", "aside"] = "annotator excluded"
-    judged.loc[(judged["annotator"] == "y") & (judged["role"] == "candidate"), "aside"] = "filter failed"
+    judged.loc[judged["annotator"] == "x", "exclusion_reason"] = "annotator excluded"
+    judged.loc[(judged["annotator"] == "y") & (judged["role"] == "candidate"), "exclusion_reason"] = "gold question failed"
     assert [(r.question_id, r.status) for r in check_aqs(judged)] == [("qa", "open"), ("qb", "open")]
 
 
 def test_a_candidate_that_nobody_judged_or_whose_votes_do_not_count_has_none():
     judged = build_answers_table({"a": task("a")}, [verdict("a", "x", X, V)])
     assert count_votes(judged, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
-    assert count_votes(judged.assign(aside="filter failed"), ["ca"]).to_dict("list") == {
+    assert count_votes(judged.assign(exclusion_reason="gold question failed"), ["ca"]).to_dict("list") == {
         V: [0],
         X: [0],
         U: [0],
@@ -135,7 +135,7 @@ def test_the_reason_is_that_of_the_votes_that_count():
     said = {"x": "wrong attribute", "y": "wrong attribute", "z": "missing object"}
     verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
     judged = build_answers_table({"a": task("a")}, verdicts)
-    judged.loc[judged["annotator"].isin(["x", "y"]), "aside"] = "annotator excluded"
+    judged.loc[judged["annotator"].isin(["x", "y"]), "exclusion_reason"] = "annotator excluded"
     (row,) = verify_candidates(candidates("a"), judged, QualityRules(aggregation="majority", min_votes=1))
     assert row.reason == "missing object"
 

@@ -189,7 +189,7 @@ def one_prediction_less(copy):
         (("data/pt-hard-validation.parquet", "junk"), "data/pt-hard-validation.parquet: no Parquet file, or cut off"),
         (("verdicts.jsonl", '{"verdict_id": 1}'), "verdicts.jsonl, line 1: not a Verdict"),
         (("dropped.jsonl", "[]"), "dropped.jsonl, line 1: not a Dropped"),
-        (("set_aside.jsonl", "x"), "set_aside.jsonl, line 1: not a SetAside"),
+        (("excluded_answers.jsonl", "x"), "excluded_answers.jsonl, line 1: not a ExcludedAnswer"),
         (("croissant.json", '{"distribution": []}'), "croissant.json: does not name data/pt-hard-validation.parquet"),
         (("croissant.json", "{}"), "croissant.json: not what is expected here"),
         (("rgqa/other.json", "[]"), "rgqa/other.json: provenance.jsonl has no item of it"),

@@ -47,7 +47,7 @@ def test_the_licence_of_the_data_is_not_stated_of_images(items):
 def test_only_what_was_done_is_told():
     assert "put to other images" not in render_licence("T", P, ["pt-easy"])
     assert "edited" not in render_licence("T", P, ["clip-easy"])
-    assert "Changed" not in render_licence("T", P, ["twins"])
+    assert "Changed" not in render_licence("T", P, ["counterfactual"])
 
 
 def test_the_hub_gets_its_own_words():

@@ -103,8 +103,8 @@ def test_only_what_the_verdicts_ended_is_dropped_by_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in DROPPED_FILES:
         write_jsonl(DatasetFolders("birds").stage_dir(name), ())
-    statuses = ("answerable", "unanswerable", "doubtful", "unjudged")
+    statuses = ("answerable", "unanswerable", "doubtful", "no_votes")
     rows = iter_dropped(DatasetFolders("birds"), map(verified, statuses))
     assert [(row.reason, row.detail) for row in rows] == [
-        (status, "1 invalid, 2 valid") for status in ("answerable", "doubtful", "unjudged")
+        (status, "1 invalid, 2 valid") for status in ("answerable", "doubtful", "no_votes")
     ]

@@ -8,18 +8,18 @@ from pipeline.core.records import SUBSETS
 def reports() -> dict:
     """Reports as the stages write them: 4 images x 10 questions, 2 of them on existence; 3 questions are not edited."""
     clip = {"candidates": 6}
-    perturbed = {"questions": 10, "candidates": 7, "unperturbed": {"names no object": 3}}
+    perturbed = {"questions": 10, "candidates": 7, "unedited": {"names no object": 3}}
     screened = {
-        "clip": {"in": 6, "kept": 5, "dropped": {"already asked": 1}},
-        "pt": {"in": 7, "kept": 7, "dropped": {}},
+        "clip": {"candidates": 6, "kept": 5, "dropped": {"already asked": 1}},
+        "pt": {"candidates": 7, "kept": 7, "dropped": {}},
     }
     judged = {
         "clip": {"unanswerable": 3, "doubtful": 2},
-        "pt": {"unanswerable": 4, "answerable": 2, "unjudged": 1},
+        "pt": {"unanswerable": 4, "answerable": 2, "no_votes": 1},
     }
     balanced = {
-        "clip": {"verified": 3, "kept": 2, "left_out": {"repeated": 1}},
-        "pt": {"verified": 4, "kept": 4, "left_out": {}},
+        "clip": {"verified": 3, "kept": 2, "excluded": {"repeated": 1}},
+        "pt": {"verified": 4, "kept": 4, "excluded": {}},
     }
 
     def each(rows: dict) -> dict:
@@ -33,7 +33,7 @@ def reports() -> dict:
                 "existence question": 8,
                 "own question": 8,
                 "text of an own question": 1,
-                "admissible": 23,
+                "eligible": 23,
             },
             "subsets": {"clip-easy": dict(clip), "clip-hard": dict(clip)},
         },
@@ -52,7 +52,7 @@ def test_a_funnel_goes_from_all_pairs_to_the_release():
     found = make_funnels(reports(), RELEASED)["clip-hard"]
     assert [(s.stage, s.num_in, s.kept, s.dropped) for s in found] == [
         ("rank", 40, 23, {"existence question": 8, "own question": 8, "text of an own question": 1}),
-        ("rank", 23, 6, {"not drawn": 17}),
+        ("rank", 23, 6, {"not sampled": 17}),
         ("screen", 6, 5, {"already asked": 1}),
         ("batch", 5, 5, {}),
         ("collect", 5, 3, {"doubtful": 2}),

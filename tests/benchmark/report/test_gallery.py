@@ -67,7 +67,7 @@ def test_a_draw_of_more_than_there_are_takes_all():
 
 def task(candidate_first):
     asked = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
-    known = TaskQuestion(key="f", text="filter", role="filter", expected_choice="valid")
+    known = TaskQuestion(key="f", text="filter", role="gold", expected_choice="valid")
     first, second = (asked, known) if candidate_first else (known, asked)
     return Task(task_id="t", image_id="n1", subset="pt-easy", first=first, second=second)
 

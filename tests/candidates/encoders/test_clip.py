@@ -96,8 +96,8 @@ from pathlib import Path
 from pipeline.candidates.encoders.clip import Encoder
 
 encoder = Encoder(f"local-dir:{sys.argv[1]}")
-sys.stdout.buffer.write(encoder.table(encoder.drawn_images(sys.argv[2:], 3), len(sys.argv) - 2).tobytes())
-sys.stdout.buffer.write(encoder.table(encoder.texts(["Is it red?", "What color is the ball to the left?"], 2), 2).tobytes())
+sys.stdout.buffer.write(encoder.stack_batches(encoder.encode_images(sys.argv[2:], 3), len(sys.argv) - 2).tobytes())
+sys.stdout.buffer.write(encoder.stack_batches(encoder.encode_texts(["Is it red?", "What color is the ball to the left?"], 2), 2).tobytes())
 """
 
 
@@ -110,7 +110,7 @@ def test_vectors_do_not_depend_on_the_processor(tiny_clip: Path, tmp_path: Path)
         "OMP_NUM_THREADS": "1",
     }
     command = [sys.executable, "-c", ENCODE, str(tiny_clip), *map(str, drawn_images(tmp_path, 4))]
-    told = [
+    outputs = [
         subprocess.run(
             command,
             cwd=REPO,
@@ -120,8 +120,8 @@ def test_vectors_do_not_depend_on_the_processor(tiny_clip: Path, tmp_path: Path)
         )
         for env in ({}, plain)
     ]
-    assert told[0].stdout == told[1].stdout
-    assert len(told[0].stdout) == (4 + 2) * 16 * 4
+    assert outputs[0].stdout == outputs[1].stdout
+    assert len(outputs[0].stdout) == (4 + 2) * 16 * 4
 
 
 def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
             .encode_text(tokens, normalize=True)
             .numpy()
         )
-    with pytest.warns(UserWarning, match="cannot be cut"):
+    with pytest.warns(UserWarning, match="truncated"):
         got = vectors(clip.Encoder(f"local-dir:{folder}").encode_texts(QUESTIONS, 1), 3)
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
@@ -197,7 +197,7 @@ def test_a_coca_model_gives_the_vectors_that_open_clip_gives(make_clip: Make, tm
         texts = network.eval().encode_text(tokens, normalize=True).numpy()
         images = network.encode_image(prepare(Image.open(path))[None], normalize=True).numpy()
     encoder = clip.Encoder(f"local-dir:{folder}")
-    with pytest.warns(UserWarning, match="cannot be cut"):
+    with pytest.warns(UserWarning, match="truncated"):
         np.testing.assert_allclose(vectors(encoder.encode_texts(QUESTIONS, 2), 3), texts, atol=1e-5)
     np.testing.assert_allclose(vectors(encoder.encode_images([path], 1), 1), images, atol=1e-5)
 

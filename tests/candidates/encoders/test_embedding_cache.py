@@ -105,7 +105,7 @@ def test_exported_vectors_have_the_keys_of_their_images_and_texts(tmp_path, monk
         (MODEL, ["blue", "red"]),
         (msgspec.structs.replace(MODEL, fingerprint="g"), ["red"]),
     ):
-        report = SimilarityReport(model=model, candidates=2, distinct_texts=2, too_long=0, score_quantiles={})
+        report = SimilarityReport(model=model, candidates=2, distinct_texts=2, texts_too_long=0, score_quantiles={})
         write_json(edited / "similarity.json", report)
         found, rows = read_precomputed(export_embeddings())
         assert sorted(found) == sorted(
@@ -165,7 +165,7 @@ def test_vectors_come_back_bit_for_bit_in_the_order_asked(tmp_path: Path) -> Non
     np.testing.assert_array_equal(again.get([KEYS[4], KEYS[0], KEYS[4]]), (ROWS / 7)[[4, 0, 4]])
 
 
-def test_missing_keys_are_told_once_each_in_order(tmp_path: Path) -> None:
+def test_missing_keys_are_returned_once_each_in_order(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path / "v.sqlite", 3)
     cache.put(KEYS[1:3], ROWS[1:3])
     assert cache.find_missing([KEYS[5], KEYS[1], KEYS[0], KEYS[5], KEYS[2]]) == [KEYS[5], KEYS[0]]
@@ -176,12 +176,12 @@ def test_what_was_put_before_a_kill_9_is_there_afterwards(tmp_path: Path) -> Non
     program = f"""
 import os, signal, numpy as np
 from pathlib import Path
-from pipeline.candidates.encoders.embedding_cache import Cache
-cache = Cache(Path({str(path)!r}), 3)
+from pipeline.candidates.encoders.embedding_cache import EmbeddingCache
+cache = EmbeddingCache(Path({str(path)!r}), 3)
 for i in range(4):
     cache.put([bytes([i]) * 32], np.full((1, 3), i, np.float32))
-cache._base.execute("BEGIN")
-cache._base.execute("INSERT INTO vectors VALUES (?, ?)", (bytes([9]) * 32, b"half"))
+cache._connection.execute("BEGIN")
+cache._connection.execute("INSERT INTO vectors VALUES (?, ?)", (bytes([9]) * 32, b"half"))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
@@ -190,7 +190,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert cache.find_missing([bytes([9]) * 32]) != []  # the transaction in work left nothing
 
 
-def test_a_full_disk_is_told_as_such_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path / "v.sqlite", 1000)
     cache.put(KEYS[:1], np.ones((1, 1000)))
     cache._connection.execute("PRAGMA max_page_count = 4")  # SQLite's own way to stand on a full disk
@@ -202,7 +202,7 @@ def test_a_full_disk_is_told_as_such_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_damaged_cache_says_that_it_may_be_deleted(tmp_path: Path) -> None:
     (tmp_path / "v.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(UserError, match="delete the file and run again"):
+    with pytest.raises(UserError, match="v.sqlite: the cache is damaged"):
         EmbeddingCache(tmp_path / "v.sqlite", 3)
 
 
@@ -226,7 +226,7 @@ def test_the_seed_wins_over_what_this_machine_computed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\x10" * 40])
 def test_a_broken_seed_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "seed").write_bytes(content)
-    with pytest.raises(UserError, match="seed: not a file of vectors"):
+    with pytest.raises(UserError, match="seed: not a file of precomputed vectors"):
         EmbeddingCache(tmp_path / "v.sqlite", 3, precomputed=tmp_path / "seed")
 
 
@@ -234,7 +234,7 @@ def test_vectors_of_another_width_are_refused_in_one_sentence(tmp_path: Path) ->
     write_precomputed(tmp_path / "seed", KEYS, ROWS)
     cache = EmbeddingCache(tmp_path / "v.sqlite", 4, precomputed=tmp_path / "seed")
     with pytest.raises(
-        UserError, match=r"v.sqlite: vectors of 3 numbers, but the model's have 4; delete"
+        UserError, match=r"v.sqlite: found vectors of length 3, expected 4"
     ) as caught:
         cache.get(KEYS[:2])
     assert len(caught.value.problems) == 1

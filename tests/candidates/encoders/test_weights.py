@@ -84,7 +84,7 @@ def test_a_model_is_loaded_by_its_hub_name(hub: Path, tiny_clip: Path) -> None:
 
 def test_a_hub_model_without_weights_says_how_to_do_without_the_hub(hub: Path) -> None:
     (hub / "open_clip_model.safetensors").unlink()
-    with pytest.raises(UserError, match="could not be fetched") as caught:
+    with pytest.raises(UserError, match="could not be downloaded") as caught:
         clip.Encoder("hf-hub:owner/name")
     assert "model: local-dir:FOLDER" in caught.value.problems[-1]
 
@@ -116,20 +116,20 @@ def test_random_weights_are_never_used(make_clip: Make, tmp_path: Path) -> None:
     (make_clip(tmp_path) / "open_clip_model.safetensors").unlink()
     with pytest.raises(UserError, match="expected one weights file .* found none"):
         clip.Encoder(f"local-dir:{tmp_path}")
-    with pytest.raises(UserError, match="'' is neither one of its pretrained tags"):
+    with pytest.raises(UserError, match="'' is neither a pretrained tag"):
         clip.Encoder("ViT-B-32")
 
 
 def test_names_that_open_clip_does_not_know_are_answered_with_near_ones() -> None:
-    with pytest.raises(UserError, match="knows no model 'ViT-B-23'; near it: .*ViT-B-32"):
+    with pytest.raises(UserError, match="model: .*'ViT-B-23'.*ViT-B-32"):
         clip.Encoder("ViT-B-23", "openai")
-    with pytest.raises(UserError, match="'laion' is neither one of its pretrained tags .*laion2b_s34b_b79k"):
+    with pytest.raises(UserError, match="'laion' is neither a pretrained tag .*laion2b_s34b_b79k"):
         clip.Encoder("ViT-B-32", "laion")
 
 
 def test_weights_trained_with_quick_gelu_are_refused_by_a_model_without() -> None:
     # OpenAI trained with QuickGELU; the plain configuration ViT-B-32 uses GELU. Refused before any download.
-    with pytest.raises(UserError, match="ask for model 'ViT-B-32-quickgelu'"):
+    with pytest.raises(UserError, match="'ViT-B-32-quickgelu'"):
         clip.Encoder("ViT-B-32", "openai")
 
 
@@ -155,30 +155,30 @@ CROPPED = {"mean": (0.5,) * 3, "std": (0.5,) * 3, "interpolation": "bicubic", "r
 def test_images_are_prepared_for_a_weights_file_as_for_the_models_tags(named: Path, monkeypatch) -> None:
     tags = {"one": SQUASHED | {"hf_hub": "a/b/"}, "two": SQUASHED | {"hf_hub": "a/c/"}}
     monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-named", tags)
-    told = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
-    assert {key: told[key] for key in SQUASHED} == {
+    preprocessing = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
+    assert {key: preprocessing[key] for key in SQUASHED} == {
         key: [*v] if isinstance(v, tuple) else v for key, v in SQUASHED.items()
     }
-    assert told["size"] == [32, 32]
+    assert preprocessing["size"] == [32, 32]
 
 
 def test_where_the_tags_differ_it_must_be_said_whose_weights_a_file_has(named: Path, monkeypatch) -> None:
     monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-named", {"one": SQUASHED, "two": CROPPED})
-    with pytest.raises(UserError, match="tiny-named: how images are prepared") as caught:
+    with pytest.raises(UserError, match="tiny-named: .*how images are prepared") as caught:
         clip.Encoder("tiny-named", str(named))
     assert [line.split(":")[0] for line in caught.value.problems[1:3]] == ["one", "two"]
     assert "TAG=FILE" in caught.value.problems[-1]
-    told = json.loads(clip.Encoder("tiny-named", f"two={named}").record.preprocessing)
-    assert (told["mean"], told["resize_mode"]) == ([0.5] * 3, "shortest")
-    with pytest.raises(UserError, match=r"'three' is neither one of its pretrained tags \(one, two\)"):
+    preprocessing = json.loads(clip.Encoder("tiny-named", f"two={named}").record.preprocessing)
+    assert (preprocessing["mean"], preprocessing["resize_mode"]) == ([0.5] * 3, "shortest")
+    with pytest.raises(UserError, match=r"'three' is neither a pretrained tag .*\(one, two\)"):
         clip.Encoder("tiny-named", f"three={named}")
-    with pytest.raises(UserError, match="nosuch' is no file"):
+    with pytest.raises(UserError, match="nosuch' does not exist"):
         clip.Encoder("tiny-named", "two=nosuch")
 
 
 def test_without_tags_a_file_is_prepared_as_open_clip_trains(named: Path) -> None:
-    told = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
-    assert tuple(told["mean"]) == open_clip.OPENAI_DATASET_MEAN and told["resize_mode"] == "shortest"
+    preprocessing = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
+    assert tuple(preprocessing["mean"]) == open_clip.OPENAI_DATASET_MEAN and preprocessing["resize_mode"] == "shortest"
 
 
 # open_clip's own tables: SigLIP and MobileCLIP subtract other means than OpenAI's; two tags of DFN and LAION differ from the rest.
@@ -205,7 +205,7 @@ def test_known_models_whose_tags_differ_are_asked_for(model) -> None:
 
 def test_quick_gelu_is_checked_for_a_file_with_a_tag(tmp_path) -> None:
     (tmp_path / "w.pt").write_bytes(b"not read")
-    with pytest.raises(UserError, match="ask for model 'ViT-B-32-quickgelu'"):
+    with pytest.raises(UserError, match="'ViT-B-32-quickgelu'"):
         clip.Encoder("ViT-B-32", f"openai={tmp_path / 'w.pt'}")
 
 
@@ -214,8 +214,8 @@ def test_a_tokenizer_of_the_hub_says_what_to_fetch_and_where_it_belongs(tmp_path
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(UserError) as caught:
         weights.load_tokenizer("ViT-B-16-SigLIP")
-    told = "\n".join(caught.value.problems)
-    assert "hf download timm/ViT-B-16-SigLIP" in told and "models--timm--ViT-B-16-SigLIP" in told
+    message = "\n".join(caught.value.problems)
+    assert "hf download timm/ViT-B-16-SigLIP" in message and "models--timm--ViT-B-16-SigLIP" in message
 
 
 def test_a_tokenizer_that_is_not_in_the_folder_says_what_to_put_there(
@@ -233,7 +233,7 @@ def test_a_folder_that_does_not_say_how_images_are_prepared_is_refused(
     path = make_clip(tmp_path) / "open_clip_config.json"
     config = json.loads(path.read_text())
     path.write_text(json.dumps({"model_cfg": config["model_cfg"]}))
-    with pytest.raises(UserError, match="no `preprocess_cfg"):
+    with pytest.raises(UserError, match="`preprocess_cfg with mean and std` missing"):
         clip.Encoder(f"local-dir:{tmp_path}")
 
 
@@ -241,6 +241,6 @@ def test_a_hub_out_of_reach_says_how_to_do_without_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError) as caught:
         clip.Encoder("ViT-B-32", "laion2b_s34b_b79k")
-    assert "could not be fetched" in caught.value.problems[0]
+    assert "could not be downloaded" in caught.value.problems[0]
     assert "model: local-dir:FOLDER" in caught.value.problems[-1]
     assert "pretrained: laion2b_s34b_b79k=FILE" in caught.value.problems[-1]

@@ -27,20 +27,20 @@ class AnythingFits:
     """In place of the model of what is plausible, where something else is tested."""
 
     def __init__(self, replacements):
-        self.anything = np.ones(len(replacements.table.names))
+        self.anything = np.ones(len(replacements.object_table.names))
 
-    def fits(self, demanded):
+    def score_objects(self, constraints):
         return self.anything
 
-    def look(self, name, look, type_):
+    def score_attribute(self, name, attribute, type_):
         return 1.0
 
-    def relation(self, subject, relation, other):
+    def score_relation(self, subject, relation, other):
         return 1.0
 
 
 def perturb(
-    questions, tags, vocabulary, params, anything_fits=False, scenes=MappingProxyType({}), weak_share=1.0
+    questions, tags, vocabulary, params, anything_fits=False, scenes=MappingProxyType({}), max_query_only_proportion=1.0
 ):
     """Candidates and questions without one, sorted. `tags`: text -> its words. The evidence is what the questions say, and the
     scene graph if there is one."""
@@ -50,7 +50,7 @@ def perturb(
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     facts = partial(build_evidence, scenes=scenes, partial_graphs=graphs(asked, lexicon), lexicon=lexicon)
     tagged = {text: TaggedText(text=text, words=words) for text, words in tags.items()}
-    params = msgspec.structs.replace(params, weak_share=weak_share)
+    params = msgspec.structs.replace(params, max_query_only_proportion=max_query_only_proportion)
     inputs = PerturbInputs(asked, facts, tagged, ReplacementSampler(vocabulary, params))
     if anything_fits:
         inputs.replacements.plausibility = AnythingFits(inputs.replacements)

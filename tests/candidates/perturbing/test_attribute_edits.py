@@ -138,7 +138,7 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
         "select: cup (1)->query: color [0]",
         "red",
         "red blue",
-        "says neither how its things look nor where they are",
+        "names no attribute and no relation",
     ),
     # relations by their opposites
     (

@@ -20,8 +20,8 @@ def test_of_several_things_those_stay_that_are_too_seldom_put_in():
     )
     asked = [question(text, semantic, "yes", question_id=f"q{i}") for i in range(200)]
 
-    def edits(even_words: bool) -> set[int]:
-        candidates, _ = perturb(asked, {text: ()}, words, PerturbParams(balance_words=even_words))
+    def edits(balance_words: bool) -> set[int]:
+        candidates, _ = perturb(asked, {text: ()}, words, PerturbParams(balance_words=balance_words))
         return {len(c.edits) for c in candidates if c.subset == "pt-easy"}
 
     assert (edits(True), edits(False)) == ({1}, {2})
@@ -108,7 +108,7 @@ def test_weak_edits_are_at_most_a_share_of_those_made():
     words, tags = vocabulary("cup", "vase", seen=("above",)), {text: () for text, _ in made_of}
 
     def weak(share):
-        rows, dropped = perturb(asked, tags, words, PerturbParams(), anything_fits=True, weak_share=share)
+        rows, dropped = perturb(asked, tags, words, PerturbParams(), anything_fits=True, max_query_only_proportion=share)
         hard = [row for row in rows if row.subset == "pt-hard"]
         reasons = [row.reason for row in dropped if row.subset == "pt-hard"]
         assert len(hard) + reasons.count(QUERY_ONLY_QUOTA_REACHED) == 150
@@ -124,7 +124,7 @@ def test_of_a_question_that_could_only_be_affirmed_it_is_said_that_there_are_eno
         "select: food (1)->filter color: not(red) [0]->query: name [1]",
     )
     asked, words = [question(text, semantic)], vocabulary("cup")
-    _, dropped = perturb(asked, {text: ()}, words, PerturbParams(), weak_share=0.0)
+    _, dropped = perturb(asked, {text: ()}, words, PerturbParams(), max_query_only_proportion=0.0)
     assert [row.reason for row in dropped if row.subset == "pt-hard"] == [QUERY_ONLY_QUOTA_REACHED]
     (row,) = [row for row in perturb(asked, {text: ()}, words, PerturbParams())[0] if row.subset == "pt-hard"]
     assert (row.text, row.query_only) == ("What kind of food is red?", True)

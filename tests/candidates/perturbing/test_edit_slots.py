@@ -52,7 +52,7 @@ def test_a_thing_stays_if_the_text_says_of_it_what_nobody_can_read():
         == "What color is the kite?"
     )
     row = made("pt-easy", "What color is the cup that juggles?", semantic, words, tags=juggles)
-    assert row.reason == "only its own word makes sense there"
+    assert row.reason == "no other object makes sense there"
 
 
 def test_a_kind_of_edit_can_change_nothing_of_what_the_next_one_sees():

@@ -368,7 +368,7 @@ EASY = [  # text, program, answer, annotations, what the vocabulary offers, expe
         "red",
         {},
         "kite",
-        "only its own word makes sense there",
+        "no other object makes sense there",
     ),
     # words that belong to the noun go with it; looks stay
     (

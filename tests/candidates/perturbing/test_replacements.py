@@ -27,9 +27,9 @@ def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
     ]
     tags = {f"What color is the dog {relation} the cup?": () for relation in said}
 
-    def put(even_words: bool) -> Counter[str]:
+    def put(balance_words: bool) -> Counter[str]:
         candidates, _ = perturb(
-            asked, tags, words, PerturbParams(balance_words=even_words), anything_fits=True
+            asked, tags, words, PerturbParams(balance_words=balance_words), anything_fits=True
         )
         return Counter(edit.new for c in candidates if c.subset == "pt-hard" for edit in c.edits)
 
@@ -78,15 +78,15 @@ def test_a_thing_is_drawn_by_how_probably_the_image_does_not_show_it_and_never_i
 
 def test_a_context_too_rare_for_factors_of_its_own_has_those_of_its_sort():
     words = vocabulary("cup")
-    numbers = ReplacementSampler(words, PerturbParams()).index_by_word["look"]
+    numbers = ReplacementSampler(words, PerturbParams()).index_by_word["attribute"]
     only = {look: np.eye(len(numbers))[numbers[look]] for look in ("blue", "metal")}
     replacements = ReplacementSampler(
-        words, PerturbParams(), {("look", ""): only["blue"], ("look", "common"): only["metal"]}
+        words, PerturbParams(), {("attribute", ""): only["blue"], ("attribute", "common"): only["metal"]}
     )
     for context, drawn in (("rare", "blue"), ("common", "metal")):
         options = {"blue": 1.0, "metal": 1.0}
         assert {
-            replacements.sample_from_weights(("look", context), "red", options, r) for r in (0.1, 0.9)
+            replacements.sample_from_weights(("attribute", context), "red", options, r) for r in (0.1, 0.9)
         } == {drawn}
 
 

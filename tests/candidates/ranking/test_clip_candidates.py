@@ -26,7 +26,7 @@ PAPER = RankParams(preset="paper", hard_draw=4, hard_pool=10, easy_last=3, easy_
 def proposed(p):
     questions, vectors = world()
     candidates, report = propose_candidates(
-        questions, vectors, assign_splits(vectors.image_ids, p.validation_share, p.seed), p
+        questions, vectors, assign_splits(vectors.image_ids, p.validation_proportion, p.seed), p
     )
     return questions, vectors, candidates, report
 
@@ -46,8 +46,8 @@ def ranked_by_hand(questions, vectors, image):
     row = vectors.image_ids.index(image)
     own = {q.text for q in questions if q.image_id == image}
     score = {
-        t: round(float(vectors.texts[i].astype(float) @ vectors.images[row].astype(float)), 6)
-        for i, t in enumerate(vectors.text_list)
+        t: round(float(vectors.text_vectors[i].astype(float) @ vectors.image_vectors[row].astype(float)), 6)
+        for i, t in enumerate(vectors.text_strings)
     }
     free = [q for q in questions if q.text not in own and q.detailed != "exist"]
     return [
@@ -90,7 +90,7 @@ def test_the_cap_is_never_exceeded_and_images_give_as_many_as_they_are_asked():
         rows = [c for c in candidates if c.subset == subset]
         assert max(Counter(c.question_id for c in rows).values()) <= 2
         assert Counter(c.image_id for c in rows) == Counter(owner[c.question_id] for c in rows)
-        assert report["subsets"][subset]["asked_minus_given"] == {"largest": 0, "sum": 0}
+        assert report["subsets"][subset]["received_minus_given"] == {"largest": 0, "sum": 0}
     # 12 images with 6 questions that may be proposed, each twice: room for 12 an image, 3 and 4 are wanted.
     assert tuple(report["subsets"][subset]["candidates"] for subset in ("clip-easy", "clip-hard")) == (
         36,
@@ -116,7 +116,7 @@ def test_pairs_left_out_are_counted_by_reason():
         "existence question": 144,
         "own question": 84,
         "text of an own question": 156,
-        "admissible": 1152 - 144 - 84 - 156,
+        "eligible": 1152 - 144 - 84 - 156,
     }
 
 
@@ -156,10 +156,10 @@ def test_how_evenly_candidates_are_spread():
     drawn = SelectedPairs(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
     figures = summarize_selection(drawn, end, TABLE, 2)
     # Asked: a once, b twice, c never. Given: a twice, b once, c never.
-    assert figures["asked"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
-    assert figures["asked_minus_given"] == {"largest": 1, "sum": 2}
-    assert figures["images_with_fewer_than_wanted"] == 2 and figures["questions_by_uses"] == {"1": 3}
-    assert (figures["bound"], figures["short_of_bound"], figures["distinct_texts"]) == (
+    assert figures["received"] == {"least": 0, "mean": 1.0, "most": 2} == figures["given"]
+    assert figures["received_minus_given"] == {"largest": 1, "sum": 2}
+    assert figures["images_with_fewer_than_wanted"] == 2 and figures["questions_by_use_count"] == {"1": 3}
+    assert (figures["upper_bound"], figures["short_of_upper_bound"], figures["distinct_texts"]) == (
         4,
         0.25,
         3,
@@ -174,5 +174,5 @@ def test_pairs_left_out_and_admissible_are_all_pairs():
         "existence question": 0,
         "own question": 4,
         "text of an own question": 2,
-        "admissible": 6,
+        "eligible": 6,
     }

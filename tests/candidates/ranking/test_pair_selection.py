@@ -134,12 +134,12 @@ def solver(request):
 
 def price(pool, choice, bound):
     """What a choice costs (see the module's head); `bound` counts the pairs that might have been made."""
-    uses = np.bincount(pool.text[choice.pair], minlength=pool.texts)
+    uses = np.bincount(pool.pair_texts[choice.pair_indices], minlength=pool.num_texts)
     reuse = sum(
         TEXT_REUSE_COST * min(k, MAX_PRICED_REUSES) * int((uses > k).sum())
         for k in range(1, int(uses.max(initial=0)))
     )
-    return UNFILLED_PAIR_COST * (bound - len(choice.pair)) + reuse + float(pool.cost[choice.pair].sum())
+    return UNFILLED_PAIR_COST * (bound - len(choice.pair_indices)) + reuse + float(pool.pair_costs[choice.pair_indices].sum())
 
 
 def make(pairs, questions, images, texts, cost=None):
@@ -177,9 +177,9 @@ def pools(draw, images=4, texts=6, questions=10):
 
 def counts(pool, choice):
     return (
-        np.bincount(pool.image[choice.pair], minlength=pool.images),
-        np.bincount(pool.giver[choice.question], minlength=pool.images),
-        np.bincount(choice.question, minlength=len(pool.giver)),
+        np.bincount(pool.pair_images[choice.pair_indices], minlength=pool.num_images),
+        np.bincount(pool.question_images[choice.question_indices], minlength=pool.num_images),
+        np.bincount(choice.question_indices, minlength=len(pool.question_images)),
     )
 
 
@@ -190,16 +190,16 @@ def test_limits_hold_and_a_text_is_given_by_a_question_of_another_image(solver, 
     asked, given_, uses = counts(pool, choice)
     assert (asked == given_).all()
     assert asked.max(initial=0) <= per_image and uses.max(initial=0) <= cap
-    assert (pool.given[choice.question_indices] == pool.text[choice.pair_indices]).all()
-    assert (pool.giver[choice.question_indices] != pool.image[choice.pair_indices]).all()
-    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.bound(per_image, cap)
+    assert (pool.question_texts[choice.question_indices] == pool.pair_texts[choice.pair_indices]).all()
+    assert (pool.question_images[choice.question_indices] != pool.pair_images[choice.pair_indices]).all()
+    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.compute_upper_bound(per_image, cap)
 
 
 def cheapest_by_trying(pool, per_image, cap):
     best = np.inf
-    for size in range(len(pool.image) + 1):
-        for pairs in combinations(range(len(pool.image)), size):
-            ways = [[q for q in range(len(pool.giver)) if pool.given[q] == pool.text[p]] for p in pairs]
+    for size in range(len(pool.pair_images) + 1):
+        for pairs in combinations(range(len(pool.pair_images)), size):
+            ways = [[q for q in range(len(pool.question_images)) if pool.question_texts[q] == pool.pair_texts[p]] for p in pairs]
             for questions in product(*ways):
                 choice = PoolAssignment(np.array(pairs, int), np.array(questions, int))
                 asked, given_, uses = counts(pool, choice)
@@ -272,7 +272,7 @@ def test_how_a_draw_is_made_is_told():
         select_balanced_pairs("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs)
         for arcs in (0, 10**6)
     ]
-    assert [each.method for each in drawn] == ["exact, of each text's cheapest pairs", "exact"]
+    assert [each.method for each in drawn] == ["exact on the cheapest pairs of each text", "exact"]
     assert [each.upper_bound for each in drawn] == [24, 24]  # 12 images, 2 each
     assert (
         drawn[0].rank_columns.mean() > drawn[1].rank_columns.mean()

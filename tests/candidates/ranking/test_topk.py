@@ -42,8 +42,8 @@ def assert_equal_to_sorting(found, scores, owners, texts_of, best, last):
     for image in range(len(scores)):
         order = sorted_by_hand(scores, owners, texts_of, image)
         for (places, values), expected, k in (
-            (found.best, order, best),
-            (found.last, order[::-1], last),
+            (found.top, order, best),
+            (found.bottom, order[::-1], last),
         ):
             k = min(k, len(texts_of))
             padded = expected[:k] + [(-1, 0)] * (k - len(expected))
@@ -159,7 +159,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         results.append(top_and_bottom_k(a, b, table, 200, 50, block_images=7, tile_texts=100))
-    assert len({b"".join(a.tobytes() for end in (r.best, r.last) for a in end) for r in results}) == 1
+    assert len({b"".join(a.tobytes() for end in (r.top, r.bottom) for a in end) for r in results}) == 1
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ EDITED = (Edit(start=0, end=1, kind="object", old="a", new="b"),)
 
 def test_an_edited_question_goes_if_it_or_its_source_has_a_slip_and_a_source_question_may_keep_it():
     slips, sound = "What is the cup near of?", "What is the cup near?"
-    assert faults.is_ungrammatical(case(slips, edits=EDITED)) == "a preposition too many"
+    assert faults.is_ungrammatical(case(slips, edits=EDITED)) == "a superfluous preposition"
     of_slips = msgspec.structs.replace(question(slips, "", ""), text=slips)
     assert faults.is_ungrammatical(dataclasses.replace(case(sound, edits=EDITED), question=of_slips))
     assert faults.is_ungrammatical(case(sound, edits=EDITED)) is None

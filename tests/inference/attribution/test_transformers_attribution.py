@@ -85,7 +85,7 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
     folder, settings = tiny_blip(tmp_path / "blip"), {}
     if listed:
         (tmp_path / "answers.txt").write_text("yes\nno\n")
-        settings = {"answers": str(tmp_path / "answers.txt")}
+        settings = {"answers_file": str(tmp_path / "answers.txt")}
     (one,) = sight(folder, **settings).attribute(shown, ["is the cup red?"])
     model = transformers.BlipForQuestionAnswering.from_pretrained(folder).eval()
     processor = transformers.BlipProcessor.from_pretrained(folder)
@@ -111,7 +111,7 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
     features = draw.normal(size=(1, 36, 8)).astype(np.float32)
     np.savez(tmp_path / "regions.npz", ids=np.array(["n0"]), features=features, boxes=corners)
     (tmp_path / "answers.txt").write_text("\n".join(ANSWERS))
-    settings = {"features": str(tmp_path / "regions.npz"), "answers": str(tmp_path / "answers.txt")}
+    settings = {"features_file": str(tmp_path / "regions.npz"), "answers_file": str(tmp_path / "answers.txt")}
     (one,) = sight(folder, **settings).attribute(shown, ["is the cup red?"], "n0")
     model = transformers.LxmertForQuestionAnswering.from_pretrained(folder).eval()
     ids = transformers.AutoTokenizer.from_pretrained(folder)("is the cup red?", return_tensors="pt")

@@ -107,7 +107,7 @@ def test_grad_cam_is_captums(name, texts):
 
 
 def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts, monkeypatch):
-    """Why Grad-CAM's mean over cells says little of this net (docs/looking.md): 16 regions are read from 16 of 192 cells."""
+    """Why Grad-CAM's mean over cells says little of this net (docs/guides/attribution.md): 16 regions are read from 16 of 192 cells."""
     slopes = []
 
     def noted(maps, slope):

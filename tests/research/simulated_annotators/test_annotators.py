@@ -31,7 +31,7 @@ def color_of(name):
 
 def task(number):
     filter_question = TaskQuestion(
-        key="f", text="Is this a color image?", role="filter", expected_choice="invalid"
+        key="f", text="Is this a color image?", role="gold", expected_choice="invalid"
     )  # a wrong expectation
     return Task(
         task_id=f"{number:04}",
@@ -48,7 +48,7 @@ def task(number):
         (color_of("table"), "n1", ""),
         (color_of("dog"), "n1", "missing object"),
         (color_of("dog"), "n2", "unclear"),  # there is no truth for this image
-        (TaskQuestion(key="", text="Who?", role="filter"), "n1", "unclear"),  # there is no program
+        (TaskQuestion(key="", text="Who?", role="gold"), "n1", "unclear"),  # there is no program
     ],
 )
 def test_what_is_seen_depends_on_the_image_and_the_question_alone(question, at, seen):

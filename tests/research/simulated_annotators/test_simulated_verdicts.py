@@ -15,7 +15,7 @@ def color_of(name, image_id):
         Step(operation="query", argument="color", dependencies=(0,)),
     )
     candidate = TaskQuestion(key="c", text=f"What color is the {name}?", role="candidate", program=steps)
-    known = TaskQuestion(key="f", text="Is this a color image?", role="filter", expected_choice="valid")
+    known = TaskQuestion(key="f", text="Is this a color image?", role="gold", expected_choice="valid")
     return Task(task_id=name + image_id, image_id=image_id, subset="pt-hard", first=candidate, second=known)
 
 

@@ -132,7 +132,7 @@ def test_without_a_release_it_says_so(project):
 
 def test_the_documents_copy_of_the_directions_is_that_of_the_last_run():
     made = ROOT / "data/sample/interim/leaderboard/directions.md"
-    copy = ROOT / "docs/directions.md"
+    copy = ROOT / "docs/explanation/expected_effects.md"
     if not (made.is_file() and copy.is_file()):
         pytest.skip("the sample was not run here, or there is no copy")
     assert copy.read_bytes() == made.read_bytes()

@@ -56,7 +56,7 @@ def test_the_error_that_auaf_is_corrected_for_is_the_readers():
         rows, classify_abstention([row.question for row in rows], [row.reply for row in rows])
     )
     assert pytest.approx((found.recall, found.false_positive_rate)) == MEASURED_ERROR_RATES
-    documented = (Path(__file__).parents[3] / "docs/scores.md").read_text()
+    documented = (Path(__file__).parents[3] / "docs/reference/scores.md").read_text()
     assert (
         f"{100 * found.recall:.1f} %, {found.true_positives} of {found.num_abstentions} refusals"
         in documented

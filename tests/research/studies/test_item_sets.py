@@ -72,11 +72,11 @@ def twins(folder, split="test"):
         for key, image, label in rows
     ]
     told = [
-        {"item": {"subset": "twins", "item_id": key, "pair_id": "1", "category": category, "split": split}}
+        {"item": {"subset": "counterfactual", "item_id": key, "pair_id": "1", "category": category, "split": split}}
         for (key, *_), category in zip(rows, ("", "attribute"), strict=True)
     ]
     (folder / "rgqa").mkdir(parents=True)
-    (folder / "rgqa/twins.json").write_text(json.dumps(listed))
+    (folder / "rgqa/counterfactual.json").write_text(json.dumps(listed))
     (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, told)))
     (folder / "params.json").write_text(json.dumps({"dataset": "drawn", "version": "1"}))
     return folder
@@ -87,7 +87,7 @@ def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkey
     one = load_counterfactual_pairs(release)
     assert one.items["category"].tolist() == ["", "wrong attribute"]
     assert one.items["id"].tolist() == [make_query_id(image, "What color is the cup?") for image in "ab"]
-    assert one.items["pair"].tolist() == ["1", "1"]
+    assert one.items["pair_id"].tolist() == ["1", "1"]
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="--images FOLDER"):
         find_release_images(release)

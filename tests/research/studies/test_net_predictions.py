@@ -38,7 +38,7 @@ def posed_items() -> list[QueryItem]:
     return [
         QueryItem(key, files[image], text)
         for items in benchmark.subsets.values()
-        for key, image, text in zip(items["id"], items["image"], items["asked"], strict=True)
+        for key, image, text in zip(items["id"], items["image"], items["question_text"], strict=True)
     ]
 
 

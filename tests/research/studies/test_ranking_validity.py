@@ -32,7 +32,7 @@ def twins_release(folder: Path) -> Path:
             told.append(
                 {
                     "item": {
-                        "subset": "twins",
+                        "subset": "counterfactual",
                         "item_id": key,
                         "pair_id": str(number),
                         "category": category,
@@ -41,7 +41,7 @@ def twins_release(folder: Path) -> Path:
                 }
             )
     (folder / "rgqa").mkdir(parents=True)
-    (folder / "rgqa/twins.json").write_text(json.dumps(listed))
+    (folder / "rgqa/counterfactual.json").write_text(json.dumps(listed))
     (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, told)))
     (folder / "params.json").write_text(json.dumps({"dataset": "tiny", "version": "1"}))
     return folder

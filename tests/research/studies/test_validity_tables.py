@@ -51,9 +51,9 @@ FOUND = ValidityResults(
     ],
     text_only_ranks=[
         TextOnlyRank(row="blind_net", rules="ours", subset="pt-hard", auaf=0.25, rank=15),
-        TextOnlyRank(row="blind_net", rules="", subset="twins", auaf=0.125, rank=14),
+        TextOnlyRank(row="blind_net", rules="", subset="counterfactual", auaf=0.125, rank=14),
     ],
-    auaf={"low": {"ours, pt-hard": 0.5, "twins": 0.1}, "high": {"ours, pt-hard": 0.25, "twins": 0.9}},
+    auaf={"low": {"ours, pt-hard": 0.5, "counterfactual": 0.1}, "high": {"ours, pt-hard": 0.25, "counterfactual": 0.9}},
 )
 
 
@@ -68,7 +68,7 @@ def test_agreement_stands_beside_that_of_the_papers_rules_and_the_ceiling():
     gain = "+0.250 (-0.125 to +0.500)"
     assert cells(table, 4) == ["pt-hard", "ours", "1,500", f"0.750 {tau}", r, gain]
     assert cells(table, 5) == ["pt-hard", "the paper's rules", "1,500", f"0.500 {tau}", r, ""]
-    assert cells(table, 6) == ["twins", "fresh twins", "", f"0.900 {tau}", r, ""]
+    assert cells(table, 6) == ["counterfactual", "other counterfactual pairs", "", f"0.900 {tau}", r, ""]
 
 
 def test_mixtures_tell_the_three_largest_shares():
@@ -83,13 +83,13 @@ def test_blind_rows_have_a_place_in_each_set_that_has_them():
         "row": "blind_net",
         "pt-hard, the paper's rules": "",
         "pt-hard, ours": "0.250 (place 15)",
-        "twins": "0.125 (place 14)",
+        "counterfactual": "0.125 (place 14)",
     }
     assert wording == ["AUROC of the wording alone", "0.625", "0.625", "0.500"]
 
 
 def test_rows_stand_by_what_they_reach_on_twins():
     table = row_table(FOUND)
-    assert cells(table, 2) == ["row", "twins", "ours, pt-hard"]
+    assert cells(table, 2) == ["row", "counterfactual", "ours, pt-hard"]
     assert cells(table, 4) == ["high", "0.900", "0.250"] and cells(table, 5)[0] == "low"
     assert all(part in render_page(FOUND) for part in (table, reweighted_table(FOUND)))

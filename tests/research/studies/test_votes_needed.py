@@ -31,7 +31,7 @@ def task(number):
     known = TaskQuestion(
         key="b",
         text=f"filter {number}",
-        role="filter",
+        role="gold",
         expected_choice=("valid", "invalid")[number // 2 % 2],
         gold_source="own question",
     )
@@ -57,7 +57,7 @@ PRIOR = {f"c{n}": 0.1 for n in range(COUNT)}
 
 def see(question, at):
     bad = (
-        question.expected == "invalid" if question.role == "filter" else question.candidate_id in UNANSWERABLE
+        question.expected == "invalid" if question.role == "gold" else question.candidate_id in UNANSWERABLE
     )
     return "missing object" if bad else ""
 

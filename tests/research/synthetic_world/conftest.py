@@ -50,14 +50,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     torch.set_num_threads(1)  # so little work is the faster the fewer wait for each other
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (clip_training_data, "CHUNK"),
-            (clip_trainer, "CHUNK"),
-            (clip_trainer, "SCENES"),
-            (clip_trainer, "TOLD"),
+            (clip_training_data, "CHUNK_SIZE"),
+            (clip_trainer, "CHUNK_SIZE"),
+            (clip_trainer, "SCENES_PER_BATCH"),
+            (clip_trainer, "DESCRIBED_SCENES_PER_BATCH"),
         ):
             patch.setattr(module, name, 4)
         for module in (clip_training_data, train_clip):
-            patch.setattr(module, "WORK", home / "work")
+            patch.setattr(module, "WORK_DIR", home / "work")
         patch.setattr(train_clip, "OUTPUT_DIR", home / "model")
         clip_training_data.render_chunk(0)
         yield home
@@ -89,12 +89,12 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             for part, s in vqa_worlds.WORLD_SERIES.items()
         }
         for module, values in {
-            vqa_worlds: {"CHUNK": 4, "SERIES": series, "WORK": home / "work"},
-            region_trainer: {"BATCH": 32},
-            vqa_training_data: {"HARD": 3},
-            tower_trainer: {"BATCH": 4, "EPOCHS": 4},
-            vqa_regions: {"SERIES": series, "CHUNK": 4, "WORK": home / "work", "HEAD_EPOCHS": 2},
-            train_vqa: {"SERIES": series, "WORK": home / "work", "TARGET": home / "vqa"},
+            vqa_worlds: {"CHUNK_SIZE": 4, "WORLD_SERIES": series, "WORK_DIR": home / "work"},
+            region_trainer: {"BATCH_SIZE": 32},
+            vqa_training_data: {"NUM_HARD_NEGATIVES": 3},
+            tower_trainer: {"BATCH_SIZE": 4, "NUM_EPOCHS": 4},
+            vqa_regions: {"WORLD_SERIES": series, "CHUNK_SIZE": 4, "WORK_DIR": home / "work", "HEAD_EPOCHS": 2},
+            train_vqa: {"WORLD_SERIES": series, "WORK_DIR": home / "work", "OUTPUT_DIR": home / "vqa"},
         }.items():
             for name, value in values.items():
                 patch.setattr(module, name, value)

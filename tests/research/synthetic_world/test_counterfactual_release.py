@@ -92,7 +92,7 @@ def test_the_sheet_shows_a_pair_of_each_category(home: Path) -> None:
 
 
 def test_the_report_counts_and_tells_how_well_the_altered_one_is_told(home: Path) -> None:
-    report = json.loads((home / "data/release/small/1.0.0/twins.json").read_text())
+    report = json.loads((home / "data/release/small/1.0.0/counterfactual.json").read_text())
     assert report["pairs"] == 24
     assert report["categories"] == {"missing object": 8, "wrong attribute": 8, "wrong relation": 8}
     assert report["altered_by_things"]["groups"] == report["altered_by_vector"]["groups"] == 12
@@ -132,4 +132,4 @@ def test_an_item_lacks_what_was_altered(items: list[Item]) -> None:
         "n000003",
         "n000002",
     ]
-    assert {item.item_id for item in items} >= {"000002", "twins_n000003+000002"}
+    assert {item.item_id for item in items} >= {"000002", "counterfactual_n000003+000002"}

@@ -15,7 +15,7 @@ from research.synthetic_world.counterfactual_sheet import GAP, HEIGHT, LINE, WID
 def item(image: str, unanswerable: bool) -> Item:
     return Item(
         item_id=f"{image} {unanswerable}",
-        subset="twins",
+        subset="counterfactual",
         image_id=image,
         question_id="1",
         text="What is on the table?",

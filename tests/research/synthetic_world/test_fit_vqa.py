@@ -38,10 +38,10 @@ def done(tmp_path, monkeypatch):
     monkeypatch.setattr(train_vqa, "prepare_worlds", lambda pool: None)
     monkeypatch.setattr(fit_vqa, "get_context", lambda kind: Here)
     for name, value in {
-        "fitted_for": fitted_for,
-        "answered": answered,
-        "selection": lambda _: {},
-        "accuracy": lambda _: {},
+        "fit_methods": fitted_for,
+        "predict_subset": answered,
+        "measure_selection": lambda _: {},
+        "measure_accuracy": lambda _: {},
     }.items():
         monkeypatch.setattr(fitted_methods, name, value)
     return seeds

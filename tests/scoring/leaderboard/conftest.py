@@ -20,7 +20,7 @@ def item(subset, number, answerable):
         f"n{number}",
         {"red": 1.0} if answerable else {},
         category="" if answerable else "missing object" if number % 4 else "wrong relation",
-        part="test",
+        split="test",
     )
 
 
@@ -99,7 +99,7 @@ def release(tmp_path):
         ]
         (folder / "rgqa" / f"{subset}.json").write_text(json.dumps(said))
         items += [
-            {"item": {"item_id": name, "subset": subset, "part": "test", "pair_id": f"{subset}{name[1]}"}}
+            {"item": {"item_id": name, "subset": subset, "split": "test", "pair_id": f"{subset}{name[1]}"}}
             for name in names
         ]
     (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, items)))
@@ -130,7 +130,7 @@ def a_file(release, tmp_path):
 def a_run(release, a_file, tmp_path):
     """`a_run(folder, model, ...)`: a folder as `rgqa run` leaves it."""
 
-    def make(folder, model, prompt="word", recipe="token-probability", right=True, left_out=(), **more):
+    def make(folder, model, prompt="word", method="token-probability", right=True, left_out=(), **more):
         home = tmp_path / "runs" / folder
         home.mkdir(parents=True, exist_ok=True)
         a_file(f"runs/{folder}/predictions", right, left_out)
@@ -138,13 +138,13 @@ def a_run(release, a_file, tmp_path):
             "release": {"name": "small", "version": "1.0.0", "sha256": fingerprint_release(release)},
             "model": model,
             "prompt": {"name": prompt, "hash": "0"},
-            "recipe": {"name": recipe, "hash": "0"},
-            "part": "test",
+            "confidence": {"name": method, "hash": "0"},
+            "split": "test",
             "subsets": ["clip-hard", "pt-hard"],
             "limit": 0,
             "no_image": False,
-            "path": str(release),
-            "counts": {"samples": 4, "replies": 3, "failed": 1},
+            "release_path": str(release),
+            "counts": {"questions": 4, "replies": 3, "failed": 1},
         }
         (home / "run.json").write_text(json.dumps(about | more))
         return home

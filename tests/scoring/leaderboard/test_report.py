@@ -51,7 +51,7 @@ def made(*rows, against="", by="auaf", **changes):
     rests_on = EvaluationInfo("B 1.0.0", "Drawn <by> code.", True, False, "test", counts, 120, 500)._replace(
         **changes
     )
-    models = {one.row.name: one.places for one in rows if one.row.kind == "model"}
+    models = {one.row.name: one.scores for one in rows if one.row.kind == "model"}
     comparisons = {
         place: compare_models({name: places[place][by] for name, places in models.items() if place in places})
         for place in ("mean", "clip-hard", "pt-hard")
@@ -73,15 +73,15 @@ def test_the_board_says_what_it_is():
         "# Leaderboard of B 1.0.0",
         "**The verdicts are simulated.**",
         "Drawn &lt;by&gt; code.",
-        "Scored: part test, 700 AQs and 600 UQs of 120 images.",
+        "Scored: split test, 700 AQs and 600 UQs of 120 images.",
         "images resampled 500 times, the same replicates for every row",
         "| vilt | 1 | max sigmoid | - |",
         "AUAF by kind of UQ",
     ):
         assert told in text
     assert "**No model's predictions are here yet.**" not in text
-    assert "simulated" not in render_markdown(made(one("vilt", 0.5), simulated=False), FOLDER)
-    assert "**A rehearsal, no benchmark.**" in render_markdown(made(one("vilt", 0.5), rehearsal=True), FOLDER)
+    assert "simulated" not in render_markdown(made(one("vilt", 0.5), is_simulated=False), FOLDER)
+    assert "**A rehearsal, no benchmark.**" in render_markdown(made(one("vilt", 0.5), is_rehearsal=True), FOLDER)
 
 
 def test_a_board_of_references_alone_says_how_to_add_a_row():
@@ -110,7 +110,7 @@ def test_a_score_that_chose_the_items_is_marked_where_it_did():
 def test_the_difference_to_the_row_compared_with_has_a_column():
     board = made(one("rp", 0.6), one("msp", 0.5), one("constant", 0.1, "reference"), against="msp")
     head, rp, msp, constant = make_score_table(board, "mean")
-    assert head[:5] == ["rank", "letters", "row", "AUAF", "AUAF minus msp"]
+    assert head[:5] == ["rank", "letter display", "row", "AUAF", "AUAF minus msp"]
     # Drawn alike, the difference is the same in every replicate.
     assert rp[4] == "+10.0 [10.0, 10.0]" and msp[4] == constant[4] == "-"
     assert (rp[0], rp[1], msp[0], msp[1], constant[0], constant[1]) == ("1", "a", "2", "b", "-", "")
@@ -130,7 +130,7 @@ def test_kinds_have_a_table_with_their_numbers_where_there_are_any():
     ]
     rows = one("rp", 0.6)._replace(kind_scores={})
     counts = {"clip-hard": SubsetCounts(7, 6, 3, {})}
-    assert make_kind_table(made(rows, counts=counts), "clip-hard") == []
+    assert make_kind_table(made(rows, subset_counts=counts), "clip-hard") == []
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_csv_has_every_score_and_reads_back():
     text = render_csv(
         made(one("rp", 0.6, seeds=(0.5, 0.7)), one("msp", 0.1), one("c", 0.1, "reference"), against="msp")
     )
-    read = pd.read_csv(io.StringIO(text), dtype={"rank": "Int64"}, keep_default_na=True)
+    read = pd.read_csv(io.StringIO(text), dtype={"best_rank": "Int64"}, keep_default_na=True)
     assert len(read) == 3 * (2 * 4 + 1)
     auaf = read[(read.row == "rp") & (read.subset == "mean") & (read.score == "auaf")].iloc[0]
-    assert (auaf.value, auaf["rank"], auaf.lowest_rank, auaf.letters) == (0.6, 1, 1, "a")
-    assert (auaf.seeds, auaf.lowest_seed, auaf.highest_seed, auaf["items"]) == (2, 0.5, 0.7, 1300)
-    assert auaf.difference == pytest.approx(0.5) and auaf.low < 0.6 < auaf.high
+    assert (auaf.value, auaf.best_rank, auaf.worst_rank, auaf.letter_display) == (0.6, 1, 1, "a")
+    assert (auaf.seeds, auaf.seed_min, auaf.seed_max, auaf.num_items) == (2, 0.5, 0.7, 1300)
+    assert auaf.difference == pytest.approx(0.5) and auaf.ci_low < 0.6 < auaf.ci_high
     reference = read[read.row == "c"]
-    assert reference["rank"].isna().all() and reference.difference.isna().all()
+    assert reference.best_rank.isna().all() and reference.difference.isna().all()
     kinds = read[read.category == "missing object"]
     assert set(kinds.score) == {"auaf"} and set(kinds.subset) == {"clip-hard"}
 
@@ -226,14 +226,14 @@ def test_drawings_keep_within_their_scale():
 
 def test_metrics_are_flat_numbers_of_each_row():
     metrics = make_metrics(made(one("rp", 0.6), one("blind", 0.1, "reference")))
-    assert metrics["blind"]["rank"] is None
+    assert metrics["blind"]["best_rank"] is None
     assert metrics["rp"] == pytest.approx(
         {
-            "rank": 1,
-            "lowest_rank": 1,
+            "best_rank": 1,
+            "worst_rank": 1,
             "auaf": 0.6,
-            "auaf_low": 0.562,
-            "auaf_high": 0.638,
+            "auaf_ci_low": 0.562,
+            "auaf_ci_high": 0.638,
             "auaf_clip-hard": 0.6,
             "ff95": 0.5,
             "facc": 0.5,

@@ -78,7 +78,7 @@ def test_a_kind_has_the_score_of_its_uqs_against_all_aqs(benchmark, row):
     (one,) = score_rows(benchmark, [row("m")], OPTIONS)
     items = benchmark.subsets["pt-hard"]
     which = make_kind_masks(items)["missing object"]
-    alone = benchmark._replace(subsets={"pt-hard": items.at(which)})
+    alone = benchmark._replace(subsets={"pt-hard": items.select(which)})
     (expected,) = score_rows(alone, [row("m", subsets=["pt-hard"])], OPTIONS)
     found, auaf = one.kind_scores["pt-hard"]["missing object"], expected.scores["pt-hard"]["auaf"]
     assert found.value == pytest.approx(auaf.value)
@@ -87,8 +87,8 @@ def test_a_kind_has_the_score_of_its_uqs_against_all_aqs(benchmark, row):
 
 def test_items_and_missing_predictions_are_counted(benchmark, row, said):
     whole = said()
-    places = {name: place for name, place in whole.places.items() if name not in ("3", "4")}
-    lacking = row("m")._replace(seeds=(dict.fromkeys(benchmark.subsets, whole._replace(places=places)),))
+    places = {name: place for name, place in whole.index_by_id.items() if name not in ("3", "4")}
+    lacking = row("m")._replace(seeds=(dict.fromkeys(benchmark.subsets, whole._replace(index_by_id=places)),))
     (one,) = score_rows(benchmark, [lacking], OPTIONS._replace(missing="wrong"))
     assert one.num_items == {"clip-hard": 80, "pt-hard": 80} and one.num_missing == {
         "clip-hard": 2,

@@ -20,12 +20,12 @@ def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
 ):
     for subset, items in benchmark.subsets.items():
         for name in ("constant", "clip_score"):
-            write(f"sanity/{subset}/{name}.json", ids=items.ids)
+            write(f"reference_predictions/{subset}/{name}.json", ids=items.ids)
     write("data/b/predictions/m.json")
     for seed in (0, 1):
         write(f"data/b/interim/answer/msp-seed{seed}.json")
     for name in ("answer.json", "thresholds.json"):
-        (folders.stage("answer") / name).write_text("{}")
+        (folders.stage_dir("answer") / name).write_text("{}")
     rows = load_all_rows(folders, tmp_path, benchmark)
     assert [(row.name, row.kind, row.is_built_in, len(row.seeds)) for row in rows] == [
         ("m", "model", False, 1),

@@ -27,7 +27,7 @@ def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
     assert names([a_run("x", "rp"), a_file("other")]) == ["rp", "other"]
     results = [a_run("a", "rp"), a_run("b", "rp", prompt="ask"), a_run("c", "rp", no_image=True)]
     assert names(results) == ["rp (word)", "rp (ask)", "rp, no image (word)"]
-    both = [a_run("d", "rp", recipe="verbal"), a_run("e", "rp", prompt="ask", recipe="p-true")]
+    both = [a_run("d", "rp", method="verbal"), a_run("e", "rp", prompt="ask", method="p-true")]
     assert names(both) == ["rp (word, verbal)", "rp (ask, p-true)"]
 
 
@@ -78,7 +78,7 @@ def test_two_folders_of_one_name_are_told_apart_by_those_above(a_run):
     assert found == ["rp [first/run]", "rp [second/run]", "rp [third]"]
 
 
-@pytest.mark.parametrize("counts", [{}, {"samples": 4, "replies": 2, "failed": 1}])
+@pytest.mark.parametrize("counts", [{}, {"questions": 4, "replies": 2, "failed": 1}])
 def test_a_run_that_was_killed_in_the_middle_is_no_result(counts, a_run):
     with pytest.raises(UserError, match="the run has not come to its end"):
         read_results([a_run("a", "rp", counts=counts)])

@@ -21,9 +21,9 @@ from pipeline.scoring.leaderboard.selective_table import (
 
 def benchmark():
     """Four AQs and a UQ; `b` and `y:b` ask the same of the same image."""
-    x = [BenchmarkItem(name, "n1", {"red": 1.0}, question_text=name, part="test") for name in "ab"]
-    y = [BenchmarkItem(f"y:{name}", "n1", {"red": 1.0}, question_text=name, part="test") for name in "bcd"]
-    y.append(BenchmarkItem("y:uq", "n1", {}, question_text="uq", part="test"))
+    x = [BenchmarkItem(name, "n1", {"red": 1.0}, question_text=name, split="test") for name in "ab"]
+    y = [BenchmarkItem(f"y:{name}", "n1", {"red": 1.0}, question_text=name, split="test") for name in "bcd"]
+    y.append(BenchmarkItem("y:uq", "n1", {}, question_text="uq", split="test"))
     subsets = {"x": Items.from_rows(x), "y": Items.from_rows(y)}
     return Benchmark("rgqa", "b", "1.0.0", {}, subsets, frozenset().union(*(i.ids for i in subsets.values())))
 

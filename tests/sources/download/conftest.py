@@ -312,7 +312,7 @@ def get(
     ) -> str:
         given = {"origin": server.url, "jobs": 4} | options
         if given["origin"] == "hub":
-            given.setdefault("archives", server.url)
+            given.setdefault("archives_from", server.url)
         capsys.readouterr()  # what was said before
         fetch("gqa", FetchOptions(**given), patience)
         return capsys.readouterr().out.rstrip("\n")

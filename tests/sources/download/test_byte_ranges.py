@@ -19,7 +19,7 @@ def web(server, tmp_path):
 
     def make(**options):
         patience = RetryPolicy(stall_seconds=20, max_attempts=3, initial_backoff_seconds=0.01)
-        webs.append(HttpClient(tmp_path / "cache", patience, jobs=3, **options))
+        webs.append(HttpClient(tmp_path / "cache", patience, max_connections=3, **options))
         return webs[-1]
 
     yield make
@@ -46,12 +46,12 @@ def test_a_range_is_received_once_and_lies_in_a_file_of_its_own(web, server, tmp
 def patient(web):
     """A web whose pauses are noted, not made."""
     here = web()
-    here.stop = NoWaiting()
+    here.stop_event = NoWaiting()
     return here
 
 
 def content(file, start, stop):
-    return file.file(start, stop).read_bytes()
+    return file.download_range(start, stop).read_bytes()
 
 
 def asked(server):
@@ -63,19 +63,19 @@ def test_a_range_is_read_exactly_and_nothing_else(patient, server):
     assert (file.size, file.version.supports_ranges) == (5000, True)
     assert content(file, 10, 30) == DATA[10:30]
     assert asked(server) == ["0-0", "10-29"]
-    assert patient.received == 20
+    assert patient.bytes_received == 20
 
 
 @pytest.mark.parametrize("fault", ["cut", "stall"])
 def test_a_broken_answer_is_continued_from_where_it_stopped(patient, server, fault):
     file = opened(patient, server)
     if fault == "stall":
-        patient.client.timeout = 0.5
+        patient.httpx_client.timeout = 0.5
     server.faults["/a.bin"] = [fault, fault]
     assert content(file, 0, 5000) == DATA
     # each time half of what is left comes: 2,500, then 1,250 of the other 2,500
     assert asked(server)[1:] == ["0-4999", "2500-4999", "3750-4999"]
-    assert patient.stop.pauses == [0.01, 0.01]  # something new came each time, so the pause does not grow
+    assert patient.stop_event.pauses == [0.01, 0.01]  # something new came each time, so the pause does not grow
 
 
 def test_a_file_that_changes_while_it_is_read_is_told(patient, server):
@@ -100,14 +100,14 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, s
 
 def test_what_is_dropped_goes_unless_it_is_to_be_kept(web, server):
     for keep in (True, False):
-        file = opened(web(keep=keep), server)
+        file = opened(web(keep_cache=keep), server)
         file.download_range(10, 30)
         file.release_range(10, 30)
         assert file.count_missing_bytes(10, 30) == (0 if keep else 20)
 
 
 def test_what_is_damaged_goes_even_from_a_cache_that_is_kept(web, server):
-    file = opened(web(keep=True), server)
+    file = opened(web(keep_cache=True), server)
     file.download_range(10, 30)
     file.delete_range(10, 30)
     assert file.count_missing_bytes(10, 30) == 20
@@ -118,9 +118,9 @@ def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, serve
         UserError, match="a.bin: not in the cache .*cache, and --offline forbids to ask the server"
     ):
         opened(web(offline=True), server)
-    opened(web(keep=True), server).download_range(10, 30)
+    opened(web(keep_cache=True), server).download_range(10, 30)
     count = len(server.log)
-    file = opened(web(keep=True, offline=True), server)
+    file = opened(web(keep_cache=True, offline=True), server)
     assert file.download_range(10, 30).read_bytes() == DATA[10:30]
     with pytest.raises(UserError, match="a.bin, bytes 10-31: not in the cache"):
         file.download_range(10, 31)
@@ -128,9 +128,9 @@ def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, serve
 
 
 def test_ranges_of_another_version_are_thrown_away(web, server):
-    opened(web(keep=True), server).download_range(10, 30)
+    opened(web(keep_cache=True), server).download_range(10, 30)
     server.files["/a.bin"] = DATA[::-1]
-    assert opened(web(keep=True), server).count_missing_bytes(10, 30) == 20
+    assert opened(web(keep_cache=True), server).count_missing_bytes(10, 30) == 20
 
 
 @pytest.mark.parametrize("ranges", [True, False])

@@ -117,7 +117,7 @@ def test_what_the_parameters_do_not_name_is_not_fetched(get):
 
 
 def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
-    set_params(("split: testdev\n", "split: testdev\n    questions: all\n"))
+    set_params(("split: testdev\n", "split: testdev\n    question_set: all\n"))
     get()
     assert [name for name in made() if "questions1.2" in name] == [
         "questions1.2/testdev_all_questions.json",
@@ -128,10 +128,10 @@ def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
 
 
 def test_choices_come_when_asked_for(get):
-    get(choices=True)
+    get(answer_choices=True)
     assert "eval/testdev_choices.json" in made()
     assert (
-        wrong(get, choices=True, split="train")[1]
+        wrong(get, answer_choices=True, split="train")[1]
         == "eval.zip: there are no choices of train; leave out --answer-choices"
     )
 
@@ -176,13 +176,13 @@ def test_a_dry_run_estimates_what_is_made_from_parquet_and_images_that_nobody_kn
 
 
 def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
-    assert get(dry_run=True, all_of_it=True, choices=True).splitlines()[1:] == [
+    assert get(dry_run=True, full_archives=True, answer_choices=True).splitlines()[1:] == [
         "  questions1.2.zip: all of it, 1.4 GB as its authors state",
         "  sceneGraphs.zip: all of it, 42.7 MB as its authors state",
         "  images.zip: all of it, 20.3 GB as its authors state",
         "  eval.zip: all of it, 784 MB as its authors state",
     ]
-    said = get(dry_run=True, all_of_it=True, origin="hub")
+    said = get(dry_run=True, full_archives=True, origin="hub")
     assert "sceneGraphs.zip" in said and "images.zip" not in said
     assert server.log == []
 
@@ -263,7 +263,7 @@ def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
         told,
     )
     assert (SOURCE / TEXTS[4]).read_bytes() == kept
-    get(accept_changed=True)
+    get(accept_changes=True)
     assert (SOURCE / TEXTS[4]).read_bytes() == other["val_sceneGraphs.json"]
     get()
 
@@ -275,11 +275,11 @@ def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
     server.files["/sceneGraphs.zip"] = bytes(data)
     second = data.index(b"val_sceneGraphs.json") - 30  # a local header has 30 bytes
     server.files["/sceneGraphs.zip"] = bytes(data[: second + 60]) + b"x" * 20 + bytes(data[second + 80 :])
-    assert "val_sceneGraphs.json: damaged" in wrong(get, accept_changed=True)[1]
+    assert "val_sceneGraphs.json: damaged" in wrong(get, accept_changes=True)[1]
     assert "white" in (SOURCE / TEXTS[3]).read_text() and "white" not in (SOURCE / TEXTS[4]).read_text()
     server.files["/sceneGraphs.zip"] = bytes(data)
     assert "it is not what was first fetched" in wrong(get)[1]
-    get(accept_changed=True)
+    get(accept_changes=True)
     assert "white" in (SOURCE / TEXTS[4]).read_text()
     get()
 
@@ -301,7 +301,7 @@ def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     rows = [row | {"fullAnswer": "It is white."} for row in rows]
     listed(server, path, parquet(rows))
     assert "x.parquet: it is not what was first fetched" in wrong(get, origin="hub")[1]
-    get(origin="hub", accept_changed=True)
+    get(origin="hub", accept_changes=True)
     assert "It is white." in (SOURCE / TEXTS[0]).read_text()
     get(origin="hub")
 
@@ -391,14 +391,14 @@ def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_aske
     )
     assert "--full-archives" in told[1]
     server.faults["/images.zip"] = [None, "cut"]
-    get(all_of_it=True)
+    get(full_archives=True)
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     assert not Path("data/gqa/fetching").exists()
 
 
 def test_a_whole_archive_that_was_cut_off_is_continued_where_ranges_are_served(get, server):
     server.faults["/images.zip"] = [None, "cut"]
-    get(all_of_it=True)
+    get(full_archives=True)
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     size = len(server.files["/images.zip"])
     asked = [wanted for path, wanted in server.log if path == "/images.zip"]
@@ -407,8 +407,8 @@ def test_a_whole_archive_that_was_cut_off_is_continued_where_ranges_are_served(g
 
 @pytest.mark.parametrize("origin", ["official", "hub", "whole"])
 def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, origin):
-    options = {"cache": project / "cache"} | ({"origin": "hub"} if origin == "hub" else {})
-    get(**options, all_of_it=origin == "whole")
+    options = {"cache_dir": project / "cache"} | ({"origin": "hub"} if origin == "hub" else {})
+    get(**options, full_archives=origin == "whole")
     before = {name: (SOURCE / name).read_bytes() for name in made() if name != "fetched.json"}
     shutil.rmtree(SOURCE)
     count = len(server.log)
@@ -418,7 +418,7 @@ def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, o
 
 
 def test_what_the_cache_lacks_is_told(get, project):
-    told = wrong(get, cache=project / "cache", offline=True)
+    told = wrong(get, cache_dir=project / "cache", offline=True)
     assert (
         told[1]
         == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
@@ -449,7 +449,7 @@ def test_a_folder_may_hold_the_hubs_parquet_files(get, server, tmp_path):
         path = tmp_path / "hub" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    get(origin=str(tmp_path / "hub"), archives=server.url)
+    get(origin=str(tmp_path / "hub"), archives_from=server.url)
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     assert {path for path, _ in server.log} == {"/sceneGraphs.zip"}
     assert (tmp_path / "hub/testdev_balanced_images/testdev-00000-of-00002.parquet").exists()
@@ -497,7 +497,7 @@ def test_a_image_id_that_is_a_path_is_refused(get, server):
         ({"origin": "ftp://x"}, "'ftp://x': neither"),
         ({"split": "test"}, "--split test: expected one of testdev, val, train"),
         (
-            {"data_set": "birds"},
+            {"dataset": "birds"},
             "params.yaml: no section `birds` with an `ingest` in it; run: rgqa init birds",
         ),
     ],

@@ -44,18 +44,18 @@ def version(web, place):
     url = f"{place}/a.bin"
 
     def once():
-        with web.ask(url, {}) as (_, of, _):
+        with web.open_stream(url, {}) as (_, of, _):
             return of
 
-    return web.again(url, once)
+    return web.retry(url, once)
 
 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_an_answer_tells_its_first_byte_the_size_and_whether_ranges_are_sent(web, server, ranges):
     server.ranges = ranges
-    with web.ask(f"{server.url}/a.bin", {"Range": "bytes=7-9"}) as (first, of, _):
+    with web.open_stream(f"{server.url}/a.bin", {"Range": "bytes=7-9"}) as (first, of, _):
         pass
-    assert (first, of.size, of.ranges) == (7 if ranges else 0, 10_000, ranges)
+    assert (first, of.size, of.supports_ranges) == (7 if ranges else 0, 10_000, ranges)
     assert of.etag and of.modified
 
 
@@ -90,15 +90,15 @@ def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
 def test_a_busy_server_is_asked_again_after_growing_pauses(web, server):
     server.faults["/a.bin"] = [500, 503, 502]
     version(web, server.url)
-    assert web.stop.pauses == [1, 2, 4]
+    assert web.stop_event.pauses == [1, 2, 4]
 
 
 def test_the_pause_that_a_server_asks_for_is_made(web, server):
     in_a_minute = formatdate(time.time() + 60, usegmt=True)
     server.faults["/a.bin"] = [(429, "17"), (503, in_a_minute)]
     version(web, server.url)
-    assert web.stop.pauses[0] == 17
-    assert 50 < web.stop.pauses[1] <= 60
+    assert web.stop_event.pauses[0] == 17
+    assert 50 < web.stop_event.pauses[1] <= 60
 
 
 def test_a_pause_too_long_is_told_instead_of_made(web, server):
@@ -107,7 +107,7 @@ def test_a_pause_too_long_is_told_instead_of_made(web, server):
         ServerUnreachableError, match="the server answers 429, and asks for a pause of 3,600 s"
     ):
         version(web, server.url)
-    assert web.stop.pauses == []
+    assert web.stop_event.pauses == []
 
 
 def test_a_server_that_never_answers_well_is_given_up(web, server):
@@ -153,7 +153,7 @@ def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
     ],
 )
 def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other, same):
-    assert one.agrees(other) is same
+    assert one.matches(other) is same
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("", 0.0), ("soon", 0.0), ("-1", 0.0)])
@@ -172,7 +172,7 @@ def test_work_is_done_by_several_threads_at_once(tmp_path):
         together.wait()
         return item * item
 
-    assert sorted(HttpClient(tmp_path, DEFAULT_RETRY_POLICY, jobs=3).map_parallel(work, [1, 2, 3])) == [
+    assert sorted(HttpClient(tmp_path, DEFAULT_RETRY_POLICY, max_connections=3).map_parallel(work, [1, 2, 3])) == [
         1,
         4,
         9,
@@ -180,7 +180,7 @@ def test_work_is_done_by_several_threads_at_once(tmp_path):
 
 
 def test_an_error_of_one_thread_stops_the_others(tmp_path):
-    here = HttpClient(tmp_path, DEFAULT_RETRY_POLICY, jobs=3)
+    here = HttpClient(tmp_path, DEFAULT_RETRY_POLICY, max_connections=3)
 
     def work(item):
         if item:

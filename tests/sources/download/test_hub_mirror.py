@@ -149,10 +149,10 @@ def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, 
 
 def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
     cache = project / "cache"
-    assert "to receive: 0 bytes" not in get(origin="hub", cache=cache, dry_run=True)
-    get(origin="hub", cache=cache)
+    assert "to receive: 0 bytes" not in get(origin="hub", cache_dir=cache, dry_run=True)
+    get(origin="hub", cache_dir=cache)
     shutil.rmtree(project / "data/gqa/source")
-    assert "to receive: 0 bytes" in get(origin="hub", cache=cache, dry_run=True)
+    assert "to receive: 0 bytes" in get(origin="hub", cache_dir=cache, dry_run=True)
 
 
 def test_a_image_lost_after_a_break_is_fetched_all_the_same(get, server, project):

@@ -37,19 +37,19 @@ def test_what_was_noted_is_there_in_a_later_run(manifest, tmp_path):
 @pytest.mark.parametrize("content", [b"[]", b"{} ", None], ids=["another sum", "another size", "gone"])
 def test_a_file_that_is_not_as_it_was_is_not_intact(manifest, tmp_path, content):
     (tmp_path / "a.json").unlink() if content is None else (tmp_path / "a.json").write_bytes(content)
-    assert not manifest.intact("a.json")
+    assert not manifest.is_intact("a.json")
 
 
 def test_a_file_that_nobody_noted_is_not_intact(manifest, tmp_path):
     (tmp_path / "b.json").write_bytes(b"{}")
-    assert not manifest.intact("b.json")
+    assert not manifest.is_intact("b.json")
 
 
 def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
     (tmp_path / "temporary").write_bytes(b"[1]")
-    manifest.note("c.json", "a.zip", tmp_path / "temporary")
+    manifest.add_file("c.json", "a.zip", tmp_path / "temporary")
     (tmp_path / "temporary").rename(tmp_path / "c.json")
-    assert manifest.intact("c.json")
+    assert manifest.is_intact("c.json")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
     ],
 )
 def test_a_remote_file_is_compared_with_the_one_first_seen_wherever_it_lies(manifest, name, now, told):
-    assert manifest.changed(name, now) == told
+    assert manifest.describe_change(name, now) == told
 
 
 def test_a_manifest_that_is_none_is_told(tmp_path):

@@ -15,7 +15,7 @@ def official(tmp_path):
     """The archives in a folder."""
     for name, data in archives().items():
         (tmp_path / name).write_bytes(data)
-    web = HttpClient(tmp_path / "cache", DEFAULT_RETRY_POLICY, jobs=2)
+    web = HttpClient(tmp_path / "cache", DEFAULT_RETRY_POLICY, max_connections=2)
     yield OfficialArchives(web, str(tmp_path))
     web.close()
 
@@ -35,12 +35,12 @@ def test_a_web_address_begins_with_http(address, web):
 
 
 def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
-    assert OfficialArchives(official.web, "https://x/gqa/").address == "https://x/gqa"
-    assert official.address == str(tmp_path)
+    assert OfficialArchives(official.client, "https://x/gqa/").url == "https://x/gqa"
+    assert official.url == str(tmp_path)
     with pytest.raises(
         UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
     ):
-        OfficialArchives(official.web, str(tmp_path / "not there"))
+        OfficialArchives(official.client, str(tmp_path / "not there"))
 
 
 def paths(files):
@@ -48,28 +48,28 @@ def paths(files):
 
 
 def test_a_split_has_one_file_of_questions_or_a_folder_of_them(official):
-    assert paths(official.questions("val", "balanced")) == ["questions1.2/val_balanced_questions.json"]
-    assert paths(official.questions("train", "all")) == [
+    assert paths(official.list_questions("val", "balanced")) == ["questions1.2/val_balanced_questions.json"]
+    assert paths(official.list_questions("train", "all")) == [
         f"questions1.2/train_all_questions/train_all_questions_{part}.json" for part in (0, 1)
     ]
 
 
 def test_choices_are_of_the_split_alone(official):
-    assert paths(official.choices("testdev")) == ["eval/testdev_choices.json"]
+    assert paths(official.list_choices("testdev")) == ["eval/testdev_choices.json"]
     with pytest.raises(UserError, match="there are no choices of train; leave out --answer-choices"):
-        official.choices("train")
+        official.list_choices("train")
 
 
 def test_each_image_that_the_archive_lacks_is_told(official):
     with pytest.raises(UserError) as caught:
-        official.images(["n1", "x1", "x2"])
+        official.list_images(["n1", "x1", "x2"])
     assert caught.value.problems == [
         f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("x1", "x2")
     ]
 
 
 def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
-    (wanted,) = official.images(["n1"])
+    (wanted,) = official.list_images(["n1"])
     assert (wanted.origin, wanted.receive) == ("images.zip", 0)  # a folder is read in place
     assert (wanted.size, wanted.crc) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
 
@@ -80,7 +80,7 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
     (tmp_path / "images.zip").write_bytes(data)
     source = tmp_path / "source"
     manifest, problems = Manifest(source), Problems("x")
-    wanted = official.images(["n1", "n2"]) + official.questions("val", "balanced")
+    wanted = official.list_images(["n1", "n2"]) + official.list_questions("val", "balanced")
     official.fetch(wanted, manifest, problems)
     assert (source / "images/n2.jpg").read_bytes() == jpeg(1)
     text = (source / "questions1.2/val_balanced_questions.json").read_text()
@@ -92,8 +92,8 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
 
 
 def test_what_is_seen_of_an_archive_is_its_size_and_the_sum_of_its_directory(official, tmp_path):
-    assert official.remotes() == {}
+    assert official.get_seen_remotes() == {}
     official.archive("images.zip")
-    seen = official.remotes()["images.zip"]
-    assert (seen.address, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
+    seen = official.get_seen_remotes()["images.zip"]
+    assert (seen.url, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
     assert len(seen.sum) == 64

@@ -28,7 +28,7 @@ def kept(server, tmp_path):
             HttpClient(
                 tmp_path / "cache",
                 RetryPolicy(stall_seconds=20, max_attempts=4, initial_backoff_seconds=0.01),
-                keep=keep,
+                keep_cache=keep,
             )
         )
         return RemoteZip(RemoteFile(webs[-1], "a.zip", f"{server.url}/a.zip"), "a.zip", LARGEST)
@@ -79,11 +79,11 @@ def test_a_member_received_by_an_earlier_run_is_not_asked_for_again(kept, server
     data = packed(MEMBERS)
     first = kept(data)
     start, stop = map(int, place(data).split("-"))
-    assert first.missing(first.find("b.jpg")) == stop - start
-    first.file.file(start, stop)
+    assert first.count_missing_bytes(first.get_member("b.jpg")) == stop - start
+    first.file.download_range(start, stop)
     again = kept(data)
     server.log.clear()
-    assert again.missing(again.find("b.jpg")) == 0
+    assert again.count_missing_bytes(again.get_member("b.jpg")) == 0
     again.extract("b.jpg", tmp_path / "b.jpg")
     assert server.log == []
 
@@ -102,7 +102,7 @@ def test_a_member_half_received_by_an_earlier_run_is_continued(kept, server, tmp
 
 def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_path):
     data = packed(MEMBERS)
-    kept(data).file.file(*map(int, place(data).split("-")))
+    kept(data).file.download_range(*map(int, place(data).split("-")))
     archive = kept(packed(MEMBERS | {"images/b.jpg": NOISE[:2000]}))
     archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[:2000]
@@ -114,7 +114,7 @@ def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_p
 def test_what_was_damaged_on_our_disk_is_received_anew(kept, tmp_path, damage):
     data = packed(MEMBERS)
     archive = kept(data)
-    received = archive.file.file(*map(int, place(data).split("-")))
+    received = archive.file.download_range(*map(int, place(data).split("-")))
     received.write_bytes(damage(received.read_bytes()))
     archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]

@@ -305,4 +305,4 @@ def test_an_expert_gets_what_stays_doubtful_alone_and_the_word_is_marked(studio:
     pull_annotations()
     pulled = read_json(DatasetFolders().annotations / "pulled.json")
     given = [(row["data"]["task"], one["completed_by"]) for row in pulled for one in row["annotations"]]
-    assert [task for task, who in given if who == "expert-01"] == ["t0001"]
+    assert [task for task, who in given if who == "adjudicator-01"] == ["t0001"]

@@ -26,8 +26,8 @@ def test_a_pattern_is_drawn_in_what_is_seen_on_the_colour(color, ink):
 
 
 def test_small_things_have_fine_patterns_and_grain():
-    assert "dotted-fine-pale" in look_of("red", pattern="dotted", fine=True).draw_part(PART)
-    assert "leather-fine" in look_of("brown", material="leather", fine=True).draw_part(PART)
+    assert "dotted-fine-pale" in look_of("red", pattern="dotted", has_fine_detail=True).draw_part(PART)
+    assert "leather-fine" in look_of("brown", material="leather", has_fine_detail=True).draw_part(PART)
 
 
 def test_boards_that_stand_have_their_grain_upwards():

@@ -23,7 +23,7 @@ def test_jeans_in_a_box_wider_than_tall_are_those_of_a_sitter():
     thing = plain(KIND_BY_NAME["jeans"])
     sitting = replace(thing, box=(0, 0, 46, 30))
     shown = [rendering.object_to_svg(each) for each in (thing, sitting)]
-    assert DRAWINGS["jeans"](look_of("blue")) != DRAWINGS["jeans"](look_of("blue", seated=True))
+    assert DRAWINGS["jeans"](look_of("blue")) != DRAWINGS["jeans"](look_of("blue", is_seated=True))
     assert "M3 .6H43" in shown[1] and "M3 .6H43" not in shown[0]
 
 
